@@ -114,7 +114,7 @@ def test_a_directory_created_again_for_another_join_is_reported(planner):
     planner.decide(task(0))
     shutil.rmtree(planner.static.url)
     add_version(planner.static.url, partitions=4)
-    with pytest.raises(RunError, match="made anew for another join"):
+    with pytest.raises(RunError, match="created again for another join"):
         planner.decide(task(1))
 
 

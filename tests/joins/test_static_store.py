@@ -97,7 +97,7 @@ def test_of_two_writers_of_one_version_one_fails(store):
     late = store.begin()
     late.write(0, TABLE)
     write(store, {0: TABLE})
-    with pytest.raises(ConfigurationError, match="somebody else"):
+    with pytest.raises(ConfigurationError, match="another program"):
         store.commit(late, {}, partitions=1, partitioning={}, columns={}, schema=TABLE.schema)
     assert store.versions() == [1]
 

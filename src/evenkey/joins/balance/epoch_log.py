@@ -177,7 +177,7 @@ class EpochLog:
         RunError
             It cannot be read.
         """
-        # Read each time: a place that was made anew has other plans under the same names.
+        # Not cached: a location that was created again has other plans under the same names.
         return self._decoded(epoch, find(self.store, _plan(epoch)))
 
     def path(self, epoch: int) -> str:
@@ -195,7 +195,7 @@ class EpochLog:
             raise
         except (ValueError, KeyError, TypeError) as error:
             message = (
-                f"{self.path(epoch)} cannot be read ({error}): start the query anew with a new "
+                f"{self.path(epoch)} cannot be read ({error}): start the query again with a new "
                 "checkpoint"
             )
             raise RunError(message) from error
@@ -207,9 +207,9 @@ class EpochLog:
         return self.plan(max(earlier)) if earlier else None
 
     def settle(self, plan: EpochPlan) -> EpochPlan:
-        """Make this the plan of its epoch, or give the one that another task has settled.
+        """Store the plan of an epoch, or give the one that another task has stored.
 
-        The plan of `KEPT` epochs before is forgotten.
+        This deletes the plan of `KEPT` epochs earlier.
         """
         self._forget(_plan, plan.epoch)
         content = plan.to_bytes()
@@ -221,9 +221,9 @@ class EpochLog:
         return settled
 
     def record(self, epoch: int, record: SlotRecord) -> None:
-        """Write down what a slot did; a task that runs again replaces what it wrote.
+        """Write the record of a slot; a task that runs again replaces it.
 
-        What the slot did `KEPT` epochs before is forgotten.
+        This deletes the slot's record of `KEPT` epochs earlier.
         """
         put(self.store, _record(epoch, record.slot), record.to_bytes())
         self._forget(partial(_record, slot=record.slot), epoch)
@@ -272,8 +272,8 @@ class EpochLog:
         Parameters
         ----------
         after
-            An epoch that is known to have some: those that follow it without a gap are looked for,
-            and the rest of the log is not listed.
+            An epoch that is known to have some. The result is then the epochs that follow it
+            without a gap, and the rest of the log is not listed.
         """
         if after is None:
             found = (_RECORDS.match(name) for name in self._names())
@@ -285,7 +285,7 @@ class EpochLog:
 
     def _forget(self, name: Callable[[int], str], epoch: int) -> None:
         if epoch >= KEPT:
-            # What a store does not let go of is in nobody's way.
+            # An old object that cannot be deleted does no harm.
             with contextlib.suppress(OSError):
                 self.store.delete(name(epoch - KEPT))
 
@@ -293,7 +293,7 @@ class EpochLog:
         try:
             return self.store.names(name)
         except OSError as error:
-            message = f"{self.store.path(name)} cannot be listed ({error}): see to its store"
+            message = f"{self.store.path(name)} cannot be listed ({error}): check its storage"
             raise RunError(message) from error
 
 

@@ -100,14 +100,14 @@ class EpochPlans(PlanSource[EpochPlan]):
         return EpochLog(self.epochs.under(query))
 
     def decide(self, task: TaskId, counted: PartitionWork | None = None) -> EpochPlan:
-        """Settle the plan of an epoch, or give the one that is settled.
+        """Store the plan of an epoch, or give the stored one.
 
         Parameters
         ----------
         task
             Of the epoch.
         counted
-            What a batch has for each partition; None: it was not counted.
+            The rows of a batch by partition; None: it was not counted.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class EpochPlans(PlanSource[EpochPlan]):
         return log.settle(self._first(task.epoch) if last is None else self._next(log, last, task))
 
     def recall(self, task: TaskId) -> EpochPlan:
-        """Read the plan of a task's epoch, which is settled.
+        """Read the stored plan of a task's epoch.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class EpochPlans(PlanSource[EpochPlan]):
         return EpochPlan(task.epoch, self.batch_version, where.owners, copies=where.copies)
 
     def _fitting(self, plan: EpochPlan) -> EpochPlan:
-        """The plan of an epoch that runs again, after a restart perhaps with fewer slots."""
+        """Give the plan of an epoch that runs again, possibly with fewer slots after a restart."""
         slots = {*plan.owners}.union(*plan.copies.values())
         if max(slots) < self.workers:
             return plan
@@ -173,9 +173,8 @@ class EpochPlans(PlanSource[EpochPlan]):
         latest = self.static.latest(known)
         if self.static.manifest(latest).shape != self.shape:
             message = (
-                f"the static data in {self.static.url} were made anew for another join while this "
-                "one ran: their columns, or how they are divided, are others; call balanced_join "
-                "again"
+                f"the static data in {self.static.url} were created again for another join while "
+                "this one ran: their columns or partitions are different; call balanced_join again"
             )
             raise RunError(message)
         return latest

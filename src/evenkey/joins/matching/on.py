@@ -32,7 +32,7 @@ class Keys:
     columns: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as a manifest holds it."""
+        """Give it as a manifest stores it."""
         return {"by": "keys", "columns": list(self.columns)}
 
 
@@ -49,14 +49,13 @@ class SpatialMatch:
     relation_column
         Static column that names each row's own relation, in place of `relation`.
     subject
-        Whose geometry stands before the relation: ``stream``, as in "position within region";
-        or ``static``, as in "region contains position".
+        The side whose geometry comes before the relation: ``stream``, as in "position within
+        region"; or ``static``, as in "region contains position".
     pipeline
-        How partitions are made and joined. ``sps``: both sides by space, every row of the
-        partition against every static one. ``spis``: the same through a spatial index a
-        partition. ``rihps``, ``risps``: an index of all static envelopes in every worker
-        finds candidates, and these are partitioned by hash, or by space, each static row in
-        one partition.
+        How partitions are made and joined. ``sps``: both sides are partitioned by space, and each
+        row of a partition is compared with each static row. ``spis``: the same with a spatial index
+        per partition. ``rihps``, ``risps``: an index of all static envelopes in every worker finds
+        candidates; static rows are partitioned by hash or by space, each in one partition.
     partitioner
         ``kdb`` or ``quad-tree``, for the pipelines that partition by space.
     keep_geometry
@@ -66,7 +65,7 @@ class SpatialMatch:
     Raises
     ------
     ConfigurationError
-        There is no such relation, subject, pipeline or partitioner; or shapely is not installed.
+        The relation, subject, pipeline or partitioner is unknown, or shapely is not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The static side of a join: written to a store, found there again, or replaced."""
+"""The static side of a join: written to a store, read from it, or replaced there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATIC = "static"
 """Name under which the static side lies in a join's state."""
 
 IfChanged = Literal["error", "refresh", "reuse"]
-"""What is done where a state holds another static side than the one given."""
+"""What to do if the static side in a state differs from the one that is passed."""
 
 
 def static_store(state: Store) -> StaticStore:
@@ -50,7 +50,7 @@ def static_side(
     if_changed: IfChanged,
     dead_letters: DeadLetters | None,
 ) -> Manifest:
-    """Give the version that a join goes by, written now where there is none yet.
+    """Give the version that a join uses; if there is none yet, write it.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def static_side(
     store
         Where versions lie.
     held
-        What lies there, see `held_side`.
+        The contents of the store, from `held_side`.
     if_changed
         As for `balanced_join`. Unless it is ``reuse``, `static` is read once more, for its
         fingerprint.
@@ -97,19 +97,19 @@ def static_side(
 
 @returned
 class Held(NamedTuple):
-    """What lies in a static store: the latest version, and what refreshes have replaced."""
+    """Contents of a static store: the latest version, and those that refreshes replaced."""
 
     latest: Manifest
     replaced: list[Fingerprint | None]
 
 
 def held_side(session: SparkSession, store: StaticStore) -> Held | None:
-    """Give what a static store holds; None where that is nothing."""
+    """Give the contents of a static store; None if it is empty."""
     return at_state(session, partial(_held, store))
 
 
 def _held(store: StaticStore) -> Held | None:
-    """Look where state may be touched; the replaced go back to the one a join was made with."""
+    """Read the store in a process with access to it; replaced versions include the original."""
     numbers = store.versions()
     if not numbers:
         return None
@@ -132,8 +132,8 @@ def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
     state = store.url.removesuffix(f"/{STATIC}")
     return (
         f"state = {state!r} holds another static side than the one given ({difference}): pass "
-        "if_changed='refresh' to put the one given in its place, if_changed='reuse' to join with "
-        "what is there, or another state"
+        "if_changed='refresh' to replace it by the one given, if_changed='reuse' to join with "
+        "the one in the state, or another state"
     )
 
 

@@ -1,4 +1,4 @@
-"""Manifests: what a version of the static side is, and what it holds."""
+"""Manifests: the identity and the contents of a version of the static side."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def checksum(content: bytes) -> str:
 
 @returned
 class StaticVersion(NamedTuple):
-    """A version of the static side, and no other that ever has its number and place.
+    """A version of the static side, distinct from any other with its number and location.
 
     Parameters
     ----------
     number
         From 1, in the order of the versions of a store.
     identity
-        Random, so that a store which is deleted and made anew has other versions.
+        Random, so that a store that is deleted and created again has other versions.
     """
 
     number: int
@@ -59,14 +59,14 @@ class StaticFile:
 @returned
 @dataclass(frozen=True)
 class Manifest:
-    """What a version holds.
+    """The contents of a version.
 
     Parameters
     ----------
     version
         Which one it is.
     partitioning
-        How rows found their partition, as JSON can hold it.
+        How rows were assigned to partitions, as JSON.
     columns
         Spark's type of each column that was kept, by name, in order.
     files
@@ -76,11 +76,11 @@ class Manifest:
     schema
         Of the partitions' rows.
     fingerprint
-        Of the DataFrame that was written; None where nobody wanted to pay for it.
+        Of the DataFrame that was written; None if it was not computed, as with ``reuse``.
     refreshed
-        Whether it came in place of the version before, whose DataFrame programs may still pass.
+        Whether it replaced the previous version, whose DataFrame programs may still pass.
     host
-        Where it was written.
+        The host that wrote it.
     """
 
     version: StaticVersion

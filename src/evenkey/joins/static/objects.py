@@ -87,7 +87,9 @@ def find(store: Store, name: str) -> bytes | None:
     try:
         return store.find(name)
     except OSError as error:
-        message = f"{store.path(name)} cannot be read ({error}): see to its store, and go on"
+        message = (
+            f"{store.path(name)} cannot be read ({error}): check its storage, then start again"
+        )
         raise RunError(message) from error
 
 
@@ -130,7 +132,7 @@ def delete_all(store: Store, names: Sequence[str]) -> None:
     try:
         at_once(store.delete, names)
     except OSError as error:
-        message = f"{store} cannot be cleared ({error}): see to its store, and go on"
+        message = f"{store} cannot be cleared ({error}): check its storage, then start again"
         raise RunError(message) from error
 
 

@@ -31,14 +31,14 @@ _VERSION = re.compile(r"v(\d+)\.json")
 class StaticStore:
     """The versions of a join's static side, in a store.
 
-    Two are equal that lie in the same place.
+    Two stores at the same location are equal.
 
     Parameters
     ----------
     place
         A path, a URI or a `evenkey.core.stores.Store`, which the driver and all executors share.
     host
-        Which wrote the version that a join goes by; another that does not see it names both.
+        The host that wrote the join's version; the error of a host that does not see it names both.
 
     Examples
     --------
@@ -46,8 +46,8 @@ class StaticStore:
     >>> StaticStore(tempfile.mkdtemp()).versions()
     []
 
-    `balanced_join` and `refresh` write versions; one is seen once it is whole, and read by
-    partition.
+    `balanced_join` and `refresh` write versions. A version is visible once it is complete, and is
+    read by partition.
 
     >>> import pyarrow as pa
     >>> store = StaticStore(tempfile.mkdtemp()).written_by(platform.node())
@@ -63,7 +63,7 @@ class StaticStore:
     (True, True)
     >>> store.read(newest, 0)["price"].to_pylist()
     [3.5, 1.0]
-    >>> store.check(newest)  # raises an error where it is gone
+    >>> store.check(newest)  # raises an error if it was deleted
     >>> store.folder(newest).startswith("v1-"), StaticStore(store.url) == store
     (True, True)
     >>> store.clear()
@@ -76,7 +76,7 @@ class StaticStore:
         self._host = host
 
     def written_by(self, host: str) -> StaticStore:
-        """Give the same store, with the host that wrote the version which a join goes by."""
+        """Give the same store, with the host that wrote the join's version."""
         return StaticStore(self.store, host)
 
     @property
@@ -87,7 +87,7 @@ class StaticStore:
     def versions(self) -> list[int]:
         """Numbers of the versions that are complete, ascending.
 
-        It lists all that is there: what runs in every epoch asks `latest` with what it knows.
+        This lists the store; code that runs in every epoch calls `latest` with a known version.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class StaticStore:
             found = (_VERSION.fullmatch(name) for name in self.store.names())
             return sorted(int(match[1]) for match in found if match)
         except OSError as error:
-            message = f"{self.url} cannot be listed ({error}): see to its store, and go on"
+            message = f"{self.url} cannot be listed ({error}): check its storage, then start again"
             raise RunError(message) from error
 
     def version(self, number: int) -> StaticVersion:
@@ -162,13 +162,13 @@ class StaticStore:
         return f"v{version.number}-{version.identity}"
 
     def check(self, version: StaticVersion) -> None:
-        """Make sure that a version is there still, by one request.
+        """Check with one request that a version still exists.
 
         Raises
         ------
         RunError
-            It is not: it was deleted, and perhaps made anew; or this host does not share the
-            place with the one that has seen it.
+            It was deleted, and perhaps created again; or this host does not share the location with
+            the host that has seen it.
         """
         if self._named(version.number) != version:
             raise self._gone(version)
@@ -178,8 +178,8 @@ class StaticStore:
         if on_disks and self._host not in ("", platform.node()):
             return unseen(self.store.path(_name(version.number)), f"host {self._host}")
         return RunError(
-            f"version {version.number} ({version.identity}) of the static data, by which this "
-            f"join goes, is no longer in {self.url}: it was deleted, or made anew for another "
+            f"version {version.number} ({version.identity}) of the static data, which this join "
+            f"uses, is no longer in {self.url}: it was deleted, or created again for another "
             "join; call balanced_join again, and start its query again"
         )
 
@@ -203,18 +203,18 @@ class StaticStore:
         fingerprint: Fingerprint | None = None,
         refreshed: bool = False,
     ) -> Manifest:
-        """Make a version visible, whole; a task that does so again changes nothing.
+        """Make a complete version visible; a task that does so again changes nothing.
 
         Parameters
         ----------
         writer
-            That wrote it.
+            The writer of the version.
         files
-            What it wrote, by partition; one without rows needs no file.
+            Its files by partition; a partition without rows needs no file.
         partitions
-            How many there are, P.
+            Number of partitions, P.
         partitioning
-            How rows found their partition.
+            How rows were assigned to partitions.
         columns
             Spark's types of the columns.
         schema
@@ -227,7 +227,7 @@ class StaticStore:
         Raises
         ------
         ConfigurationError
-            Another writer has made the same version meanwhile.
+            Another writer has written the same version meanwhile.
         RunError
             The store cannot be written.
         """
@@ -250,8 +250,8 @@ class StaticStore:
         if not named and self._named(number) != writer.version:
             delete_all(writer.store, writer.store.names())
             message = (
-                f"version {number} of the static data in {self.url} was written by somebody else "
-                "at the same time: write again"
+                f"version {number} of the static data in {self.url} was written by another "
+                "program at the same time: write again"
             )
             raise ConfigurationError(message)
         return manifest
@@ -261,7 +261,7 @@ class StaticStore:
         delete_all(self.store, self.store.names())
 
     def manifest(self, version: StaticVersion) -> Manifest:
-        """Read what a version holds; a process remembers the last eight, which never change.
+        """Read the manifest of a version; a process caches the last eight, which never change.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Staying: each worker holds the static side whole, and the stream's rows stay where they are."""
+"""Join without moving rows: each worker holds the whole static side."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SHARE_OF_CACHE = 16
-"""A static side that takes more than this part of what a process may hold is divided."""
+"""A static side larger than the cache of a process over this number is divided."""
 _BYTES_OF_OTHERS = 16
-"""Of a value that is neither text nor bytes, about."""
+"""Approximate size of a value that is neither text nor bytes."""
 
 
 def can_stay(on: Keys | SpatialMatch) -> bool:
-    """Whether rows can be joined where they are: by space, with partitions that are regions.
+    """Whether rows can be joined without moving them: by space, if partitions are regions.
 
-    By key Spark's own broadcast join does that, without Python.
+    By key Spark's own broadcast join does this, without Python.
     """
     return isinstance(on, SpatialMatch) and not on.replicates_index
 
 
 def fits_whole(static: DataFrame, on: Keys | SpatialMatch, cache_bytes: int) -> bool:
-    """Whether a static side is small enough for every worker; this reads its sizes."""
+    """Whether a static side is small enough for every worker; this reads it to sum its size."""
     sizes = [_size(static, name) for name in static.columns]
     if isinstance(on, SpatialMatch):
         sizes.append(_size(static, on.geometry) * (BYTES_OF_GEOMETRY - 1))
@@ -56,7 +56,7 @@ def fits_whole(static: DataFrame, on: Keys | SpatialMatch, cache_bytes: int) -> 
 
 
 def say_that_rows_stay(partitions: int) -> None:
-    """Say what was chosen, and how to have it otherwise."""
+    """Log that rows are not moved, and how to change this."""
     logger.warning(
         "balanced_join: the static side is small, so every worker holds it whole, and the stream's "
         "rows stay where they are; to divide both pass partitions=%d",
@@ -73,19 +73,19 @@ def _size(df: DataFrame, name: str) -> Column:
 class StayTask:
     """Joins the rows of one of the stream's own partitions with the whole static side.
 
-    What an epoch goes by, its version of the static side, is settled by whichever task is first:
-    it is created exclusively, and no row has to be placed before.
+    The first task of an epoch fixes the epoch's version of the static side, by an exclusive create.
+    No row has to be placed before.
 
     Parameters
     ----------
     join
         Joins within the one partition.
     plans
-        Settles.
+        Store the plan of each epoch.
     geometry
         The stream's column of geometries (WKB).
     dead_letters
-        Takes rows whose geometry cannot be used; None: such a row fails the query.
+        Writes rows whose geometry cannot be used; None: such a row fails the query.
     """
 
     def __init__(

@@ -142,7 +142,7 @@ class Grouped(Combining, Stateful):
         sys.stdout.write(f"{explained(self.rows)}\n")
 
     def apply(self, udf: Any) -> DataFrame:
-        """Apply a pandas UDF of kind ``GROUPED_MAP``, as Spark's ``apply``, older than this one.
+        """Apply a pandas UDF of kind ``GROUPED_MAP``, as Spark's own ``apply``.
 
         Raises
         ------
@@ -168,36 +168,37 @@ class Grouped(Combining, Stateful):
     ) -> DataFrame:
         """Call a function on the rows of each key, as Spark's ``applyInPandas``.
 
-        With `merge` a key that is too heavy for one worker is split over as many as it needs:
-        `func` is called on each part, then all that came of a key is merged, whether it was split
-        or not. A key whose parts gave no row is not merged.
+        With `merge` a key with too much load for one worker is split over several. `func` is called
+        on each part; then the results of each key are merged, also if it was not split. A key
+        whose parts returned no rows is not merged.
 
         Parameters
         ----------
         func
-            Takes a pandas DataFrame, or the key and one, and gives one; or iterators of these, if
-            its type hints say so.
+            Takes a pandas DataFrame, or the key and a DataFrame, and returns one; or iterators of
+            these, if its type hints say so.
         schema
-            Of what it gives.
+            Schema of the rows that `func` returns.
         merge
-            As `func`, of the rows that `func` gave for one key, in any order. Or Spark's aggregates
-            of their columns, as ``agg`` takes them: a column, such as
-            ``F.sum("total").alias("total")``, several, or a dict of column to function; results
-            have the key's columns and these, and no second function has to be called for each key.
-            None: no key is split.
+            A function like `func`, called on the rows that `func` returned for one key, in any
+            order. Or Spark's aggregates of their columns, as for ``agg``: a column, such as
+            ``F.sum("total").alias("total")``, several, or a dict of column to function. Results
+            then have the key's columns and these, without a second function call per key. None: no
+            key is split.
         merge_schema
-            Of what the function `merge` gives; None: it is `schema`.
+            Schema of the rows that the function `merge` returns; None: `schema`.
 
         Returns
         -------
         DataFrame
-            Its partitions are the workers' without `merge`.
+            Without `merge` its partitions are the workers.
 
         Raises
         ------
         ConfigurationError
-            The rows are a stream; a function takes another number of arguments; the grouping
-            cannot be; a key of a type that `merge` cannot carry; the plan in `state` is for others.
+            The rows are a stream; a function takes another number of arguments; the grouping is
+            invalid; `merge` does not support the type of a key; the plan in `state` is for other
+            keys.
         RunError
             `state` cannot be read or written.
 
@@ -211,7 +212,7 @@ class Grouped(Combining, Stateful):
         >>> grouped.applyInPandas(typical, "user string, amount double").sort("user").collect()
         [Row(user='ann', amount=3.0), Row(user='bob', amount=3.0)]
 
-        A sum of parts is a sum, so that the rows of `ann`, too many for one of two workers, may be
+        The sums of the parts add up, so the rows of `ann`, too many for one of two workers, may be
         split.
 
         >>> from pyspark.sql import functions as F
@@ -236,10 +237,10 @@ class Grouped(Combining, Stateful):
         Parameters
         ----------
         func
-            Takes an Arrow table, or the key and one, and gives one; or iterators of record
+            Takes an Arrow table, or the key and a table, and returns one; or iterators of record
             batches, if its type hints say so.
         schema
-            Of what it gives.
+            Schema of the rows that `func` returns.
         merge, merge_schema
             As for `applyInPandas`; a function takes Arrow tables or record batches as `func` does.
 
@@ -258,7 +259,7 @@ class Grouped(Combining, Stateful):
         >>> grouped.applyInArrow(size, "user string, clicks long").sort("user").collect()
         [Row(user='ann', clicks=80), Row(user='bob', clicks=20)]
 
-        With `merge` the rows of `ann` may be split, and Spark adds up what came of the parts.
+        With `merge` the rows of `ann` may be split, and Spark adds up the results of the parts.
 
         >>> from pyspark.sql import functions as F
         >>> def part(rows):
@@ -298,17 +299,17 @@ class Grouped(Combining, Stateful):
         return applied(grouped, wrapped(func, keys, own, arrow=arrow), schema, arrow=arrow)
 
     def cogroup(self, other: Grouped) -> Cogrouped:
-        """Put the groups of two frames together, as Spark's ``cogroup``.
+        """Combine the groups of two frames, as Spark's ``cogroup``.
 
         Parameters
         ----------
         other
-            What `groupBy` gave for the other frame.
+            The result of `groupBy` for the other frame.
 
         Raises
         ------
         ConfigurationError
-            It is something else.
+            It is not the result of `groupBy`.
 
         Examples
         --------

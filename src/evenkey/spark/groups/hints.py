@@ -52,7 +52,7 @@ def takes_pieces(function: Any, *, arrow: bool) -> bool:
         kind = PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF
     try:
         return bool(infer(function) == kind)
-    except Exception as error:  # noqa: BLE001 - it raises of all kinds, and Spark goes on
+    except Exception as error:  # noqa: BLE001 - it raises all kinds, and Spark continues
         message = f"Cannot infer the eval type from type hints: {error}"
         warnings.warn(message, UserWarning, stacklevel=4)
         return False
@@ -61,7 +61,7 @@ def takes_pieces(function: Any, *, arrow: bool) -> bool:
 def labelled(
     call: Callable[..., Any], function: Any, *, pieces: bool, arrow: bool
 ) -> Callable[..., Any]:
-    """Give a wrapper of ours, of key and rows, the hints and the name that Spark goes by."""
+    """Give evenkey's wrapper, of key and rows, the hints and the name that Spark reads."""
     rows: Any
     if arrow:
         import pyarrow as pa
@@ -76,6 +76,6 @@ def labelled(
 
 
 def named(call: Callable[..., Any], function: Any) -> Callable[..., Any]:
-    """Give a wrapper of ours the name of the user's function, which Spark's plans show."""
+    """Give evenkey's wrapper the name of the user's function, which Spark's plans show."""
     call.__name__ = getattr(function, "__name__", type(function).__name__)
     return call

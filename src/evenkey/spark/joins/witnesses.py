@@ -1,11 +1,10 @@
-"""Rows of a side that is kept, though it is copied: in the result once, whatever the plan says.
+"""Unmatched rows of a copied side: each is in the result exactly once under every plan.
 
-Where the rows of one side of a key are dealt over several workers, those of the other side are
-copied to each. Such a copy may find no row on its worker, and the row it is a copy of have a match
-all the same. So only one copy, that on the first of the key's workers, is in the result where it
-has no match; and there it must meet a row of the other side if there is any at all. Therefore each
-task sends the first row that it has of such a key to this worker, too, as a witness. What joins
-with a witness is left out.
+If the rows of one side of a key are dealt over several workers, those of the other side are copied
+to each. A copy may find no match on its worker although another copy does. So only the copy on the
+first of the key's workers may be in the result as an unmatched row, and this worker must know
+whether the other side has any row of the key. Therefore each task sends the first row that it has
+of such a key also to this worker, as a witness. Rows joined with a witness are left out.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ONCE, COPY, WITNESS = 0, 1, 2
-"""A row of the user's; a further copy of it; a further copy of it that only shows that it is."""
+"""A user's row; a further copy of it; a further copy that only shows that the key exists."""
 _NONE = -1
 LEFT, RIGHT = "__evenkey_left", "__evenkey_right"
 """Columns of marks, of both sides."""
 
 
 def first_of_task(session: SparkSession, keys: Sequence[int]) -> Callable[[Column], Column]:
-    """Make what says of each row, by its hash, whether it is the first of its key in its task.
+    """Make a function of a row's hash: whether the row is the first of its key in its task.
 
     A row without a hash never is.
 

@@ -1,4 +1,4 @@
-"""Plans of a batch: found in a state, or made here and now of keys that Spark counts natively."""
+"""Plans of a batch: read from a state, or made from keys that Spark counts natively."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MOST_TRACKED = 1_000_000  # Spark's own limit
 
 @dataclass(frozen=True)
 class KeptPlan:
-    """Where the driver finds a plan that was made before, and keeps one that it has made.
+    """Where the driver reads an earlier plan, and stores one that it has made.
 
     Parameters
     ----------
     session
-        Whose tasks reach the state.
+        Its tasks access the state.
     tables
-        Where plans lie; None: nowhere.
+        Where plans are stored; None: they are not.
     """
 
     session: SparkSession
@@ -48,7 +48,7 @@ class KeptPlan:
     def at(
         cls, session: SparkSession, state: str | Path | Store | None, label: str, workers: int
     ) -> Self:
-        """Keep plans of a label, such as a grouping, at a place; None: nowhere."""
+        """Store plans with a label, such as a grouping, at a location; None: do not store them."""
         if state is None:
             return cls(session, None)
         return cls(session, RoutingTables(store_of(session, state), label, workers))
@@ -66,7 +66,7 @@ class KeptPlan:
         return {} if self.tables is None else at_state(self.session, self.tables.latest)
 
     def keep(self, memory: Snapshot) -> None:
-        """Write a plan for all queries that have none of their own.
+        """Write a plan for all queries without a plan of their own.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class KeptPlan:
             The state cannot be written.
         """
         if self.tables is not None:
-            # Number 0 is what every epoch finds that has no table of its own.
+            # Every epoch without a table of its own finds number 0.
             write = functools.partial(self.tables.write, 0, RoutingTable(memory))
             at_state(self.session, write)
 
@@ -82,10 +82,10 @@ class KeptPlan:
 def plan_of_batch(
     df: DataFrame, hashed: Column, grouping: PlannedGrouping, workers: int, kept: KeptPlan
 ) -> tuple[Snapshot, bool]:
-    """Give the plan that a batch follows, and whether it is followed as it is.
+    """Give the plan that a batch follows, and whether it is followed unchanged.
 
-    The batch is counted, here and now, unless a plan is there that the grouping may follow. A plan
-    of its own rows is followed as it is, and so is one by costs.
+    This counts the batch unless there is a plan that the grouping may follow. A plan made from the
+    batch itself is followed unchanged, and so is a plan by costs.
     """
     plan = kept.find()
     counts = grouping.counts_ahead if plan else grouping.counts_first({})
@@ -106,12 +106,12 @@ def plan_by_frequencies(
 ) -> Snapshot:
     """Give the plan for a grouping that must know the frequencies of its keys.
 
-    It is the plan that is kept; where there is none, a batch is counted, here and now.
+    It is the stored plan; if there is none, this counts the batch.
 
     Raises
     ------
     ConfigurationError
-        `df` is a stream and there is no plan; or the plan is another grouping's.
+        `df` is a stream and there is no plan, or the plan belongs to another grouping.
     """
     plan = kept.find()
     if plan:

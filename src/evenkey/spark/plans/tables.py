@@ -105,10 +105,10 @@ class RoutingTables:
     Parameters
     ----------
     place
-        Where they lie: a path, a URI or a store, that the driver and every executor reach, as Spark
-        asks of a checkpoint too.
+        Storage location: a path, a URI or a store that the driver and all executors share, as
+        Spark requires for checkpoints.
     grouping, workers
-        What the tables are for; a table of another grouping or worker count is refused.
+        Grouping and worker count of the tables; a table with others is refused.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class RoutingTables:
     >>> tables.numbers()
     [0]
 
-    A table is read by the epochs from its own on; one that was pinned stays.
+    Epochs from the number of a table on read it; a pinned table does not change.
 
     >>> tables.put(3, RoutingTable(memory={"hot": np.array([7])}))
     >>> tables.read(epoch=5).memory["hot"].tolist(), tables.find(2) is None
@@ -128,7 +128,7 @@ class RoutingTables:
     >>> tables.names(), tables.path(3).endswith(tables.name(3))
     (['table-0000000000.npz', 'table-0000000003.npz'], True)
 
-    A query has its own, below those that all start from, and old ones go.
+    A query has its own tables, below those from which all queries start. Old tables are deleted.
 
     >>> own = tables.of_query("clicks")
     >>> own.write(200, RoutingTable())
@@ -162,17 +162,17 @@ class RoutingTables:
         return self.under(query).under(f"{name}-{self.workers}-{digest}")
 
     def before_query(self, query: str, epoch: int) -> RoutingTable:
-        """Read the table for all queries that one starts from which has none of its own yet.
+        """Read the table for all queries, from which a query without tables of its own starts.
 
-        One for another grouping or worker count is none to a query that has begun, and goes on by
-        another grouping or with other workers than before.
+        A running query ignores it if it has another grouping or worker count, so that the query can
+        continue with another layout.
 
         Raises
         ------
         RunError
             The table cannot be read.
         ConfigurationError
-            The query begins, and the table belongs to another grouping or worker count.
+            The query is new, and the table belongs to another grouping or worker count.
         """
         try:
             return self.read(epoch)
@@ -182,7 +182,7 @@ class RoutingTables:
             raise
 
     def names(self) -> list[str]:
-        """Names of all that lies in the store, tables and others.
+        """Names of all objects in the store, tables and others.
 
         Raises
         ------

@@ -166,21 +166,21 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     contents: Sequence[str] | None = None,
     real_time: bool = False,
 ) -> DataFrame:
-    """Route as `route` does, also by plans that somebody else makes.
+    """Route as `route` does, also with plans of another planner.
 
     Parameters
     ----------
     df, key, grouping, workers, time, rate, load, state, column, position, real_time
         As for `route`.
     learn
-        Whether planned grouping makes its plans itself as a stream flows by, from samples; False:
-        somebody else writes them into `state`; or what makes them of what workers leave, in place
-        of `state`.
+        Whether planned grouping makes the plans of a stream itself, from samples. False: a planner
+        writes them into `state`. A `Learned` makes plans from what workers report, in place of
+        `state`.
     spread
-        Whether rows under planned grouping go through Python where keys may surprise their plan, so
-        that these are spread. A batch that is counted first has none.
+        Whether rows under planned grouping go through Python, which spreads unexpected hot keys. A
+        batch that is counted first has none.
     contents
-        Of the rows only these columns are used; None: all.
+        Columns of the rows that are used later; None: all.
 
     Raises
     ------

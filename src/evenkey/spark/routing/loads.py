@@ -149,11 +149,11 @@ def observe(
     Parameters
     ----------
     df
-        Routed (and perhaps placed) rows, batch or streaming.
+        Routed (and optionally placed) rows, batch or streaming.
     observer
         Receives the figures; its worker count is that of the routing.
     key
-        Key column or columns, to estimate distinct keys and replication too.
+        Key column or columns, to estimate also distinct keys and replication.
     column
         The column that holds the worker.
 
@@ -165,9 +165,9 @@ def observe(
     Raises
     ------
     ConfigurationError
-        A column is missing, or `observer` is none.
+        A column is missing, or `observer` is not a `LoadObserver`.
     RunError
-        The observer watches a DataFrame already.
+        The observer already observes a DataFrame.
 
     Examples
     --------

@@ -29,26 +29,26 @@ def place(
     by: Literal["partition", "split"] = "partition",
     key: str | Sequence[str] | None = None,
 ) -> DataFrame:
-    """Bring each row to the partition of its worker.
+    """Move each row to the partition of its worker.
 
     Parameters
     ----------
     df
         Batch or streaming, with a column of workers of an integer type.
     workers
-        How many workers there are, W.
+        Number of workers, W.
     column
         The column that holds the worker.
     by
         ``partition``: shuffle, so that partition i holds exactly the rows of worker i; for
-        work in Python. Spark knows the rows as partitioned by `column`: an operator by it that
-        follows, such as a join or a ``groupBy``, needs no further shuffle. ``split``: add an
-        int column ``split`` such that Spark's own ``groupBy(key..., "split")`` over W
-        partitions keeps each row's state on its worker, without one more shuffle; for Spark's
-        own (stateful) operators. In a batch the rows are shuffled right away.
+        Python code. Spark knows that rows are partitioned by `column`, so a later join or
+        ``groupBy`` by it needs no further shuffle. ``split``: add an int column ``split``, so that
+        Spark's own ``groupBy(key..., "split")`` over W partitions keeps each row's state on its
+        worker, without a further shuffle; for Spark's own (stateful) operators. A batch is
+        shuffled immediately.
     key
-        The columns that stand before ``split`` in that groupBy, in their order; needed by,
-        and only for, ``split``.
+        The columns before ``split`` in that groupBy, in their order; required for ``split``, and
+        not allowed otherwise.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""What is heard of a session's queries: what they measured, and that they have ended.
+"""Events of a session's queries: the metrics that they measure, and their ends.
 
-Spark keeps a listener, with the threads that call it, until somebody takes it away. So a session
-has one of ours, however many streams are routed in it, and it holds nothing of any of them: what
-belongs to a query is found by the query's id or by the name of its metric.
+Spark keeps a listener, and the threads that call it, until it is removed. So evenkey adds one
+listener per session for all routed streams. It holds no state of a query; this is found by the
+query's id or by the name of its metric.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ _OTHER_STATES = "SCHEMA_NOT_COMPATIBLE"
 
 
 def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) -> None:
-    """Hear of a session's queries from now on; their temporary tables go with them.
+    """Listen to a session's queries; when a query ends, its temporary tables are deleted.
 
     Parameters
     ----------
     session
-        Whose queries.
+        The session of the queries.
     metrics
-        By the beginning of a metric's name (as given to `DataFrame.observe`) a function that
-        takes the session (None if nobody holds it any more), the name, the values of the metric and
-        the progress of the epoch that it is of. Over Connect a value that is null is left out.
+        Functions by the beginning of a metric's name (as passed to `DataFrame.observe`). Each takes
+        the session (None if it was garbage-collected), the name and values of the metric, and the
+        progress of its epoch. Over Connect null values are missing.
 
     Notes
     -----
-    The functions stay for as long as the session: pass the same one again and again, such as a
-    module's own, and nothing grows. They are called from threads of Spark's, one at a time a
-    session, soon after the epoch or the query.
+    The functions stay as long as the session, so always pass the same ones, such as functions of a
+    module. Spark's threads call them soon after the epoch or the query, one call at a time per
+    session.
     """
     owner = session_owner(session)
     with _lock:

@@ -45,7 +45,7 @@ _DRIVER_MEMORY = "2g"
 
 
 def local_master(slots: int) -> str:
-    """Master URL of this machine with so many task slots, and retries, which it lacks by default.
+    """Give the master URL of this machine with task slots and with retries, off by default.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def local_master(slots: int) -> str:
 
 
 def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Give the active session, or start one with settings that streams of evenkey like.
+    """Give the active session, or start one with settings that suit evenkey's streams.
 
     Parameters
     ----------
     master
-        Where to start it; None takes the active session, or else ``SPARK_MASTER``, or
-        else this machine with a slot a core.
+        Master of a new session; None: ``SPARK_MASTER``, or else this machine with one slot per
+        core.
     settings
         Spark settings on top of evenkey's own.
 
@@ -115,9 +115,9 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
 
 def session_owner(session: SparkSession) -> object:
-    """Give what lives as long as a session: several objects may stand for the same one.
+    """Give the object that lives as long as a session, which may have several session objects.
 
-    It is the Spark context, or over Connect, where there is none, the session itself.
+    It is the Spark context, or over Connect the session itself.
     """
     return session if is_remote(session) else session.sparkContext
 
@@ -128,19 +128,19 @@ def is_context(owner: object) -> TypeGuard[SparkContext]:
 
 
 def session_id(session: SparkSession) -> str:
-    """Tell sessions of the same owner apart."""
+    """Give an id that distinguishes sessions of the same owner."""
     if is_remote(session):
         return ""
     return str(session._jsparkSession.sessionUUID())  # noqa: SLF001 - Python has no name of it
 
 
 def temporary_directory(session: SparkSession, purpose: str) -> str:
-    """Name a directory of its own that lives as long as a session, and is made when it is used.
+    """Name a new directory that lives as long as a session, and is created when it is used.
 
     It is on the driver's machine; over Connect on that of an executor. Routing tables (``tables``)
-    of a query go when the query ends, see `remove_temporary_of`. All else goes when the session
-    has stopped, at the latest when the process ends; over Connect the system's own cleaning of
-    temporary files must see to it.
+    of a query are deleted when the query ends, see `remove_temporary_of`. The rest is deleted after
+    the session has stopped, at the latest when the process ends; over Connect only the system's own
+    cleaning of temporary files deletes it.
     """
     owner = session_owner(session)
     with _lock:
@@ -163,7 +163,7 @@ def _make_home() -> str:
 def remove_temporary_of(session: SparkSession | None, query: str) -> None:
     """Remove the temporary routing tables of a query that has ended.
 
-    `session` is None if nobody holds it any more; over Connect nobody can reach them then.
+    `session` is None if it was garbage-collected; over Connect they cannot be reached then.
     """
     with _lock:
         homes = dict(_homes)
@@ -179,7 +179,7 @@ def remove_temporary_of(session: SparkSession | None, query: str) -> None:
 def _remove_tables(home: str, query: str) -> None:
     for directory in Path(home).glob(f"{TABLES}-*/{query}"):
         shutil.rmtree(directory, ignore_errors=True)
-        with contextlib.suppress(OSError):  # another query of the same frame goes on
+        with contextlib.suppress(OSError):  # another query of the same frame still runs
             directory.parent.rmdir()
 
 
