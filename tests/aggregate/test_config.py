@@ -166,7 +166,7 @@ def test_help_shows_the_options_that_a_newcomer_needs() -> None:
         ({"aggregator": "n=count,n=count"}, "two results are named 'n'; name one otherwise"),
         (
             {"aggregator": "n=count,N=count"},
-            "aggregator = 'n=count,N=count': results have another column named 'n', whatever its",
+            "aggregator = 'n=count,N=count': results have another column named 'n', regardless",
         ),
         ({"aggregator": "Key=count"}, "aggregator = 'Key=count': results have another column"),
         ({"aggregator": "epoch=count"}, "aggregator = 'epoch=count': results have another column"),
@@ -175,9 +175,9 @@ def test_help_shows_the_options_that_a_newcomer_needs() -> None:
         ({"aggregator_window": 50}, "aggregator_window = 50: must be a multiple of worker_window"),
         ({"worker_window": 90}, "aggregator_window = 60: must be a multiple of worker_window = 90"),
         ({"sink": "parquet"}, "sink = 'parquet': it writes files, and there is no output"),
-        ({"input": "a.txt"}, "and dataset and input are given"),
-        ({"dataset": None}, "and none is given"),
-        ({"split": "csv"}, "split = 'csv': it describes an input, and a dataset is read"),
+        ({"input": "a.txt"}, "but dataset and input are given"),
+        ({"dataset": None}, "but none is given"),
+        ({"split": "csv"}, "split = 'csv': it describes an input, but a dataset is read"),
         ({"dataset": None, "input": ["a"], "split": "json"}, "split = 'json': it needs key"),
         (
             {"dataset": None, "input": "a", "split": "words", "count": "n"},
@@ -301,7 +301,7 @@ def test_an_output_within_the_input_is_refused_early(
 ) -> None:
     (tmp_path / "in" / "part").mkdir(parents=True)
     (tmp_path / "in" / "part" / "a.txt").write_text("x\n")
-    with pytest.raises(ConfigurationError, match=f"in/?.* lies in the input {tmp_path}/in"):
+    with pytest.raises(ConfigurationError, match=f"in/?.* is inside the input {tmp_path}/in"):
         PipelineConfig(input=f"{tmp_path}/{input_path}", output=tmp_path / output).check_paths()
     beside = PipelineConfig(input=f"{tmp_path}/{input_path}", output=tmp_path / "in2" / "out")
     beside.check_paths()

@@ -149,9 +149,9 @@ def test_what_spark_pins_is_refused_with_its_reason(clicks, tmp_path):
     with pytest.raises(ConfigurationError) as refused:
         run(config.with_options(aggregators=3, workers=8), prepare=False)
     assert str(refused.value) == (
-        f"output {tmp_path} holds another run (aggregators was 2 and is now 3, but Spark keeps the "
-        "state of open windows in as many parts as it began with): choose another output, delete "
-        "it, or repeat the options of before to go on with it"
+        f"output {tmp_path} holds another run (aggregators was 2 and is now 3, but Spark does not "
+        "change the number of partitions of its state): choose another output, delete it, or "
+        "repeat the previous options to continue it"
     )
 
 

@@ -334,7 +334,7 @@ def test_an_output_inside_of_the_input(tmp_path):
     directory.mkdir()
     written(directory / "clicks.csv")
     output = directory / "out"
-    assert_refused(run(directory, output), f"output {output} lies in the input {directory}")
+    assert_refused(run(directory, output), f"output {output} is inside the input {directory}")
     assert not output.exists()
 
 
@@ -345,7 +345,7 @@ def test_an_output_behind_a_link(clicks, tmp_path):
 
 
 def test_a_terminal_that_is_gone(clicks, tmp_path):
-    """SIGHUP, as from a closed window: it ends, and the same command goes on."""
+    """SIGHUP, as from a closed window: the run ends, and the same command continues it."""
     process = slowly(clicks, tmp_path / "out")
     reach_the_middle(process, tmp_path / "out")
     os.killpg(process.pid, signal.SIGHUP)

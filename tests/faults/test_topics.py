@@ -146,7 +146,7 @@ def test_results_above_the_limit_of_their_topic(broker, tmp_path):
     settings.write_text(f"max.request.size={2 * LARGE}\n")
     out = ("--output-kafka", f"{broker.server}/above-out", "--kafka-config", str(settings))
     given = words(broker.server, "above", tmp_path / "out", *out)
-    assert_refused(command(given), "topic above-out did not take a record", "max.message.bytes")
+    assert_refused(command(given), "topic above-out rejected a record", "max.message.bytes")
     alter(broker, "above-out", {"max.message.bytes": str(2 * LARGE)})
     ended = command(given)
     assert ended.code == 0, ended.err[-4000:]
@@ -170,7 +170,7 @@ def test_a_dead_letter_above_the_limit_of_its_topic(broker, tmp_path):
     given = words(
         broker.server, "torn", tmp_path / "out", *out, *("--split", "json", "--key", "user")
     )
-    line = "topic torn-out-dead-letters did not take a record"
+    line = "topic torn-out-dead-letters rejected a record"
     assert_refused(command(given), line, "max.message.bytes")
     alter(broker, "torn-out-dead-letters", {"max.message.bytes": str(2 * LARGE)})
     ended = command(given)

@@ -102,7 +102,7 @@ def test_a_place_of_no_known_kind_is_refused_before_anything_starts(tmp_path, mo
 
 
 def test_a_uri_with_a_password_is_refused_without_repeating_it():
-    with pytest.raises(ConfigurationError, match="must not hold a password") as caught:
+    with pytest.raises(ConfigurationError, match="must not contain a password") as caught:
         PipelineConfig(dataset="country-skew-r80", output="s3a://me:hunter2@bucket/out")
     assert "hunter2" not in str(caught.value)
 

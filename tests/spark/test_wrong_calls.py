@@ -149,7 +149,7 @@ ROUTES: Wrong = [
         ),
     ),
     ("config = None: pass a PipelineConfig(...)", lambda _: ek.run(None)),
-    ("PipelineConfig(**options) makes one of a dict", lambda _: ek.run({"dataset": "uniform"})),
+    ("PipelineConfig(**options) makes one from a dict", lambda _: ek.run({"dataset": "uniform"})),
     ("config = None: pass a PipelineConfig(...)", lambda _: ek.compare(None, ["kg"])),
     ("config = {}: pass a JoinConfig(...)", lambda _: pub.run_join({})),
     (

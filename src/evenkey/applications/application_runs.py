@@ -1,4 +1,4 @@
-"""Run an application, or a pipeline of one's own."""
+"""Run an application or a pipeline."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def run(
     console: TextIO | None = None,
     prepare: bool = True,
 ) -> RunReport:
-    """Run what a configuration says until its input is processed.
+    """Run a configuration until its input is processed.
 
-    A run whose output directory holds an unfinished run of the same configuration goes on
-    where that one stopped, however it stopped.
+    If the output directory contains an unfinished run of the same configuration, it continues
+    where that run stopped, for whatever reason.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def run(
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, or the output holds another run.
+        The configuration cannot be run, or the output contains another run.
     RunError
-        State that an earlier run left cannot be read.
+        The state of an earlier run cannot be read.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def run_learner(
     Parameters
     ----------
     learner
-        What learns.
+        The learner.
     config
-        From which records, and how.
+        Its records and options.
     on_progress, prepare
         As for `run`.
 

@@ -224,7 +224,9 @@ def run_topics(
         if source is not None:
             asked.append((_READ, source, source.topics))
         if sink is not None:
-            asked.append((_WRITTEN, sink, (sink.topic, options.letters_topic(sink.topic))))
+            asked.append(
+                (_WRITTEN, sink, (sink.topic, options.resolved_dead_letters_topic(sink.topic)))
+            )
         clients = {
             address.servers: stack.enter_context(Admin.open(spark, address, settings))
             for _, address, _ in asked

@@ -407,7 +407,7 @@ class RunDirectory:
         if changed:
             message = (
                 f"output {self.path} holds another run ({'; '.join(changed)}): choose another "
-                "output, delete it, or repeat the options of before to go on with it"
+                "output, delete it, or repeat the previous options to continue it"
             )
             raise ConfigurationError(message)
 

@@ -128,7 +128,7 @@ class KafkaSink(Sink):
             kind, reason = reasons[-1]
             remedy = _REMEDIES.get(kind, "correct that")
             message = (
-                f"topic {topic} did not take a record ({kind}: {reason.strip()}): {remedy}, and "
+                f"topic {topic} rejected a record ({kind}: {reason.strip()}): {remedy}, and "
                 "give the same command again: it goes on where this run stopped"
             )
             raise RunError(message) from error
@@ -153,7 +153,7 @@ def passed_on(
     address = config.sink_address
     if address is None:
         return files
-    letters = config.letters_topic(address.topic)
+    letters = config.resolved_dead_letters_topic(address.topic)
     settings = ClientSettings.read(config.kafka_config)
     return KafkaSink(files, address, letters, settings, directory.dead_letters, keys=keys)
 
