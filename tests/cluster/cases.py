@@ -156,7 +156,7 @@ def counts_of(spark: SparkSession, output: str) -> dict[str, int]:
 
 def levels_of(spark: SparkSession, output: str, workers: int) -> list[float]:
     """Give max over mean of what workers held in each epoch of a run."""
-    return killing.levels_of(store_of(spark, output), workers)
+    return killing.max_over_means(store_of(spark, output), workers)
 
 
 def _stream(spark: SparkSession, rows: int = 4000) -> DataFrame:

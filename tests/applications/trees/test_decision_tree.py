@@ -33,7 +33,7 @@ def grow(tree, epochs, grouping="pkg", **options):
     )
 
 
-def test_a_tree_grows_one_level_per_epoch_and_finds_the_tests():
+def test_a_tree_grows_deeper_each_epoch_and_finds_the_tests():
     records = grid_records(600)
     trained = grow(DecisionTree(bins=16), [records] * 3)
     model = trained.model
