@@ -1,4 +1,4 @@
-"""Configurations: what is derived, what is refused and in which words, files and round trips."""
+"""Configurations: derived options, rejected options with messages, files and round trips."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def config(**options: object) -> PipelineConfig:
     return PipelineConfig(**{"dataset": DATASET, **options})
 
 
-# --- defaults and what is derived
+# --- defaults and derived options
 
 
 def test_defaults_are_those_of_the_reference_but_cost_limit_and_aggregators() -> None:
@@ -38,7 +38,7 @@ def test_defaults_are_those_of_the_reference_but_cost_limit_and_aggregators() ->
     assert reference.worker_window == plain.worker_window
 
 
-def test_options_go_before_the_references_defaults() -> None:
+def test_options_override_the_references_defaults() -> None:
     assert config(reference_defaults=True, cost_ms=0, aggregators=2).cost_ms == 0
     assert config(reference_defaults=True, time_limit=5).time_limit == 5
 
@@ -49,7 +49,7 @@ def test_sink_follows_the_output() -> None:
     assert config(output="somewhere", sink="jsonl").sink == "jsonl"
 
 
-def test_changed_options_derive_anew() -> None:
+def test_changed_options_are_derived_again() -> None:
     kept = config(reference_defaults=True)
     assert kept.with_options(output="somewhere").sink == "parquet"
     assert kept.with_options(reference_defaults=False).cost_ms == 0
@@ -72,7 +72,7 @@ def test_overrides_reach_groupings_that_have_the_field() -> None:
     )
 
 
-def test_spellings_are_brought_to_their_shortest_form() -> None:
+def test_spellings_are_shortened() -> None:
     spelled = config(
         dataset=" Country-Skew-R80", grouping="PKG( choices = 2 )", aggregator=" count"
     )
@@ -104,15 +104,15 @@ def test_the_cost_of_a_message_is_in_milliseconds_and_divided_by_the_speed() -> 
     ("options", "block"),
     [({}, 50), ({"epochs": 1000}, 1), ({"epoch_messages": 10**6}, 256), ({"epochs": 100}, 4)],
 )
-def test_small_epochs_are_dealt_in_small_blocks(options: dict[str, int], block: int) -> None:
+def test_small_epochs_have_small_blocks(options: dict[str, int], block: int) -> None:
     found = config(**options).block_positions(8050, sources=5)
     assert (found, type(found)) == (block, int)
 
 
-# --- what the help shows first
+# --- the short help
 
 
-def test_help_shows_the_options_that_a_newcomer_needs() -> None:
+def test_help_shows_the_basic_options() -> None:
     program: Any = typer.main.get_command(app)
     shown = {each.name for each in program.commands["compare"].params if not each.hidden}
     assert shown & PipelineConfig.model_fields.keys() == {
@@ -122,7 +122,7 @@ def test_help_shows_the_options_that_a_newcomer_needs() -> None:
     }
 
 
-# --- what is refused
+# --- rejected options
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_help_shows_the_options_that_a_newcomer_needs() -> None:
         ({"aggregator": "n=count,n=count"}, "two results are named 'n'; name one otherwise"),
         (
             {"aggregator": "n=count,N=count"},
-            "aggregator = 'n=count,N=count': results have another column named 'n', whatever its",
+            "aggregator = 'n=count,N=count': results have another column named 'n', regardless",
         ),
         ({"aggregator": "Key=count"}, "aggregator = 'Key=count': results have another column"),
         ({"aggregator": "epoch=count"}, "aggregator = 'epoch=count': results have another column"),
@@ -174,10 +174,10 @@ def test_help_shows_the_options_that_a_newcomer_needs() -> None:
         ({"teenage_period": 7}, "old_period = 60: must be a multiple of teenage_period = 7"),
         ({"aggregator_window": 50}, "aggregator_window = 50: must be a multiple of worker_window"),
         ({"worker_window": 90}, "aggregator_window = 60: must be a multiple of worker_window = 90"),
-        ({"sink": "parquet"}, "sink = 'parquet': it writes files, and there is no output"),
-        ({"input": "a.txt"}, "and dataset and input are given"),
-        ({"dataset": None}, "and none is given"),
-        ({"split": "csv"}, "split = 'csv': it describes an input, and a dataset is read"),
+        ({"sink": "parquet"}, "sink = 'parquet': it writes files, but there is no output"),
+        ({"input": "a.txt"}, "but dataset and input are given"),
+        ({"dataset": None}, "but none is given"),
+        ({"split": "csv"}, "split = 'csv': it describes an input, but a dataset is read"),
         ({"dataset": None, "input": ["a"], "split": "json"}, "split = 'json': it needs key"),
         (
             {"dataset": None, "input": "a", "split": "words", "count": "n"},
@@ -185,7 +185,7 @@ def test_help_shows_the_options_that_a_newcomer_needs() -> None:
         ),
     ],
 )
-def test_bad_options_are_refused_with_field_value_and_mend(
+def test_bad_options_are_rejected_with_field_value_and_fix(
     options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigurationError) as raised:
@@ -194,7 +194,7 @@ def test_bad_options_are_refused_with_field_value_and_mend(
     assert "\n" not in str(raised.value)
 
 
-def test_every_bad_option_is_told() -> None:
+def test_every_bad_option_is_reported() -> None:
     with pytest.raises(ConfigurationError) as raised:
         config(workers=0, sources=0)
     assert len(str(raised.value).splitlines()) == 2
@@ -209,14 +209,14 @@ def test_a_configuration_cannot_be_changed() -> None:
 # --- files
 
 
-def test_file_and_options_say_the_same(tmp_path: Path) -> None:
+def test_file_and_options_are_equivalent(tmp_path: Path) -> None:
     file = tmp_path / "pipeline.toml"
     file.write_text('dataset = "uniform(keys=5)"\nworkers = 3\ncost-ms = 2\nepoch_messages = 9\n')
     read = PipelineConfig.read(file)
     assert read == PipelineConfig(dataset="uniform(keys=5)", workers=3, cost_ms=2, epoch_messages=9)
 
 
-def test_options_go_before_the_file_where_they_are_given(tmp_path: Path) -> None:
+def test_given_options_override_the_file(tmp_path: Path) -> None:
     file = tmp_path / "pipeline.toml"
     file.write_text(f'dataset = "{DATASET}"\nworkers = 3\nsources = 2\n')
     read = PipelineConfig.read(file, workers="4", sources=None)
@@ -234,7 +234,7 @@ def test_options_go_before_the_file_where_they_are_given(tmp_path: Path) -> None
         ("[run]\nworkers = 3\n", "unknown option 'run'"),
     ],
 )
-def test_bad_files_are_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_files_are_rejected_by_name(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "pipeline.toml"
     file.write_text(text)
     with pytest.raises(ConfigurationError) as raised:
@@ -252,7 +252,7 @@ def test_a_file_is_not_blamed_for_an_option(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"])
-def test_unreadable_files_are_refused_by_name(tmp_path: Path, content: bytes | None) -> None:
+def test_unreadable_files_are_rejected_by_name(tmp_path: Path, content: bytes | None) -> None:
     file = tmp_path / "pipeline.toml"
     if content is not None:
         file.write_bytes(content)
@@ -264,14 +264,14 @@ def test_unreadable_files_are_refused_by_name(tmp_path: Path, content: bytes | N
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "empty.txt", "nothing", "*.csv"])
-def test_missing_and_empty_inputs_are_refused_early(tmp_path: Path, name: str) -> None:
+def test_missing_and_empty_inputs_are_rejected_early(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "nothing").mkdir()
     with pytest.raises(ConfigurationError, match=f"input .*{name.strip('*')}"):
         PipelineConfig(input=tmp_path / name).check_paths()
 
 
-def test_inputs_of_several_kinds_need_a_split(tmp_path: Path) -> None:
+def test_inputs_of_several_formats_need_a_split(tmp_path: Path) -> None:
     for name in ("a.csv", "a.txt"):
         (tmp_path / name).write_text("x\n")
     with pytest.raises(ConfigurationError, match="pass split"):
@@ -286,7 +286,7 @@ def test_a_suffix_that_needs_a_key_is_checked_early(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["file", "file/below"])
-def test_an_output_that_cannot_be_a_directory_is_refused_early(tmp_path: Path, name: str) -> None:
+def test_an_output_that_cannot_be_a_directory_is_rejected_early(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigurationError, match=f"{tmp_path / 'file'} is a file"):
         config(output=tmp_path / name).check_paths()
@@ -296,22 +296,22 @@ def test_an_output_that_cannot_be_a_directory_is_refused_early(tmp_path: Path, n
     ("input_path", "output"),
     [("in", "in"), ("in", "in/out"), ("in/*", "in/part/out"), ("in/part/..", "in/out")],
 )
-def test_an_output_within_the_input_is_refused_early(
+def test_an_output_within_the_input_is_rejected_early(
     tmp_path: Path, input_path: str, output: str
 ) -> None:
     (tmp_path / "in" / "part").mkdir(parents=True)
     (tmp_path / "in" / "part" / "a.txt").write_text("x\n")
-    with pytest.raises(ConfigurationError, match=f"in/?.* lies in the input {tmp_path}/in"):
+    with pytest.raises(ConfigurationError, match=f"in/?.* is inside the input {tmp_path}/in"):
         PipelineConfig(input=f"{tmp_path}/{input_path}", output=tmp_path / output).check_paths()
     beside = PipelineConfig(input=f"{tmp_path}/{input_path}", output=tmp_path / "in2" / "out")
     beside.check_paths()
 
 
-def test_paths_without_permission_are_refused_early(
+def test_paths_without_permission_are_rejected_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.txt").write_text("x\n")
-    # The superuser, as whom tests may run, has every permission.
+    # Tests may run as the superuser, who has every permission.
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & (os.R_OK | os.W_OK))
     with pytest.raises(ConfigurationError, match=r"a\.txt cannot be read"):
         PipelineConfig(input=tmp_path / "a.txt").check_paths()
@@ -319,15 +319,15 @@ def test_paths_without_permission_are_refused_early(
         config(output=tmp_path / "below").check_paths()
 
 
-def test_checking_paths_makes_nothing(tmp_path: Path) -> None:
+def test_checking_paths_creates_nothing(tmp_path: Path) -> None:
     config(output=tmp_path / "a" / "b").check_paths()
     assert list(tmp_path.iterdir()) == []
 
 
-# --- what may change when a run goes on
+# --- options that may change when a run continues
 
 
-def test_layouts_may_change_and_what_is_pinned_may_not() -> None:
+def test_layouts_may_change_and_pinned_options_may_not() -> None:
     made = config(grouping="pkg", workers=3, output="out")
     assert made.layout() == {
         "grouping": "pkg",
@@ -343,7 +343,7 @@ def test_layouts_may_change_and_what_is_pinned_may_not() -> None:
     assert by_workers.free() & made.layout().keys() == {"sources", "splitters", "load"}
 
 
-def test_where_and_how_long_a_run_goes_on_may_change() -> None:
+def test_master_output_and_time_limit_may_change() -> None:
     made = config(output="out", time_limit=5, master="local[2]", cost_ms=1)
     changed = {"time_limit", "master", "cost_ms", "speed", "export", "kafka_config", "output"}
     assert changed <= made.free()
@@ -376,7 +376,7 @@ def test_a_configuration_survives_its_manifest_and_pickle(options: dict[str, obj
     assert made.with_options() == made
 
 
-def test_a_manifest_does_not_depend_on_where_it_is_made(
+def test_a_manifest_does_not_depend_on_the_current_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

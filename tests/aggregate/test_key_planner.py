@@ -1,4 +1,4 @@
-"""Plans of whole runs: counted first where asked, gone on with after a pause, exact results."""
+"""Plans of whole runs: counted first if required, continued after a pause, exact results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORKERS, LINES = 4, 6000
 
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
-    """Lines of which the first half is heavy on one key, the second half on another."""
+    """Write lines with one hot key in the first half, and another in the second half."""
     path = tmp_path_factory.mktemp("input") / "clicks.jsonl"
     users = [
         f"hot {number * 2 // LINES}" if number % 10 < 6 else f"cold {number * 7919 % 300}"
@@ -30,7 +30,7 @@ def clicks(tmp_path_factory):
 
 
 @pytest.mark.slow(4)
-def test_a_paused_run_goes_on_with_its_plans(clicks, tmp_path):
+def test_a_paused_run_continues_with_its_plans(clicks, tmp_path):
     path, expected = clicks
     config = PipelineConfig(
         input=(path,),
@@ -55,6 +55,6 @@ def test_a_paused_run_goes_on_with_its_plans(clicks, tmp_path):
     for row in ds.dataset(report.results, partitioning="hive").to_table().to_pylist():
         counts[row["user"]] += row["count"]
     assert counts == expected
-    # The third has another hot key; each is counted first, as there are few keys.
+    # The third has another hot key; each is counted first, because there are few keys.
     assert [epoch.max_over_mean < 1.05 for epoch in report.epochs] == [True] * 4
     assert all(epoch.pairs <= epoch.keys + WORKERS - 1 for epoch in report.epochs)

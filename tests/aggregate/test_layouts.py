@@ -1,4 +1,4 @@
-"""A run goes on with other workers, sources and grouping: exact, and planned anew."""
+"""A run continues with other workers, sources and grouping: exact results, and new plans."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 LINES, EPOCHS, A_MINUTE = 4800, 10, 1200
 FIRST = {"grouping": "planned", "workers": 4, "sources": 2}
-_LEVEL = 1.15
+_MAX_OVER_MEAN = 1.15
 LAYOUTS: list[dict[str, Any]] = [
     FIRST,
     {"grouping": "dkg", "workers": 7, "sources": 3, "splitters": 2, "expected_keys": 50},
-    # What the first one planned lies there still, of epochs long gone by.
+    # The plans of the first layout, for long past epochs, still exist.
     FIRST,
 ]
 
 
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
-    """Lines with a key that is hot in all of them, and one that is hot in a third of them each."""
+    """Write lines with one key that is hot throughout, and another hot key in each third."""
     path = tmp_path_factory.mktemp("input") / "clicks.jsonl"
     users = [
         ("always", f"hot {number * 3 // LINES}", f"cold {number * 7919 % 300}")[
@@ -72,7 +72,7 @@ def begin(config):
 
 
 def after(epochs, output):
-    """Ask for a pause when so many epochs have ended."""
+    """Request a pause after so many epochs."""
 
     def pause(progress):
         if progress.epoch >= epochs - 1:
@@ -106,7 +106,7 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     assert found == windows
     assert totals == sums
 
-    # Figures of an epoch are of its own workers, those of the run of the last ones' epochs.
+    # Figures of an epoch cover its own workers, those of the run the epochs of the last workers.
     history = History(tmp_path / "history")
     records = [history.record(number) for number in history.numbers()]
     of_epochs = [len(each["epoch_loads"]) for each in records]
@@ -122,16 +122,16 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     assert report.metrics.loads == records[-1]["loads"]
     assert report.metrics.messages == report.lines == LINES
 
-    # A layout has tables of its own, the first of which is of what came before it.
+    # A layout has its own tables, the first of which comes from the previous epochs.
     tables = tmp_path / "state" / "tables"
     old, *changed = [tables, *sorted(each for each in tables.iterdir() if each.name.isdigit())]
     assert len(changed) == len(LAYOUTS) - 1
     assert RoutingTables(old, "planned", 4).numbers()[0] == 0
     again = RoutingTables(changed[-1], "planned", 4)
-    # An epoch that a pause left without messages has a number, and no record.
+    # An epoch without messages, after a pause, has a number but no record.
     assert again.numbers()[0] == history.numbers()[second - 1] + 1
-    # It plans for hot keys of now: those of the old plan's epochs would leave it uneven.
-    assert report.epochs[second].max_over_mean < _LEVEL
+    # It plans for the current hot keys: those of the old plan would leave it unbalanced.
+    assert report.epochs[second].max_over_mean < _MAX_OVER_MEAN
 
     with pytest.raises(ConfigurationError, match="workers was 4 and is now 7"):
         run(a_run(path, tmp_path, LAYOUTS[1]), prepare=False)
@@ -141,7 +141,7 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
 
 
 @pytest.mark.slow(6)
-def test_what_spark_pins_is_refused_with_its_reason(clicks, tmp_path):
+def test_an_option_that_spark_pins_is_rejected_with_its_reason(clicks, tmp_path):
     path, _, _ = clicks
     config = a_run(path, tmp_path, FIRST)
 
@@ -149,13 +149,13 @@ def test_what_spark_pins_is_refused_with_its_reason(clicks, tmp_path):
     with pytest.raises(ConfigurationError) as refused:
         run(config.with_options(aggregators=3, workers=8), prepare=False)
     assert str(refused.value) == (
-        f"output {tmp_path} holds another run (aggregators was 2 and is now 3, but Spark keeps the "
-        "state of open windows in as many parts as it began with): choose another output, delete "
-        "it, or repeat the options of before to go on with it"
+        f"output {tmp_path} holds another run (aggregators was 2 and is now 3, but Spark does not "
+        "change the number of partitions of its state): choose another output, delete it, or "
+        "repeat the previous options to continue it"
     )
 
 
-def test_what_goes_by_the_workers_of_keys_keeps_them(tmp_path):
+def test_an_aggregator_that_depends_on_the_workers_of_keys_pins_them(tmp_path):
     config = PipelineConfig(
         dataset="uniform(keys=5)",
         aggregator="heavy-hitters(k=2,choices=2)",
@@ -166,13 +166,13 @@ def test_what_goes_by_the_workers_of_keys_keeps_them(tmp_path):
     with pytest.raises(ConfigurationError) as refused:
         run(config.with_options(workers=8, sources=9), prepare=False)
     assert (
-        "(workers was 10 and is now 8, but heavy-hitters goes by which workers a key is on)"
+        "(workers was 10 and is now 8, but heavy-hitters depends on the workers of a key)"
         in str(refused.value)
     )
 
 
-def test_figures_of_epochs_with_other_workers_are_their_own(tmp_path):
-    """Of a run of 4 workers, then of 2, and of a late epoch of the first process."""
+def test_figures_of_epochs_cover_their_own_workers(tmp_path):
+    """A run has 4 workers, then 2, then a late epoch of the first process."""
     placed = {0: [0, 3, 3], 1: [0, 1, 1], 2: [3]}
     output = RunDirectory(tmp_path)
     output.store.create("state/manifest.json", b'{"workers": 4, "format": 4}')
@@ -198,7 +198,7 @@ def test_figures_of_epochs_with_other_workers_are_their_own(tmp_path):
     assert seen[1].run.max_over_mean == pytest.approx(10 / 7.5)
 
 
-def test_a_layout_is_written_down_where_it_changes(tmp_path):
+def test_a_layout_is_stored_when_it_changes(tmp_path):
     def tables(claim, **options):
         with RunDirectory.opened(tmp_path) as directory:
             assert directory.claim.number == claim

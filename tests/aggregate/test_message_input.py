@@ -1,4 +1,4 @@
-"""What a configuration names becomes a stream: any split, compressed or not."""
+"""Inputs of configurations as streams: any split, compressed or not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evenkey.pipeline.runs.output.directory import RunDirectory
 DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[3] / "../shared/data"))
 
 
-def test_every_splitter_can_be_asked_for():
+def test_every_splitter_has_a_name():
     assert set(get_args(SplitName)) == {*SPLITTERS, "csv", "json", "parquet"}
 
 
@@ -37,7 +37,7 @@ def batch_of(**options):
         return stream.texts(batch.ids).to_pylist(), batch.counts.tolist()
 
 
-def test_an_ending_says_how_it_is_compressed_and_the_one_before_how_it_is_split(tmp_path):
+def test_the_last_suffix_names_the_compression_and_the_previous_one_the_split(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"k,n\na,2\n"))
     (tmp_path / "b.csv.bz2").write_bytes(bz2.compress(b"k,n\nb,3\n"))
     assert batch_of(input=tmp_path, key="k", count="n") == (["a", "b"], [2, 3])
@@ -51,13 +51,13 @@ def test_a_splitter_by_name(tmp_path):
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """Where temporary directories are made."""
+    """The parent of temporary directories."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     return tmp_path / "temporary"
 
 
-def test_what_is_unpacked_goes_with_the_stream(tmp_path, temporary):
+def test_unpacked_files_are_deleted_with_the_stream(tmp_path, temporary):
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"a\n"))
     with opened_stream(PipelineConfig(input=tmp_path / "a.gz")):
         assert len(list(temporary.rglob("0-a"))) == 1
@@ -72,7 +72,7 @@ def test_a_damaged_file_leaves_nothing(tmp_path, temporary):
     assert list(temporary.iterdir()) == []
 
 
-def test_a_run_reads_what_it_unpacked_also_when_it_is_resumed(tmp_path):
+def test_a_resumed_run_reads_its_unpacked_files(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"one\ntwo\nthree\n"))
     config = PipelineConfig(input=tmp_path / "a.gz", output=tmp_path / "out", sources=1)
     with RunDirectory.opened(tmp_path / "out") as directory:
@@ -85,7 +85,7 @@ def test_a_run_reads_what_it_unpacked_also_when_it_is_resumed(tmp_path):
     assert rows["line"].to_pylist() == [b"two", b"three"]
 
 
-def test_records_of_several_lines_are_dealt_and_found_again_when_a_run_is_resumed(tmp_path):
+def test_a_resumed_run_reads_records_of_several_lines(tmp_path):
     records = [(f"{n % 7}\n,{n}", '"' * (n % 3), n) for n in range(1, 901)]
     text = io.StringIO(newline="")
     csv.writer(text).writerows([("k\r\ney", "note", "n"), *records])

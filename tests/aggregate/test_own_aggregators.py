@@ -1,4 +1,4 @@
-"""Runs with aggregators of users' own, named by their modules."""
+"""Runs with users' own aggregators, named by their modules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ROWS = [
 @pytest.mark.usefixtures("spark")
 @pytest.mark.slow(4)
 @pytest.mark.parametrize("grouping", ["dkg", pytest.param("planned", marks=pytest.mark.soak)])
-def test_results_are_those_of_a_plain_count(grouping, tmp_path, monkeypatch):
+def test_results_equal_a_plain_count(grouping, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_visits.py").write_text(FOLDS)
     lines = "".join(f"{user},{paid},{page}\n" for user, paid, page in ROWS)
@@ -89,8 +89,9 @@ def stepping(step):
     )
 
 
-def test_a_run_that_goes_on_says_that_functions_changed(tmp_path, caplog):
-    with RunDirectory.opened(tmp_path / "out") as directory, caplog.at_level(logging.WARNING):
+def test_a_continued_run_logs_changed_functions(tmp_path, caplog):
+    caplog.set_level(logging.WARNING)
+    with RunDirectory.opened(tmp_path / "out") as directory:
         note_functions(Count(), directory)
         assert directory.store.find(FUNCTIONS) is None
         for step in (1, 1, 2, 2):

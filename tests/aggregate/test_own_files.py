@@ -1,4 +1,4 @@
-"""Users' own files: their times, keys and values, in any order, against plain Spark."""
+"""Users' own files: times, keys and values in any order, compared with plain Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 START = datetime(2026, 3, 1, tzinfo=UTC)
 SMALL = {"workers": 4, "sources": 3, "aggregators": 2, "epochs": 3}
 COLUMNS = ("region", "worker", "time", "count", "key", "window_start")
-"""Names like ours, but for the first."""
+"""Names like evenkey's own, except the first."""
 OWN = {
     "key": "region,worker",
     "time": "time",
@@ -40,7 +40,7 @@ def run(config, **options):
 
 
 def sales(rows=1500):
-    """Rows of two hours, and one of 1965, in no order; parts of keys and amounts may be null."""
+    """Return unordered rows of two hours and one of 1965; keys and amounts may be null."""
     draw = random.Random(7)  # noqa: S311 - rows of a test
     made = [
         (
@@ -77,7 +77,7 @@ def write(path, rows):
             millis = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
             amount = None if count is None else float(count)
             values = zip(COLUMNS, (region, worker, millis, amount, *rest), strict=True)
-            # What is null is left out now and then, as Spark's own JSON does.
+            # Some nulls are left out, as in Spark's own JSON.
             present = {k: v for k, v in values if v is not None or millis % 2}
             print(json.dumps(present), file=text)
     opened = gzip.open if path.suffix == ".gz" else open
@@ -86,7 +86,7 @@ def write(path, rows):
 
 
 def plain(spark, path):
-    """What Spark's own ``groupBy`` makes of the file: (window, key) to sum."""
+    """Return the result of Spark's own ``groupBy``: (window, key) to sum."""
     schema = (
         "region string, worker string, time {}, count decimal(12,2), key int, window_start string"
     )
@@ -126,7 +126,7 @@ def found(table):
         ("sales.parquet", "pkg"),
     ],
 )
-def test_a_shuffled_file_is_what_spark_makes_of_it(spark, tmp_path, name, grouping):
+def test_results_of_a_shuffled_file_equal_sparks(spark, tmp_path, name, grouping):
     path = tmp_path / name
     write(path, sales())
     types = None if name.endswith("parquet") else "count decimal(12,2)"
@@ -195,7 +195,7 @@ def test_names_and_nested_fields_may_be_any(tmp_path, sink):
 
 
 @pytest.mark.slow(4)
-def test_top_keys_bear_their_own_names(tmp_path):
+def test_top_keys_have_their_own_names(tmp_path):
     write(tmp_path / "sales.csv", sales(300))
     options = {**OWN, "aggregator": "top-k(k=2)"}
     report = run(PipelineConfig(input=tmp_path / "sales.csv", **options, **SMALL))
@@ -219,8 +219,8 @@ def test_line_ends_in_quotes_are_part_of_keys_and_of_dead_letters(tmp_path):
         counts[row["k"]] += row["count"]
     assert counts == Counter([*keys, "last"])
     assert report.dead_letters is not None
-    letters = ds.dataset(report.dead_letters).to_table().to_pylist()
-    assert {each["position"]: each["line"] for each in letters} == {
+    dead_letters = ds.dataset(report.dead_letters).to_table().to_pylist()
+    assert {each["position"]: each["line"] for each in dead_letters} == {
         300: '"a\n\nb",x',
         301: '"never closed,1',
     }
@@ -243,7 +243,7 @@ soon,ann,4
 
 
 @pytest.mark.slow(4)
-def test_what_is_wrong_is_a_dead_letter_with_its_reason(tmp_path):
+def test_invalid_rows_are_dead_letters_with_a_reason(tmp_path):
     (tmp_path / "messy.csv").write_text(MESSY)
     config = PipelineConfig(
         input=tmp_path / "messy.csv",
@@ -257,8 +257,8 @@ def test_what_is_wrong_is_a_dead_letter_with_its_reason(tmp_path):
     (row,) = ds.dataset(report.results, partitioning="hive").to_table().to_pylist()
     at = datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert (row["window_start"], row["Who?"], row["sum"]) == (at, "ann", 6.5)
-    letters = ds.dataset(report.dead_letters, partitioning="hive").to_table().to_pylist()
-    reasons = {letter["position"]: letter["reason"] for letter in letters}
+    dead_letters = ds.dataset(report.dead_letters, partitioning="hive").to_table().to_pylist()
+    reasons = {each["position"]: each["reason"] for each in dead_letters}
     far = reasons.pop(8)
     assert far.startswith("its time 2099-01-01 00:00:00.000000 is further ahead")
     assert reasons == {
@@ -269,24 +269,24 @@ def test_what_is_wrong_is_a_dead_letter_with_its_reason(tmp_path):
         9: "the key is empty",
         10: "the record's number of fields is 2, the header's is 3",
     }
-    assert all(letter["line"] for letter in letters)
+    assert all(each["line"] for each in dead_letters)
     everything = run(config.with_options(max_ahead=1e10, output=None, sink="memory"))
     assert everything.rejected == report.rejected - 1
 
 
 @pytest.mark.slow(4)
-def test_with_lateness_late_rows_are_counted_and_windows_go_early(tmp_path):
+def test_with_lateness_late_rows_are_counted_and_windows_close_early(tmp_path):
     write(tmp_path / "sales.parquet", sorted(sales(), key=lambda row: row[2], reverse=True))
     config = PipelineConfig(input=tmp_path / "sales.parquet", lateness=0, **OWN, **SMALL)
     report = run(config)
     assert report.late > 1
     in_time = config.with_options(lateness=10**10)
-    # The row of 1965: watermarks begin in 1970.
+    # The row of 1965 is late, because watermarks begin in 1970.
     assert run(in_time).late == 1
 
 
 @pytest.mark.slow(4)
-def test_a_paused_run_goes_on_with_what_it_found(spark, tmp_path):
+def test_a_paused_run_continues_with_the_input_that_it_found(spark, tmp_path):
     path = tmp_path / "sales.csv"
     write(path, sales())
     options = {**OWN, **SMALL, "aggregator": "sum(column=count)", "types": "count decimal(12,2)"}

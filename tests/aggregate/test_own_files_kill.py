@@ -1,4 +1,4 @@
-"""A run over a file of the user's own that is killed, and started again."""
+"""A run over a user's own file that is killed and restarted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 @pytest.fixture
 def sales(tmp_path):
-    """Rows of an hour in no order, one in a hundred without a time, and their true sums."""
+    """Write unordered rows of an hour, one in a hundred without a time; return the true sums."""
     draw = random.Random(5)  # noqa: S311 - rows of a test
     sums: defaultdict[tuple[int, str | None, str], Decimal] = defaultdict(Decimal)
     lines = ["at,shop,item,price"]

@@ -1,4 +1,4 @@
-"""The report of a run that an earlier version finished."""
+"""The stored report of a run that an earlier version finished."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def report(counts):
 
 
 @pytest.mark.slow(4)
-def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):
+def test_a_stored_report_has_the_same_figures(tmp_path):
     made = report(PairCounts(workers=2))
     kept = json.loads(json.dumps(made.to_record()))
     restored = RunReport.restored(kept, RunDirectory(tmp_path))
@@ -44,7 +44,7 @@ def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):
 
 
 @pytest.mark.slow(4)
-def test_a_figure_that_an_earlier_version_did_not_know_is_null(tmp_path):
+def test_a_figure_that_an_earlier_version_did_not_have_is_null(tmp_path):
     kept = report(PairCounts(workers=2)).to_record()
     for each in (kept["metrics"], *kept["epochs"]):
         for name in each.keys() - OF_VERSION_1 - {"loads", "epoch"}:

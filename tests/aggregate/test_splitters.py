@@ -1,4 +1,4 @@
-"""Splitting on Spark: what is accepted goes on in order, what is not lies in dead letters."""
+"""Splitting on Spark: accepted messages stay in order, rejected lines become dead letters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evenkey.spark.routing.tasks import routing_task
 
 
 class Committing(EpochFiles):
-    """Commits what tasks wrote when it is read, as the end of an epoch does in a run."""
+    """Commits the tasks' files on reading, as the end of an epoch does in a run."""
 
     def read(self, kind, epochs=None):
         for name in {name.split("/")[2] for name in self.commits.store.names("state/parts")}:
@@ -47,7 +47,7 @@ def files(tmp_path):
 
 
 def run(spark, reading, split, tmp_path, epoch_messages=300):
-    """Split a stream to its end, two sources; gives the messages in the order they came."""
+    """Split a stream with two sources to its end; return the messages in order of arrival."""
     stream = stream_of(
         spark,
         reading,
@@ -74,11 +74,11 @@ def run(spark, reading, split, tmp_path, epoch_messages=300):
 
 
 def place_of(message, rate):
-    """Where a message's line is, which its time tells."""
+    """Return the position of a message's line, from its time."""
     return (message["time"].timestamp() - _ORIGIN_SECONDS) * rate
 
 
-def letters(dead_letters):
+def rejected_lines(dead_letters):
     table = dead_letters.read(EpochFiles.DEAD_LETTERS)
     return table.sort_by("position").to_pylist()
 
@@ -112,7 +112,7 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
     accepted = {place_of(row, 1.0): row["key"] for row in messages.to_pylist()}
     assert accepted == {p: f"u{p}" for p in range(700) if p not in bad}
     assert messages.num_rows == len(accepted)
-    rejected = letters(dead_letters)
+    rejected = rejected_lines(dead_letters)
     assert [row["position"] for row in rejected] == sorted(bad)
     for row in rejected:
         line, reason = bad[row["position"]]
@@ -121,7 +121,7 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
     assert counted(files) == (700, len(bad))
 
 
-def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
+def test_a_line_becomes_its_words_in_order(spark, dead_letters, files, tmp_path):
     text = "to be or\n\nnot to be\n" + "...\n"
     (tmp_path / "input.txt").write_text(text)
     reading = LinesReading(LineIndex.build([tmp_path / "input.txt"]), 4, 2.0)
@@ -143,10 +143,10 @@ def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
 
 @pytest.mark.slow(3)
 @pytest.mark.parametrize("grouping", ["dkg", "dchoices"])
-def test_routing_while_splitting_is_routing_afterwards(
+def test_routing_while_splitting_equals_routing_afterwards(
     spark, dead_letters, files, tmp_path, grouping
 ):
-    """The second epoch's tasks begin with what those of the first have learned."""
+    """The second epoch's tasks begin with the statistics of the first."""
     hot = generated("country-skew-r80", messages=2000, rate=20)
     words = [*hot.texts(hot.batch(0, 2000).ids).to_pylist(), ""]
     (tmp_path / "input.txt").write_text("\n".join(words) + "\n")
@@ -181,10 +181,10 @@ def test_lines_far_ahead_are_rejected_with_their_time(spark, dead_letters, files
     messages = run(spark, reading, split, tmp_path)
     assert messages["key"].to_pylist() == [str(n) for n in range(500) if n % 100]
     reason = "its time 9999-12-31 23:59:59.000000 is further ahead"
-    assert [(row["position"], row["line"]) for row in letters(dead_letters)] == [
+    assert [(row["position"], row["line"]) for row in rejected_lines(dead_letters)] == [
         (n, str(n)) for n in range(0, 500, 100)
     ]
-    assert all(row["reason"].startswith(reason) for row in letters(dead_letters))
+    assert all(row["reason"].startswith(reason) for row in rejected_lines(dead_letters))
     assert counted(files) == (500, 5)
 
 
@@ -207,7 +207,8 @@ def test_rows_without_key_or_count_are_rejected(spark, dead_letters, files, tmp_
     good = [(row["position"], row["key"], row["count"]) for row in messages]
     assert good == [(0, "a", 1), (1, None, 1)]
     small = " is not a whole number of at least 1"
-    assert [(row["position"], row["line"], row["reason"]) for row in letters(dead_letters)] == [
+    rejected = rejected_lines(dead_letters)
+    assert [(row["position"], row["line"], row["reason"]) for row in rejected] == [
         (2, "", "the key is empty"),
         (3, "b", f"the count 0{small}"),
         (4, "c", f"the count -5{small}"),

@@ -1,4 +1,4 @@
-"""Keys that surprise a plan in whole runs: every epoch level, exact results, the same again."""
+"""Unexpected hot keys in whole runs: balanced epochs, exact results, and determinism."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.exporters import History
 from evenkey.pipeline.runs import RunDirectory
 from tests.groupings.planned.guarantee import most_uneven
-from tests.runs.killing import finish, kill_in_the_middle, levels_of, placed, started
+from tests.runs.killing import finish, kill_in_the_middle, max_over_means, placed, started
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -34,7 +34,7 @@ def run(**options):
 
 
 def most(messages):
-    """What docs/planned.md says of every epoch of so many messages."""
+    """Return the bound of docs/planned.md for every epoch of so many messages."""
     return most_uneven(messages, WORKERS, SOURCES)
 
 
@@ -51,7 +51,7 @@ def unevenness(report):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("grouping", [LEARNED, "planned"])
-def test_every_epoch_of_a_drifting_stream_is_level(grouping):
+def test_every_epoch_of_a_drifting_stream_is_balanced(grouping):
     """Hot keys change in the middle of the second epoch and of the fourth."""
     messages, epochs = 100_000, 4
     stream = generated("drift(z=1.2,keys=10000,every=40000)", messages=messages)
@@ -63,8 +63,8 @@ def test_every_epoch_of_a_drifting_stream_is_level(grouping):
 
 
 @pytest.mark.slow(4)
-def test_without_spreading_epochs_that_change_are_uneven():
-    """What the test above would see if nothing were spread."""
+def test_without_spreading_changing_epochs_are_unbalanced():
+    """The counterpart of the previous test, without spreading."""
     report = run(
         dataset="drift(z=1.2,keys=10000,every=40000)", messages=100_000, epochs=4, grouping=WITHOUT
     )
@@ -74,7 +74,7 @@ def test_without_spreading_epochs_that_change_are_uneven():
 @pytest.mark.soak
 @pytest.mark.parametrize("grouping", [LEARNED, "planned"])
 def test_epochs_of_twenty_thousand_a_worker_are_within_an_eighth(grouping):
-    """With five sources, as usual; hot keys change in the middle of an epoch and at a start."""
+    """With the default five sources; hot keys change in the middle and at the start of an epoch."""
     messages, epochs = 800_000, 4
     stream = generated("drift(z=1.2,keys=10000,every=300000)", messages=messages)
     report = run(
@@ -90,7 +90,7 @@ def test_epochs_of_twenty_thousand_a_worker_are_within_an_eighth(grouping):
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("grouping", [LEARNED, "planned"])
-def test_a_drifting_stream_is_level_and_exact_through_kills(tmp_path, grouping):
+def test_a_drifting_stream_is_balanced_and_exact_through_kills(tmp_path, grouping):
     """Killed in the middle of the second epoch, and again in a later one."""
     messages, epochs, output = 800_000, 4, tmp_path / "out"
     stream = generated("drift(z=1.2,keys=10000,every=300000)", messages=messages)
@@ -109,9 +109,9 @@ def test_a_drifting_stream_is_level_and_exact_through_kills(tmp_path, grouping):
     batch = stream.batch(0, messages)
     assert counted(results) == Counter(stream.texts(batch.ids).to_pylist())
     assert sum(placed(output)["messages"].to_pylist()) == messages
-    levels = levels_of(output, WORKERS)
-    assert len(levels) == epochs
-    assert max(levels) <= 1.12
+    ratios = max_over_means(output, WORKERS)
+    assert len(ratios) == epochs
+    assert max(ratios) <= 1.12
 
 
 def words_of(*texts):
@@ -120,7 +120,7 @@ def words_of(*texts):
 
 @pytest.fixture(scope="module")
 def two_texts(tmp_path_factory):
-    """The words of Python's manual, then of its tables of letters: the two have few in common."""
+    """Write the words of Python's manual, then of its character tables: they have few in common."""
     manual = Path(topics.__file__).read_text(encoding="utf-8")
     modules = sorted(Path(encodings.__file__).parent.glob("*.py"))
     tables = (module.read_text(encoding="utf-8") for module in modules)
@@ -142,14 +142,14 @@ def test_a_file_that_changes_its_hot_keys_without_warning(two_texts, tmp_path, g
     results = ds.dataset(report.results, partitioning="hive").to_table()
     assert counted(results, "word") == expected
     history = History(RunDirectory(tmp_path).history)
-    level = [history.record(each).figures["epoch_max_over_mean"] for each in history.numbers()]
-    assert level == pytest.approx(unevenness(report))
-    assert (max(level) <= most(expected.total() // 3)) is (grouping != WITHOUT)
+    ratios = [history.record(each).figures["epoch_max_over_mean"] for each in history.numbers()]
+    assert ratios == pytest.approx(unevenness(report))
+    assert (max(ratios) <= most(expected.total() // 3)) is (grouping != WITHOUT)
 
 
 @pytest.mark.soak
-def test_a_run_that_is_repeated_places_every_message_again(two_texts, tmp_path):
-    """Routers begin anew from each epoch's plan: nothing of another task or run is in them."""
+def test_a_repeated_run_routes_every_message_to_the_same_worker(two_texts, tmp_path):
+    """Routers start from each epoch's plan, without state of other tasks or runs."""
     lines = two_texts[0].read_text().splitlines(keepends=True)
     path = tmp_path / "words.jsonl"
     path.write_text("".join(lines[40_000:50_000]))
@@ -164,8 +164,8 @@ def test_a_run_that_is_repeated_places_every_message_again(two_texts, tmp_path):
 
 
 @pytest.mark.slow(4)
-def test_weights_are_spread_where_they_are_routed_by():
-    """A heavy page that no plan knows, of a generated stream with weights."""
+def test_weights_are_spread_if_messages_are_routed_by_weight():
+    """A hot page without a plan, in a generated stream with weights."""
     messages = 5000
     stream = generated("wikipedia-pageviews-by-lang-like", messages=messages)
     uneven = {}

@@ -1,4 +1,4 @@
-"""Messages that weigh: exact results under every switch, loads in the unit that was asked for."""
+"""Messages with weights: exact results with every option, loads in the chosen unit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(**options):
 
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
-    """Raw lines of clickstream, of which few bear most clicks, and the clicks of each page."""
+    """Write clickstream lines, few of which have most clicks; return the clicks of each page."""
     random = np.random.default_rng(1)
     path = tmp_path_factory.mktemp("input") / "clicks.tsv"
     sums, lines = Counter[str](), []
@@ -62,9 +62,7 @@ def totals(table, key="key"):
         ("planned", "weights", "messages"),
     ],
 )
-def test_results_are_a_plain_sum_whatever_messages_count_for(
-    clicks, grouping, route_by, observe_by
-):
+def test_results_equal_a_plain_sum_for_any_unit_of_load(clicks, grouping, route_by, observe_by):
     path, sums = clicks
     report = run(
         input=path,
@@ -93,7 +91,7 @@ def by_key(sums):
 @pytest.mark.soak
 @pytest.mark.parametrize(("grouping", "ways"), [("pkg", WAYS), ("dkg", WAYS[-1:])])
 def test_spark_routes_weights_as_the_simulator_does(grouping, ways):
-    """Of one source and one epoch, for a generated stream, in all four ways."""
+    """One source and one epoch of a generated stream, with all four combinations."""
     stream = generated("wikipedia-pageviews-by-lang-like", messages=3000)
     batch = stream.batch(0, 3000)
     sums: Counter[str] = Counter()
@@ -121,7 +119,7 @@ def test_spark_routes_weights_as_the_simulator_does(grouping, ways):
 
 
 @pytest.mark.soak
-def test_plans_go_by_weights_where_they_are_routed_by(clicks):
+def test_plans_use_weights_if_messages_are_routed_by_weight(clicks):
     path, _ = clicks
     worst = {}
     for route_by in UNITS:
@@ -135,12 +133,12 @@ def test_plans_go_by_weights_where_they_are_routed_by(clicks):
             observe_by="weights",
         )
         worst[route_by] = max(epoch.max_over_mean for epoch in report.epochs)
-    # Rows of the page with most clicks are dealt evenly, not by their own weights.
+    # Rows of the page with most clicks are spread round-robin, not by their own weights.
     assert worst["weights"] < 1.3 < worst["messages"]
 
 
 @pytest.mark.soak
-def test_weights_beyond_all_measure_change_balance_only(tmp_path):
+def test_extreme_weights_change_only_the_balance(tmp_path):
     path = tmp_path / "a.csv"
     huge = 10**17
     path.write_text("k,n\n" + f"a,{huge}\nb,{huge}\nc,1\n" * 30)
@@ -162,7 +160,7 @@ def test_weights_beyond_all_measure_change_balance_only(tmp_path):
 
 
 @pytest.mark.slow(4)
-def test_what_learns_has_no_weights():
+def test_learners_have_no_weights():
     for option in ("route_by", "observe_by"):
         with pytest.raises(ConfigurationError, match=f"{option} = 'weights': application"):
             ApplicationConfig(application="naive-bayes", **{option: "weights"})

@@ -1,4 +1,4 @@
-"""Naive Bayes: the answers of scikit-learn, and counts that do not depend on any cut."""
+"""Naive Bayes: same predictions as scikit-learn, and counts that do not depend on batches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def table(documents):
 
 
 def learned(records, bayes, parts=1):
-    """The model of records that are cut into epochs."""
+    """Learn a model from records in several epochs."""
     model = bayes.start()
     for part in np.array_split(np.arange(records.num_rows), parts):
         messages = bayes.messages(records.take(pa.array(part)), model)
@@ -43,7 +43,7 @@ def learned(records, bayes, parts=1):
 
 
 def theirs(train, test, alpha):
-    """What scikit-learn tells: labels, and joint log-likelihoods up to a constant a document."""
+    """Return scikit-learn's labels, and joint log-likelihoods up to a constant per document."""
     vectors = CountVectorizer(analyzer=str.split)
     counts = vectors.fit_transform(train["text"].to_pylist())
     bayes = MultinomialNB(alpha=alpha).fit(counts, train["label"].to_pylist())
@@ -60,7 +60,7 @@ def theirs(train, test, alpha):
         (Documents(words=300, length=1000, seed=9), 2.5),
     ],
 )
-def test_answers_are_those_of_scikit_learn(stream, alpha):
+def test_predictions_equal_those_of_scikit_learn(stream, alpha):
     half = stream.length // 2
     train, test = stream.records(0, half), stream.records(half, stream.length)
     model = learned(train, NaiveBayes(alpha), parts=4)
@@ -74,7 +74,7 @@ def test_answers_are_those_of_scikit_learn(stream, alpha):
 @pytest.mark.slow(3)
 @settings(max_examples=25)  # scikit-learn takes its time
 @given(DOCUMENTS, st.integers(1, 4), st.sampled_from([0.5, 1.0]))
-def test_likelihoods_are_scikit_learns_whatever_the_epochs(documents, epochs, alpha):
+def test_likelihoods_equal_scikit_learns_for_any_epochs(documents, epochs, alpha):
     records = table(documents)
     if not any(words for _, words in documents):
         return  # scikit-learn takes no empty vocabulary
@@ -92,7 +92,7 @@ def test_sums_of_units_do_not_depend_on_their_order():
     assert (model.scores(pa.array(forth)) == model.scores(pa.array(back))).all()
 
 
-def test_unknown_words_say_nothing_and_no_model_says_null():
+def test_unknown_words_are_ignored_and_an_empty_model_predicts_null():
     bayes = NaiveBayes()
     records = pa.table({"label": ["x", "x", "y"], "text": ["a", "a b", "c"]})
     model = learned(records, bayes)
@@ -118,7 +118,7 @@ def test_models_are_numbered_and_found_again(tmp_path):
         models.read()
 
 
-def test_bad_parameters_are_refused():
+def test_bad_parameters_are_rejected():
     with pytest.raises(ConfigurationError, match="alpha = 0"):
         NaiveBayes(alpha=0)
     config, schema = (
@@ -145,7 +145,7 @@ def test_documents_are_a_function_of_their_number():
 @pytest.mark.parametrize(
     ("own", "hottest"), [(0.0, ["w0", "w0", "w0"]), (1.0, ["w12", "w25", "w37"])]
 )
-def test_the_own_words_of_a_class_lie_a_part_of_all_words_further_on(own, hottest):
+def test_the_own_words_of_a_class_are_shifted(own, hottest):
     records = Documents(classes=3, words=50, size=40, length=100, own=own).records(0, 100)
     texts: dict[str, Counter[str]] = {f"class {number}": Counter() for number in range(3)}
     for record in records.to_pylist():

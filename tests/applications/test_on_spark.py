@@ -37,16 +37,16 @@ def results(config):
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("grouping", groupings("pkg"))
-def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
-    told = {"application": "heavy-hitters(k=8,capacity=12)", "grouping": grouping}
-    rows = results(ApplicationConfig(**STREAM, **told, **SMALL))
+def test_heavy_hitters_stay_within_their_errors_under_every_grouping(grouping):
+    options = {"application": "heavy-hitters(k=8,capacity=12)", "grouping": grouping}
+    rows = results(ApplicationConfig(**STREAM, **options, **SMALL))
     assert [row["rank"] for row in rows] == list(range(1, 9))
     most = {"kg": 1, "pkg": 2}.get(grouping, SMALL["workers"])
     for row in rows:
         assert row["count"] - row["error"] <= TRUTH[row["key"]] <= row["count"]
         assert row["terms"] <= most
-    heaviest = {key for key, count in TRUTH.items() if count > most * 1500 / 12}
-    assert heaviest <= {row["key"] for row in rows}
+    hottest = {key for key, count in TRUTH.items() if count > most * 1500 / 12}
+    assert hottest <= {row["key"] for row in rows}
 
 
 ONCE = ("or", "not", "that", "is", "the", "question")
@@ -57,8 +57,8 @@ ONCE = ("or", "not", "that", "is", "the", "question")
 @pytest.mark.usefixtures("spark")
 def test_word_count_of_a_text_is_exact(tmp_path):
     (tmp_path / "book.txt").write_text("To be, or not to be:\nthat is the question.\n" * 50)
-    told = {"application": "wordcount", "input": tmp_path / "book.txt", "grouping": "pkg"}
-    rows = results(ApplicationConfig(**told, **SMALL))
+    options = {"application": "wordcount", "input": tmp_path / "book.txt", "grouping": "pkg"}
+    rows = results(ApplicationConfig(**options, **SMALL))
     counts: Counter[str] = Counter()
     for row in rows:
         counts[row["key"]] += row["count"]
@@ -75,8 +75,8 @@ def test_heavy_hitters_of_a_frame_through_evenkey_and_through_spark(spark):
     ours = heavy_hitters(keyed(spark), "word", 5, workers=3).collect()
     theirs = heavy_hitters(keyed(spark), "word", 5, through="spark").collect()
     for rows in (ours, theirs):
-        told = {row["word"]: row["count"] for row in rows}
-        assert told == dict(sorted(TRUTH.items(), key=lambda item: (-item[1], item[0]))[:5])
+        found = {row["word"]: row["count"] for row in rows}
+        assert found == dict(sorted(TRUTH.items(), key=lambda item: (-item[1], item[0]))[:5])
         assert sorted(row["rank"] for row in rows) == [1, 2, 3, 4, 5]
     assert {(row["error"], row["terms"] > 0) for row in ours} == {(0, True)}
     assert {(row["error"], row["terms"]) for row in theirs} == {(None, None)}
@@ -96,21 +96,21 @@ def test_heavy_hitters_of_windows_through_spark(spark):
 
 
 @pytest.mark.slow(8)
-def test_words_asked_of_workers_give_the_models_own_answer(spark):
+def test_classification_by_words_equals_the_models_prediction(spark):
     stream = Documents(words=200, size=5, own=0.1, length=260)
     model = in_one_go(stream.records(0, 200))
     asked = stream.records(200, 260)
     texts = [*asked["text"].to_pylist(), "", "never seen"]
-    told = [*model.predict(asked).to_pylist(), "class 0", "class 0"]
+    expected = [*model.predict(asked).to_pylist(), "class 0", "class 0"]
     df = spark.createDataFrame(list(enumerate(texts)), "id int, text string").repartition(3)
     direct = {row["id"]: row["prediction"] for row in classify(df, model).collect()}
-    # Columns of the user's may bear any name but the new one's.
-    for name in ("label", "told"):
+    # The user's columns may have any name except the new one's.
+    for name in ("label", "class"):
         named = classify(df.withColumn(name, F.lit("mine")), model).collect()
         assert {row["id"]: (row[name], row["prediction"]) for row in named} == {
             number: ("mine", answer) for number, answer in direct.items()
         }
-    assert direct == dict(enumerate(told))
+    assert direct == dict(enumerate(expected))
     for grouping in ("pkg", "sg"):
         routed = classify_by_words(df, "id", "text", model, grouping=grouping, workers=3)
         answers = {int(row["id"]): row["prediction"] for row in routed.collect()}
@@ -127,12 +127,12 @@ def test_streams_are_classified_and_searched_too(spark, tmp_path):
         frame = spark.createDataFrame(part, "text string, at double").coalesce(1)
         frame.write.mode("append").json(str(tmp_path / "input"))
     stream = spark.readStream.schema("text string, at double").json(str(tmp_path / "input"))
-    told = rows_of(classify(stream, models), "told", tmp_path)
+    classified = rows_of(classify(stream, models), "classified", tmp_path)
     answers = dict(zip(records["text"].to_pylist(), models.read().predict(records), strict=True))
-    assert {row["text"]: row["prediction"] for row in told} == {
+    assert {row["text"]: row["prediction"] for row in classified} == {
         text: label.as_py() for text, label in answers.items()
     }
-    # The window of the last second waits for the watermark; the first ones are out.
+    # The last window waits for the watermark; the first ones have been emitted.
     found = heavy_hitters(
         stream.withColumn("word", F.explode(F.split("text", " "))),
         "word",
@@ -148,7 +148,7 @@ def test_streams_are_classified_and_searched_too(spark, tmp_path):
 
 
 def rows_of(frame, name, directory):
-    """The rows of a stream that has been read to its end."""
+    """Read a stream to its end, and return its rows."""
     query = (
         frame.writeStream.format("memory")
         .queryName(name)

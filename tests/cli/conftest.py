@@ -1,4 +1,4 @@
-"""A program to invoke, and a pipeline that runs nothing but reports."""
+"""The program to invoke, and a fake pipeline that only returns reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACE = {"sg": 2.5, "kg": 1.0, "pkg": 1.8, "dkg": 3.4}
 
 @dataclass
 class FakeReport:
-    """What the commands ask of a report."""
+    """The part of a report that the commands use."""
 
     config: PipelineConfig
     changes: dict[str, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class FakePipeline:
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
     fake = FakePipeline()
-    # Into the module's own names: to look there first would import Spark.
+    # Set in the module's `vars`: `monkeypatch.setattr` would import Spark.
     monkeypatch.setitem(vars(evenkey.applications), "run", fake.run)
     monkeypatch.setitem(vars(evenkey.pipeline.aggregate), "compare", fake.compare)
     return fake

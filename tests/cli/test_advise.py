@@ -19,22 +19,22 @@ def visits(tmp_path):
 
 
 def test_text(invoke, visits):
-    told = invoke("advise", visits, *OPTIONS, "--workers", "8,4")
-    assert told.exit_code == 0, told.stderr
-    assert "3,000 messages" in told.stdout
-    assert "All lines were read." in told.stdout
-    rows = [line.split() for line in told.stdout.splitlines()]
+    outcome = invoke("advise", visits, *OPTIONS, "--workers", "8,4")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "3,000 messages" in outcome.stdout
+    assert "All lines were read." in outcome.stdout
+    rows = [line.split() for line in outcome.stdout.splitlines()]
     assert ["Turkey", "2,341", "78.03"] in rows
     assert [row[0] for row in rows if len(row) == 4 and row[0] in ("kg", "pkg", "planned")] == (
         2 * ["kg", "pkg", "planned"]
     )
     for line in ('key="country"', 'grouping="planned"', "workers=8", "aggregator=Work()"):
-        assert f"    {line},\n" in told.stdout
+        assert f"    {line},\n" in outcome.stdout
 
 
 def test_json(invoke, visits):
-    told = invoke("advise", visits, *OPTIONS, "--workers", 4, "--sample", 1000, "--json")
-    figures = json.loads(told.stdout)
+    outcome = invoke("advise", visits, *OPTIONS, "--workers", 4, "--sample", 1000, "--json")
+    figures = json.loads(outcome.stdout)
     assert figures["sample"] == {
         "lines": 1000, "of_lines": 3000, "sampling": "even", "rejected": 0
     }  # fmt: skip
@@ -49,8 +49,8 @@ def test_json(invoke, visits):
 
 
 def test_no_grouping_for_a_plain_count(invoke, visits):
-    told = invoke("advise", visits, *OPTIONS, "--aggregator", "count", "--json")
-    recommendation = json.loads(told.stdout)["recommendation"]
+    outcome = invoke("advise", visits, *OPTIONS, "--aggregator", "count", "--json")
+    recommendation = json.loads(outcome.stdout)["recommendation"]
     assert (recommendation["needed"], recommendation["grouping"]) == (False, None)
     assert "Spark combines" in recommendation["reasons"][0]
     assert 'df.groupBy("country").agg(F.count("*"))' in recommendation["code"]
@@ -58,8 +58,8 @@ def test_no_grouping_for_a_plain_count(invoke, visits):
 
 @pytest.mark.slow(2)
 def test_page(invoke, visits, tmp_path):
-    told = invoke("advise", visits, *OPTIONS, "--html", tmp_path / "page.html")
-    assert f"page: {tmp_path / 'page.html'}" in told.stdout
+    outcome = invoke("advise", visits, *OPTIONS, "--html", tmp_path / "page.html")
+    assert f"page: {tmp_path / 'page.html'}" in outcome.stdout
     assert "<h1>Use planned on 10 workers</h1>" in (tmp_path / "page.html").read_text()
 
 
@@ -77,9 +77,9 @@ def test_page(invoke, visits, tmp_path):
     ],
 )
 def test_bad_options_exit_with_2(invoke, visits, options, message):
-    told = invoke("advise", visits, "--key", "country", *options)
-    assert told.exit_code == 2
-    assert message in told.stderr
+    outcome = invoke("advise", visits, "--key", "country", *options)
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
 
 
 @pytest.mark.slow(2)
@@ -99,7 +99,7 @@ def test_a_composite_key_and_a_time(invoke, tmp_path):
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     options = ("--key", "region,user", "--time", "at", "--groupings", "planned")
-    told = invoke("advise", tmp_path / "a.jsonl", *options)
-    assert told.exit_code == 0, told.stderr
-    assert '[null,"1"]' in told.stdout
-    assert '    key=["region", "user"],\n' in told.stdout
+    outcome = invoke("advise", tmp_path / "a.jsonl", *options)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert '[null,"1"]' in outcome.stdout
+    assert '    key=["region", "user"],\n' in outcome.stdout

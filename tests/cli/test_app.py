@@ -23,32 +23,32 @@ LIGHT = [
 
 @pytest.mark.slow(5)
 def test_help_lists_the_commands(invoke):
-    told = invoke("--help")
-    assert told.exit_code == 0
-    assert all(each in told.stdout for each in ("run", "compare", "simulate", "dataset"))
+    outcome = invoke("--help")
+    assert outcome.exit_code == 0
+    assert all(each in outcome.stdout for each in ("run", "compare", "simulate", "dataset"))
 
 
 def test_version_is_printed(invoke):
-    told = invoke("--version")
-    assert told.exit_code == 0
-    assert told.stdout.startswith("evenkey ")
+    outcome = invoke("--version")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith("evenkey ")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [["--worker", "3"], ["surplus"], ["--groupings", "kg"], ["--workers"], ["--json=yes"]],
 )
-def test_bad_usage_exits_with_2_and_says_nothing_on_standard_output(invoke, arguments):
-    told = invoke("run", "--dataset", "country-skew-r80", *arguments)
-    assert told.exit_code == 2
-    assert told.stdout == ""
-    assert told.stderr.startswith("error: ")
-    assert len(told.stderr.splitlines()) == 1
-    assert "Traceback" not in told.stderr
+def test_bad_usage_exits_with_2_and_prints_nothing_on_standard_output(invoke, arguments):
+    outcome = invoke("run", "--dataset", "country-skew-r80", *arguments)
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    assert outcome.stderr.startswith("error: ")
+    assert len(outcome.stderr.splitlines()) == 1
+    assert "Traceback" not in outcome.stderr
 
 
 @pytest.mark.slow(3)
-def test_what_needs_no_spark_loads_none():
+def test_commands_that_need_no_spark_do_not_import_it():
     script = (
         "import sys; from typer.testing import CliRunner; from evenkey.cli import app\n"
         f"codes = [CliRunner().invoke(app, each).exit_code for each in {LIGHT}]\n"

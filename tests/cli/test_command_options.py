@@ -17,7 +17,7 @@ from evenkey.pipeline.aggregate import PipelineConfig
 OWN = {"--config", "--json", "--debug", "--help", "--help-all"}
 FIELDS = ApplicationConfig.model_fields
 
-# A value of each field that is not its default.
+# A value for each field, other than its default.
 VALUES = {
     "dataset": "uniform(keys=5)",
     "input": ["a.csv", "b.csv"],
@@ -85,7 +85,7 @@ TOPICS = {
 
 
 def context_of(field: str) -> dict[str, object]:
-    """Other options without which a field cannot be set."""
+    """Return the other options that a field needs."""
     if field in INPUT:
         return {each: VALUES[each] for each in ("input", "split", "key") if each != field}
     if field == "types":
@@ -111,7 +111,7 @@ def arguments_of(options: dict[str, object]) -> list[str]:
 
 
 def options_of(command: str) -> dict[str, str]:
-    """Long options of a command and their help."""
+    """Map a command's long options to their help."""
     parsed: Any = typer.main.get_command(app)
     params = parsed.commands[command].params
     return {max(each.opts, key=len): each.help for each in params}
@@ -126,7 +126,7 @@ def test_run_has_an_option_for_each_field():
     assert options_of("run").keys() - OWN == {option_name(each) for each in FIELDS}
 
 
-def test_help_shows_what_a_newcomer_needs_and_all_where_that_is_asked_for(invoke):
+def test_help_shows_basic_options_and_help_all_shows_all(invoke):
     brief, whole = (invoke("run", flag).stdout for flag in ("--help", "--help-all"))
     assert "--key" in brief
     assert "--teenage-period" not in brief
@@ -134,7 +134,7 @@ def test_help_shows_what_a_newcomer_needs_and_all_where_that_is_asked_for(invoke
     assert all(option_name(each) in whole for each in FIELDS if len(each) < 15)
 
 
-def test_compare_has_them_too_with_groupings_for_grouping():
+def test_compare_has_the_same_options_with_groupings_for_grouping():
     fields = PipelineConfig.model_fields
     expected = {option_name(each) for each in fields} - {"--grouping"} | {"--groupings"}
     assert options_of("compare").keys() - OWN == expected
@@ -154,25 +154,25 @@ def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, f
         (tmp_path / name).write_text("user,n\nx,1\n")
     (tmp_path / "kafka.properties").touch()
     (tmp_path / "click.avsc").write_text('{"type": "record"}')
-    # No broker is there to answer.
+    # There is no broker.
     monkeypatch.setattr(Address, "check_reachable", lambda _: None)
     options = {**context_of(field), field: VALUES[field]}
     file = tmp_path / "pipeline.toml"
     file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in options.items()))
     for arguments in (arguments_of(options), ["--config", file]):
-        told = invoke("run", *arguments)
-        assert told.exit_code == 0, told.stderr
+        outcome = invoke("run", *arguments)
+        assert outcome.exit_code == 0, outcome.stderr
     from_options, from_file = pipeline.configs
     assert from_options == from_file == ApplicationConfig(**options)
     assert getattr(from_file, field) != FIELDS[field].default
 
 
-def test_options_go_before_the_file(invoke, pipeline, tmp_path):
+def test_options_override_the_file(invoke, pipeline, tmp_path):
     file = tmp_path / "pipeline.toml"
     file.write_text('dataset = "country-skew-r80"\nworkers = 3\nreference-defaults = true\n')
     assert invoke("run", "--config", file).exit_code == 0
-    told = invoke("run", "--config", file, "--workers", 4, "--no-reference-defaults")
-    assert told.exit_code == 0
+    outcome = invoke("run", "--config", file, "--workers", 4, "--no-reference-defaults")
+    assert outcome.exit_code == 0
     assert [each.workers for each in pipeline.configs] == [3, 4]
     assert [each.cost_ms for each in pipeline.configs] == [1, 0]
 
@@ -191,9 +191,9 @@ def test_options_go_before_the_file(invoke, pipeline, tmp_path):
 )
 @pytest.mark.usefixtures("pipeline")
 def test_bad_values_exit_with_2_and_one_line(invoke, arguments, message):
-    told = invoke("run", "--dataset", "country-skew-r80", *arguments, "--json")
-    assert told.exit_code == 2
-    assert told.stdout == ""
-    assert message in told.stderr
-    assert "Traceback" not in told.stderr
-    assert len(told.stderr.splitlines()) == 1
+    outcome = invoke("run", "--dataset", "country-skew-r80", *arguments, "--json")
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    assert message in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert len(outcome.stderr.splitlines()) == 1

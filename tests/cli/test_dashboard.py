@@ -1,4 +1,4 @@
-"""``evenkey dashboard``: where it listens and what it refuses."""
+"""``evenkey dashboard``: the address it listens on and the input it rejects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evenkey.reports.dashboard import Server
 
 @pytest.fixture
 def served(monkeypatch):
-    """Addresses of the servers that were told to serve."""
+    """Addresses of the servers that were started."""
     urls: list[str] = []
 
     def serve(server):
@@ -21,22 +21,22 @@ def served(monkeypatch):
 
 
 def test_it_listens_on_loopback_and_says_where(invoke, served, tmp_path):
-    told = invoke("dashboard", "--run", str(tmp_path), "--run", str(tmp_path), "--port", "0")
-    assert told.exit_code == 0, told.stderr
+    outcome = invoke("dashboard", "--run", str(tmp_path), "--run", str(tmp_path), "--port", "0")
+    assert outcome.exit_code == 0, outcome.stderr
     (url,) = served
     assert url.startswith("http://127.0.0.1:")
-    assert f"dashboard at {url}" in told.stdout
+    assert f"dashboard at {url}" in outcome.stdout
 
 
-def test_a_run_that_is_not_there_yet_is_waited_for(invoke, served, tmp_path):
-    told = invoke("dashboard", "--run", str(tmp_path / "to-come"), "--port", "0")
-    assert told.exit_code == 0, told.stderr
+def test_it_waits_for_a_run_that_does_not_exist_yet(invoke, served, tmp_path):
+    outcome = invoke("dashboard", "--run", str(tmp_path / "to-come"), "--port", "0")
+    assert outcome.exit_code == 0, outcome.stderr
     assert len(served) == 1
 
 
-def test_a_file_is_no_run(invoke, served, tmp_path):
+def test_a_file_is_rejected(invoke, served, tmp_path):
     (tmp_path / "file").touch()
-    told = invoke("dashboard", "--run", str(tmp_path / "file"))
-    assert told.exit_code == 2
-    assert "it is no directory; name a run's output" in " ".join(told.stderr.split())
+    outcome = invoke("dashboard", "--run", str(tmp_path / "file"))
+    assert outcome.exit_code == 2
+    assert "it is no directory; name a run's output" in " ".join(outcome.stderr.split())
     assert served == []

@@ -1,4 +1,4 @@
-"""How real runs end that are asked to, or that lose their Java; the same command then goes on."""
+"""Real runs that get a signal or lose their JVM; the same command continues them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVENKEY = Path(sys.executable).with_name("evenkey")
 
 
 def start(output, log):
-    """Start a run of short epochs in a process group of its own, as a shell does."""
+    """Start a run of short epochs in its own process group, as a shell does."""
     arguments = [
         *("run", "--dataset", "uniform(keys=20)", "--messages", str(MESSAGES), "--seed", "7"),
         *("--epochs", str(EPOCHS), "--workers", "2", "--sources", "1", "--aggregators", "1"),
@@ -45,7 +45,7 @@ def wait_for_an_epoch(process, output, log):
 
 
 def children(process):
-    """Processes that a process has started, by their names."""
+    """Return the processes that a process has started, by name."""
     found = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -74,7 +74,7 @@ def last_lines(log):
         pytest.param(signal.SIGTERM, False, 143, "terminated", marks=pytest.mark.soak),
     ],
 )
-def test_a_signal_pauses_between_epochs_and_the_same_command_goes_on(
+def test_a_signal_pauses_between_epochs_and_the_same_command_continues(
     tmp_path, number, whole_group, exit_code, said
 ):
     output, log = tmp_path / "out", tmp_path / "log"
@@ -83,9 +83,9 @@ def test_a_signal_pauses_between_epochs_and_the_same_command_goes_on(
         (os.killpg if whole_group else os.kill)(process.pid, number)
         assert process.wait(240) == exit_code, log.read_text()
     lines = last_lines(log)
-    assert lines[-1] == f"{said}: the same command goes on where this run stopped"
+    assert lines[-1] == f"{said}: the same command continues where this run stopped"
     assert any(line.endswith(": pausing") for line in lines)
-    # No epoch was begun that was not ended.
+    # Each epoch that began also ended.
     checkpoint = output / "state" / "checkpoint"
     begun = {path.name for path in (checkpoint / "offsets").glob("[0-9]*")}
     assert begun == {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
@@ -98,8 +98,8 @@ def test_a_signal_pauses_between_epochs_and_the_same_command_goes_on(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("goes_on", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_a_java_that_is_killed_is_one_line_and_the_same_command_goes_on(tmp_path, goes_on):
+@pytest.mark.parametrize("continued", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_a_killed_java_is_one_line_and_the_same_command_continues(tmp_path, continued):
     output, log = tmp_path / "out", tmp_path / "log"
     with start(output, log) as process:
         wait_for_an_epoch(process, output, log)
@@ -112,7 +112,7 @@ def test_a_java_that_is_killed_is_one_line_and_the_same_command_goes_on(tmp_path
     assert "SPARK_DRIVER_MEMORY" in lines[0]
     assert lines[1] == "(--debug shows the full trace)"
 
-    if goes_on:
+    if continued:
         with start(output, log) as process:
             summary = process.communicate(timeout=300)[0]
         assert process.returncode == 0, log.read_text()

@@ -1,4 +1,4 @@
-"""Errors: the most telling line, the exit code, and a trace only where it is asked for."""
+"""Errors: the most informative line, the exit code, and a trace only with ``--debug``."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SparkLikeError(Exception):
         (IN_A_WORKER, "ModuleNotFoundError: No module named 'missing'", 1),
         (
             IN_A_WORKER.replace("'missing'", "'evenkey'"),
-            "ModuleNotFoundError: No module named 'evenkey'" + error_lines._WORKERS_MEND,
+            "ModuleNotFoundError: No module named 'evenkey'" + error_lines._WORKERS_FIX,
             1,
         ),
         (JVM, "java.io.IOException: No space left on device", 1),
@@ -92,12 +92,12 @@ class SparkLikeError(Exception):
         ),
     ],
 )
-def test_the_innermost_error_of_spark_is_told(text, message, exit_code):
+def test_the_innermost_error_of_spark_is_printed(text, message, exit_code):
     assert explain(SparkLikeError(text)) == (message, exit_code)
 
 
 class OfDeadJavaError(Exception):
-    """Like an error of Java's: its text is asked of Java, which has died."""
+    """Like an error from Java: reading its text asks a Java process that has died."""
 
     def __str__(self):
         raise ConnectionRefusedError
@@ -112,7 +112,7 @@ def test_an_error_whose_text_died_with_java(behind):
     assert found.message == expected
 
 
-def test_an_error_of_ours_is_told_however_it_was_wrapped():
+def test_our_own_error_is_printed_however_it_was_wrapped():
     wrapped = ValueError("outer")
     wrapped.__cause__ = RunError("inner")
     assert explain(wrapped) == ("inner", 1)
@@ -123,37 +123,37 @@ def test_an_error_of_ours_is_told_however_it_was_wrapped():
     ("error", "message"),
     [(KeyError("a"), "KeyError: 'a'"), (MemoryError(), "MemoryError")],
 )
-def test_an_error_without_an_explanation_is_told_with_its_kind(error, message):
+def test_an_error_without_an_explanation_is_printed_with_its_type(error, message):
     assert explain(error) == (message, 1)
 
 
 @pytest.mark.parametrize(
     ("error", "exit_code"),
-    [(ConfigurationError("mend it"), 2), (RunError("mend it"), 1), (OSError("mend it"), 1)],
+    [(ConfigurationError("fix it"), 2), (RunError("fix it"), 1), (OSError("fix it"), 1)],
 )
 def test_exit_codes_and_one_line_without_a_trace(invoke, pipeline, error, exit_code):
     def fail():
         raise error
 
     pipeline.before = fail
-    told = invoke(*RUN, "--json")
-    assert told.exit_code == exit_code
-    assert told.stdout == ""
-    assert "mend it\n" in told.stderr
-    assert "Traceback" not in told.stderr
+    outcome = invoke(*RUN, "--json")
+    assert outcome.exit_code == exit_code
+    assert outcome.stdout == ""
+    assert "fix it\n" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--debug", *RUN), (*RUN, "--debug")])
 def test_debug_shows_the_trace_before_the_line(invoke, pipeline, arguments):
     def fail():
-        message = "mend it"
+        message = "fix it"
         raise RunError(message)
 
     pipeline.before = fail
-    told = invoke(*arguments)
-    assert told.exit_code == 1
-    assert "Traceback (most recent call last)" in told.stderr
-    assert told.stderr.endswith("error: mend it\n")
+    outcome = invoke(*arguments)
+    assert outcome.exit_code == 1
+    assert "Traceback (most recent call last)" in outcome.stderr
+    assert outcome.stderr.endswith("error: fix it\n")
     # Only for that call.
     assert "Traceback" not in invoke(*RUN).stderr
 
@@ -163,31 +163,31 @@ def test_an_interrupt_is_one_line_and_130(invoke, pipeline):
         raise KeyboardInterrupt
 
     pipeline.before = interrupt
-    told = invoke(*RUN)
-    assert told.exit_code == 130
-    assert told.stderr.splitlines()[-1].startswith("interrupted: nothing was kept")
-    assert "Traceback" not in told.stderr
+    outcome = invoke(*RUN)
+    assert outcome.exit_code == 130
+    assert outcome.stderr.splitlines()[-1].startswith("interrupted: nothing was kept")
+    assert "Traceback" not in outcome.stderr
 
 
 def test_the_signal_to_terminate_ends_a_command_as_an_interrupt_does(invoke, pipeline):
     before = signal.getsignal(signal.SIGTERM)
     pipeline.before = lambda: signal.raise_signal(signal.SIGTERM)
-    told = invoke(*RUN)
-    assert told.exit_code == 143
-    assert told.stderr.splitlines()[-1].startswith("terminated: nothing was kept; with --output")
-    assert "Traceback" not in told.stderr
+    outcome = invoke(*RUN)
+    assert outcome.exit_code == 143
+    assert outcome.stderr.splitlines()[-1].startswith("terminated: nothing was kept; with --output")
+    assert "Traceback" not in outcome.stderr
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_an_interrupt_says_that_the_same_command_goes_on(invoke, pipeline, tmp_path):
+def test_an_interrupt_says_that_the_same_command_continues(invoke, pipeline, tmp_path):
     def interrupt():
         raise KeyboardInterrupt
 
     pipeline.before = interrupt
-    told = invoke(*RUN, "--output", tmp_path)
-    assert told.exit_code == 130
-    last = told.stderr.splitlines()[-1]
-    assert last == "interrupted: the same command goes on where this run stopped"
+    outcome = invoke(*RUN, "--output", tmp_path)
+    assert outcome.exit_code == 130
+    last = outcome.stderr.splitlines()[-1]
+    assert last == "interrupted: the same command continues where this run stopped"
 
 
 NO_HANDLES = os.strerror(errno.EMFILE)

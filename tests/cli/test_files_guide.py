@@ -22,12 +22,12 @@ def test_the_example_gives_the_table(invoke, tmp_path, monkeypatch):
     pattern = r"cat > orders\.csv <<'END'\n(.*)END\nevenkey (.*)"
     ((lines, command),) = re.findall(pattern, shell, re.DOTALL)
     Path("orders.csv").write_text(lines)
-    told = invoke(*shlex.split(command.replace("\\\n", "")))
-    assert told.exit_code == 0, told.stderr
+    outcome = invoke(*shlex.split(command.replace("\\\n", "")))
+    assert outcome.exit_code == 0, outcome.stderr
     table = re.findall(r"^\| (.*) \|$", GUIDE.split("## Times")[0], re.MULTILINE)
     rows = []
     for row in read_results("out").to_pylist():
         times = [f"{row[name]:%Y-%m-%d %H:%M}" for name in ("window_start", "window_end")]
         rows.append((*times, row["region"] or "(null)", row["customer"], str(row["sum"])))
     assert sorted(rows) == sorted(tuple(line.split(" | ")) for line in table[-3:])
-    assert re.search(r"rejected +1 of 4 lines", told.stdout)
+    assert re.search(r"rejected +1 of 4 lines", outcome.stdout)

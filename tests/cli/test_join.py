@@ -1,4 +1,4 @@
-"""``evenkey join``: options and what is printed, with runs that only report."""
+"""``evenkey join``: options and printed figures, with fake runs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def configs(monkeypatch):
 
 
 def test_options_reach_the_configuration_and_figures_are_printed(invoke, configs):
-    told = invoke(
+    outcome = invoke(
         "join",
         "run",
         "--pipeline",
@@ -81,35 +81,35 @@ def test_options_reach_the_configuration_and_figures_are_printed(invoke, configs
         "0.4",
         "--verify",
     )
-    assert told.exit_code == 0, told.output
+    assert outcome.exit_code == 0, outcome.output
     (config,) = configs
     assert (config.name, config.skew, config.workers) == ("risps static-strl", 0.7, 4)
     assert (config.threshold, config.verify, config.partitions_or_default) == (0.4, True, 16)
     for text in ("20,000, 3 rejected", "2.73 0.20", "3 before 1", "12.35 s", "equal pairs"):
-        assert text in told.stdout
-    assert max(map(len, told.stdout.splitlines())) <= 80
+        assert text in outcome.stdout
+    assert max(map(len, outcome.stdout.splitlines())) <= 80
 
 
 def test_json_has_the_figures_and_the_configuration(invoke, configs):
-    told = invoke("join", "run", "--json")
-    printed = json.loads(told.stdout)
+    outcome = invoke("join", "run", "--json")
+    printed = json.loads(outcome.stdout)
     assert printed["mldc"] == [2.7312, 0.2]
     assert printed["configuration"]["mode"] == configs[0].mode == "dynamic-lb-stal"
 
 
-def test_a_comparison_has_a_row_a_mode_and_tells_of_unequal_pairs(invoke, configs):
-    told = invoke("join", "compare", "--modes", "static-strl,dynamic-lb-stal")
+def test_a_comparison_has_a_row_per_mode_and_reports_unequal_pairs(invoke, configs):
+    outcome = invoke("join", "compare", "--modes", "static-strl,dynamic-lb-stal")
     assert [config.mode for config in configs] == ["static-strl", "dynamic-lb-stal"]
-    assert "pairs of all modes: equal (92144-11b3)" in told.stdout
-    assert "2.73 to 0.20" in told.stdout
-    told = invoke("join", "compare", "--json")
-    assert len(json.loads(told.stdout)["results"]) == 6
-    told = invoke("join", "compare", "--modes", "static-strl,static-stal")
-    assert "NOT EQUAL" in told.stdout
+    assert "pairs of all modes: equal (92144-11b3)" in outcome.stdout
+    assert "2.73 to 0.20" in outcome.stdout
+    outcome = invoke("join", "compare", "--json")
+    assert len(json.loads(outcome.stdout)["results"]) == 6
+    outcome = invoke("join", "compare", "--modes", "static-strl,static-stal")
+    assert "NOT EQUAL" in outcome.stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("run", "--mode", "statc-strl"), "did you mean 'static-strl'"),
         (("run", "--skew", "1.5"), "skew = 1.5"),
@@ -119,10 +119,10 @@ def test_a_comparison_has_a_row_a_mode_and_tells_of_unequal_pairs(invoke, config
     ],
 )
 @pytest.mark.usefixtures("configs")
-def test_what_cannot_be_exits_with_2(invoke, arguments, told):
+def test_invalid_options_exit_with_2(invoke, arguments, message):
     outcome = invoke("join", *arguments)
     assert outcome.exit_code == 2
-    assert told in outcome.stderr
+    assert message in outcome.stderr
 
 
 def test_publications_are_produced_into_a_topic(invoke, monkeypatch):
@@ -134,9 +134,9 @@ def test_publications_are_produced_into_a_topic(invoke, monkeypatch):
 
     monkeypatch.setitem(vars(evenkey.papers.publish_subscribe), "produce_publications", produce)
     arguments = ("join", "produce", "localhost:9092/places", "--skew", "0.7", "--workers", "4")
-    told = invoke(*arguments, "--publications", "3000", "--topic-partitions", "8", "--live")
-    assert told.exit_code == 0, told.output
-    assert "3,000 publications lie in localhost:9092/places" in told.stdout
+    outcome = invoke(*arguments, "--publications", "3000", "--topic-partitions", "8", "--live")
+    assert outcome.exit_code == 0, outcome.output
+    assert "3,000 publications sent to localhost:9092/places" in outcome.stdout
     ((skew, partitions, address, options),) = asked
     assert (skew, partitions, address) == (0.7, 16, "localhost:9092/places")
     assert (options["partitions"], options["live"]) == (8, True)

@@ -14,7 +14,7 @@ from evenkey.kafka.topic_producer import Produced
 
 @pytest.fixture
 def produced(monkeypatch):
-    """What the command asks to be produced: options of each call."""
+    """Options of each call to produce messages."""
     calls: list[dict[str, Any]] = []
 
     def produce(records, address, **options):

@@ -1,4 +1,4 @@
-"""``evenkey run``: what it prints and where, with a fake pipeline and once on Spark."""
+"""``evenkey run``: its output, with a fake pipeline and once on Spark."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ RUN = ("run", "--dataset", "country-skew-r80", "--messages", "50000")
 
 
 @pytest.mark.usefixtures("pipeline")
-def test_summary_has_the_figures_and_where_the_output_lies(invoke):
-    told = invoke(*RUN)
-    assert told.exit_code == 0
+def test_summary_has_the_figures_and_the_location_of_the_output(invoke):
+    outcome = invoke(*RUN)
+    assert outcome.exit_code == 0
     for text in (
         "country-skew-r80 under dkg",
         "50,000 of 204 keys",
@@ -37,45 +37,45 @@ def test_summary_has_the_figures_and_where_the_output_lies(invoke):
         "out/dead",
         "out/state",
     ):
-        assert text in " ".join(told.stdout.split())
-    assert max(map(len, told.stdout.splitlines())) <= 80
+        assert text in " ".join(outcome.stdout.split())
+    assert max(map(len, outcome.stdout.splitlines())) <= 80
 
 
-def test_summary_leaves_out_what_there_is_not(invoke, pipeline):
+def test_summary_omits_what_does_not_exist(invoke, pipeline):
     nowhere = {"results": None, "dead_letters": "out/dead", "state": None}
     pipeline.changes = {"rejected": 0, "late": 3, "output": nowhere, "finished": False}
-    told = invoke(*RUN)
-    assert "out/" not in told.stdout
-    assert "3 partial results" in told.stdout
-    assert "the same command goes on" in told.stdout
+    outcome = invoke(*RUN)
+    assert "out/" not in outcome.stdout
+    assert "3 partial results" in outcome.stdout
+    assert "the same command continues" in outcome.stdout
 
 
-def test_summary_says_what_was_exported_and_what_was_not(invoke, pipeline):
+def test_summary_counts_exported_and_dropped_points(invoke, pipeline):
     summary = {"to": "influxdb://box/db", "points": 1500, "dropped": 20, "error": "no answer"}
     pipeline.changes = {"exports": [summary]}
-    told = invoke(*RUN, "--export", "influxdb://box/db", "--export", "parquet:metrics")
+    outcome = invoke(*RUN, "--export", "influxdb://box/db", "--export", "parquet:metrics")
     assert pipeline.configs[0].export == ("influxdb://box/db", "parquet:metrics")
-    line = " ".join(told.stdout.split())
+    line = " ".join(outcome.stdout.split())
     assert "export influxdb://box/db: 1,500 points, 20 dropped (no answer)" in line
 
 
 def test_a_password_in_an_address_is_not_printed(invoke):
-    told = invoke("--debug", *RUN, "--export", "influxdb://me:hunter2@box/db")
-    assert told.exit_code == 2
-    assert "set EVENKEY_INFLUXDB_PASSWORD" in " ".join(told.stderr.split())
-    assert "hunter2" not in told.stdout + told.stderr
+    outcome = invoke("--debug", *RUN, "--export", "influxdb://me:hunter2@box/db")
+    assert outcome.exit_code == 2
+    assert "set EVENKEY_INFLUXDB_PASSWORD" in " ".join(outcome.stderr.split())
+    assert "hunter2" not in outcome.stdout + outcome.stderr
 
 
 def test_results_in_memory_are_previewed(invoke, pipeline):
     pipeline.table = pa.table({"key": [f"key[{i}]" for i in range(12)], "count": range(12)})
-    told = invoke(*RUN)
-    assert "key[9]" in told.stdout
-    assert "key[10]" not in told.stdout
-    assert "2 more; --output DIRECTORY keeps them all" in told.stdout
+    outcome = invoke(*RUN)
+    assert "key[9]" in outcome.stdout
+    assert "key[10]" not in outcome.stdout
+    assert "2 more; --output DIRECTORY keeps them all" in outcome.stdout
 
 
 @pytest.mark.usefixtures("pipeline")
-def test_progress_goes_to_standard_error_a_line_an_epoch(invoke):
+def test_progress_goes_to_standard_error_one_line_per_epoch(invoke):
     lines = invoke(*RUN).stderr.splitlines()
     assert lines == [
         "dkg: starting Spark",
@@ -96,19 +96,19 @@ def test_standard_output_is_one_json_object(pipeline, monkeypatch, capfd):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
-    told = capfd.readouterr()
-    figures = json.loads(told.out)
+    printed = capfd.readouterr()
+    figures = json.loads(printed.out)
     assert figures["max_over_mean"] == 1.31623
     assert figures["average_imbalance_fraction"] is None
     assert figures["configuration"]["messages"] == 50_000
     for text in ("from Python", "from the descriptor", "from a child", "dkg: closing"):
-        assert text in told.err
+        assert text in printed.err
 
 
 @pytest.mark.slow(5)
 @pytest.mark.usefixtures("spark")
 def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypatch):
-    # Nothing is measured here, so there is nothing to warm up for.
+    # Nothing is timed here, so no warm-up is needed.
     monkeypatch.setitem(
         vars(applications), "run", functools.partial(application_runs.run, prepare=False)
     )
@@ -118,9 +118,9 @@ def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypat
         *("run", "--input", text, "--split", "words", "--workers", 2, "--sources", 1),
         *("--epochs", 2, "--aggregators", 1, "--output", output),
     ]
-    told = invoke(*job, "--grouping", "pkg", "--json")
-    assert told.exit_code == 0, told.stderr
-    figures = json.loads(told.stdout)
+    outcome = invoke(*job, "--grouping", "pkg", "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    figures = json.loads(outcome.stdout)
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (120, 4, 0)
     for name in (
         *("dataset", "grouping", "workers", "sources", "max_over_mean", "imbalance_fraction"),

@@ -1,4 +1,4 @@
-"""A password in an address never appears in what a command prints, whatever takes the address."""
+"""No command prints a password that is in an address, whichever option takes the address."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_password_is_not_printed(invoke, monkeypatch, tmp_path, command, debug):
     def refuse(*_arguments, **_options):
-        message = "a Java was to be started"
+        message = "the command tried to start Java"
         raise AssertionError(message)
 
     monkeypatch.chdir(tmp_path)
-    # Some of these addresses are names of local files: no run may get as far as a session.
+    # Some of these addresses are names of local files: no run may start a session.
     monkeypatch.setattr(pyspark.sql.SparkSession, "getActiveSession", refuse)
     monkeypatch.setattr("evenkey.spark.sessions.java_home.subprocess.run", refuse)
     monkeypatch.setattr(pyspark.core.context, "launch_gateway", refuse)

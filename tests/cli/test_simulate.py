@@ -1,4 +1,4 @@
-"""``evenkey simulate``: the simulator itself, on small streams, and what is printed."""
+"""``evenkey simulate``: the real simulator on small streams, and its output."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ EPOCHS = [
 
 
 def simulated(invoke, *options):
-    told = invoke(*SIMULATE, "--json", *options)
-    assert told.exit_code == 0, told.stderr
-    return json.loads(told.stdout)
+    outcome = invoke(*SIMULATE, "--json", *options)
+    assert outcome.exit_code == 0, outcome.stderr
+    return json.loads(outcome.stdout)
 
 
 @pytest.mark.slow(4)
@@ -87,27 +87,29 @@ def test_options_reach_the_simulator(invoke):
 def test_several_groupings(invoke):
     results = simulated(invoke, "--groupings", "sg,PKG(choices=2)")["results"]
     assert [each["grouping"] for each in results] == ["sg", "pkg"]
-    told = invoke(*SIMULATE, "--groupings", "sg,kg,dkg(variant=reference)", "--workers", 204)
-    rows = {line.split()[0]: line.split()[1:] for line in told.stdout.splitlines() if line.split()}
-    assert "3,000 messages, 197 keys" in told.stdout
+    outcome = invoke(*SIMULATE, "--groupings", "sg,kg,dkg(variant=reference)", "--workers", 204)
+    rows = {
+        line.split()[0]: line.split()[1:] for line in outcome.stdout.splitlines() if line.split()
+    }
+    assert "3,000 messages, 197 keys" in outcome.stdout
     assert rows["kg"][2] == "1.00"
     assert float(rows["sg"][0]) < float(rows["kg"][0])
-    assert max(map(len, told.stdout.splitlines())) <= 80
+    assert max(map(len, outcome.stdout.splitlines())) <= 80
 
 
 def test_table_has_columns_for_epochs_and_agreement(invoke):
-    told = invoke(*SIMULATE, "--grouping", "kg", "--agreement", "--epoch-messages", 1000)
-    assert "worst epoch" in told.stdout
-    assert "100.0" in told.stdout
-    assert max(map(len, told.stdout.splitlines())) <= 80
+    outcome = invoke(*SIMULATE, "--grouping", "kg", "--agreement", "--epoch-messages", 1000)
+    assert "worst epoch" in outcome.stdout
+    assert "100.0" in outcome.stdout
+    assert max(map(len, outcome.stdout.splitlines())) <= 80
 
 
 def test_files_are_read_as_run_reads_them(invoke, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("k,n\na,2\nbad\nb,3\na,4\nc,100\n")
     options = ("simulate", "--input", file, "--key", "k", "--count", "n", "--grouping", "kg")
-    told = invoke(*options, "--observe-by", "weights", "--messages", 4, "--json")
-    figures = json.loads(told.stdout)
+    outcome = invoke(*options, "--observe-by", "weights", "--messages", 4, "--json")
+    figures = json.loads(outcome.stdout)
     assert figures["dataset"] == str(file)
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (3, 2, 1)
     assert sum(figures["loads"]) == 9
@@ -120,9 +122,9 @@ def test_files_are_read_as_run_reads_them(invoke, tmp_path):
 def test_an_input_without_a_message_is_an_error(invoke, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("k,n\na,none\nb,\n")
-    told = invoke("simulate", "--input", file, "--key", "k", "--count", "n")
-    assert told.exit_code == 2
-    assert "none of 2 lines is a message" in " ".join(told.stderr.split())
+    outcome = invoke("simulate", "--input", file, "--key", "k", "--count", "n")
+    assert outcome.exit_code == 2
+    assert "none of 2 lines is a message" in " ".join(outcome.stderr.split())
 
 
 def test_null_is_a_key(invoke, tmp_path):
@@ -133,19 +135,19 @@ def test_null_is_a_key(invoke, tmp_path):
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (3, 2, 0)
 
 
-def test_compressed_edges_are_fed_by_their_senders(invoke, tmp_path):
+def test_compressed_edges_go_to_sources_by_their_senders(invoke, tmp_path):
     file = tmp_path / "graph.txt.gz"
     file.write_bytes(gzip.compress(b"# from to\n" + b"".join(b"7 %d\n" % i for i in range(50))))
     options = ("simulate", "--input", file, "--split", "edges", "--grouping", "sg", "--json")
-    # One sender is one source, whose shuffling is even; keys go to several.
+    # One sender is one source, which shuffles in turn; keys go to several.
     figures = json.loads(invoke(*options, "--feed", "key").stdout)
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (50, 50, 0)
     assert figures["loads"] == [5] * 10
     damaged = tmp_path / "damaged.gz"
     damaged.write_bytes(file.read_bytes()[:-20])
-    told = invoke("simulate", "--input", damaged)
-    assert told.exit_code == 2
-    assert str(damaged) in told.stderr
+    outcome = invoke("simulate", "--input", damaged)
+    assert outcome.exit_code == 2
+    assert str(damaged) in outcome.stderr
 
 
 @pytest.mark.parametrize(
@@ -162,10 +164,10 @@ def test_compressed_edges_are_fed_by_their_senders(invoke, tmp_path):
     ],
 )
 def test_bad_options_exit_with_2(invoke, options, message):
-    told = invoke(*SIMULATE, *options)
-    assert told.exit_code == 2
-    assert message in told.stderr
-    assert told.stdout == ""
+    outcome = invoke(*SIMULATE, *options)
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
+    assert outcome.stdout == ""
 
 
 def test_own_files_with_composite_keys_and_times(invoke, tmp_path):
@@ -176,10 +178,10 @@ def test_own_files_with_composite_keys_and_times(invoke, tmp_path):
     ]
     lines += ["EU,user 1,soon", ",,1700000000"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
-    told = invoke(
+    outcome = invoke(
         *("simulate", "--input", tmp_path / "a.csv", "--key", "region,user", "--time", "at"),
         *("--grouping", "dkg", "--workers", 4, "--json"),
     )
-    assert told.exit_code == 0, told.stderr
-    figures = json.loads(told.stdout)
+    assert outcome.exit_code == 0, outcome.stderr
+    figures = json.loads(outcome.stdout)
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (401, 11, 1)

@@ -1,4 +1,4 @@
-"""Wrong commands: one line that names thing and mend, exit code 2, no trace, no Java started."""
+"""Wrong commands print one line with the cause and the fix, exit with 2, and start no Java."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FILES: dict[str, str | bytes] = {
     "compared/pkg/state/manifest.json": '{"grouping": "sg"}',
     "joined/state/manifest.json": '{"mode": "static-strl"}',
 }
-OPTIONS = {  # files of options of a stream, by what is wrong with them
+OPTIONS = {  # option files of a stream, by what is wrong with them
     "unknown": "workerz = 2",
     "types": 'workers = "four"',
     "float": "workers = 2.5",
@@ -73,11 +73,11 @@ OPTIONS = {  # files of options of a stream, by what is wrong with them
 
 
 class Case(NamedTuple):
-    """A command, and what its one line names."""
+    """A command, and what its error line names."""
 
     command: str
     thing: str
-    mend: str
+    fix: str
 
     @property
     def arguments(self) -> list[str]:
@@ -112,10 +112,10 @@ def directory(tmp_path_factory):
 
 @pytest.fixture
 def no_java(monkeypatch, directory):
-    """Lets the start of a Java, and the search for one, end a command with exit code 1."""
+    """Make a command that starts or looks for Java exit with 1."""
 
     def refuse(*_arguments, **_options):
-        message = "a Java was to be started"
+        message = "the command tried to start Java"
         raise AssertionError(message)
 
     monkeypatch.chdir(directory)
@@ -131,10 +131,10 @@ def check(case, exit_code, output, errors):
     assert len(lines) == 1, errors
     assert lines[0].startswith("error: ")
     assert case.thing in lines[0]
-    assert case.mend in lines[0]
+    assert case.fix in lines[0]
 
 
-def test_the_table_is_long_enough_and_names_nothing_twice():
+def test_the_table_is_long_enough_and_has_no_duplicates():
     assert len(CASES) >= 200
     assert len({each.command for each in CASES}) == len(CASES)
 
@@ -142,7 +142,7 @@ def test_the_table_is_long_enough_and_names_nothing_twice():
 @pytest.mark.slow(1)
 @pytest.mark.usefixtures("no_java")
 @pytest.mark.parametrize("case", CASES, ids=[each.command for each in CASES])
-def test_a_wrong_command_is_one_line_and_2(invoke, case):
+def test_a_wrong_command_prints_one_line_and_exits_with_2(invoke, case):
     ended = invoke(*case.arguments)
     check(case, ended.exit_code, ended.stdout, ended.stderr)
 
@@ -172,18 +172,18 @@ ENVIRONMENTS = [
 
 
 @pytest.mark.usefixtures("no_java")
-@pytest.mark.parametrize(("environment", "command", "thing", "mend"), ENVIRONMENTS)
-def test_a_wrong_environment_is_one_line_and_2(
-    invoke, monkeypatch, directory, environment, command, thing, mend
+@pytest.mark.parametrize(("environment", "command", "thing", "fix"), ENVIRONMENTS)
+def test_a_wrong_environment_prints_one_line_and_exits_with_2(
+    invoke, monkeypatch, directory, environment, command, thing, fix
 ):
-    # No connector lies in the checkout, none in Spark, and no session runs.
+    # The checkout and Spark have no connector, and no session runs.
     monkeypatch.setattr(connector, "_CHECKOUT", directory)
     monkeypatch.setattr(connector, "_session_runs", lambda: False)
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     ended = invoke(*shlex.split(command))
-    check(Case(command, thing, mend), ended.exit_code, ended.stdout, ended.stderr)
+    check(Case(command, thing, fix), ended.exit_code, ended.stdout, ended.stderr)
 
 
 PROCESSES = [
@@ -214,7 +214,7 @@ PROCESSES = [
 
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("command", PROCESSES)
-def test_a_wrong_command_of_a_process_of_its_own(directory, tmp_path, command):
+def test_a_wrong_command_in_its_own_process(directory, tmp_path, command):
     (case,) = (each for each in CASES if each.command == command)
     started = tmp_path / "started"
     java_home = tmp_path / "java"

@@ -156,7 +156,7 @@ def counts_of(spark: SparkSession, output: str) -> dict[str, int]:
 
 def max_over_means(spark: SparkSession, output: str, workers: int) -> list[float]:
     """Give the max/mean load of the workers in each epoch of a run."""
-    return killing.levels_of(store_of(spark, output), workers)
+    return killing.max_over_means(store_of(spark, output), workers)
 
 
 def _stream(spark: SparkSession, rows: int = 4000) -> DataFrame:

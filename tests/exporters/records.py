@@ -1,4 +1,4 @@
-"""Records that tests make up."""
+"""Records for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ JOIN = RunInfo("sps-1", "publications", "sps dynamic-lb-stal", 2, 3, load_unit="
 
 
 def record(epoch: int = 0, **changes) -> EpochRecord:
-    """An epoch of 100 messages on 2 workers."""
+    """Return the record of an epoch of 100 messages on 2 workers."""
     fields: dict[str, Any] = {
         "epoch": epoch,
         "ended": 1_700_000_000.25 + epoch,
@@ -29,7 +29,7 @@ def record(epoch: int = 0, **changes) -> EpochRecord:
 
 
 def join_record(epoch: int = 0, **changes) -> EpochRecord:
-    """An epoch of a join of 100 publications on 2 workers, in which 3 partitions moved."""
+    """Return the record of a join's epoch: 100 publications, 2 workers, 3 moved partitions."""
     figures: dict[str, Any] = {
         **_common(epoch),
         "matches": 70 * (epoch + 1),

@@ -1,4 +1,4 @@
-"""Addresses of exporters, and that passwords are neither taken nor repeated."""
+"""Addresses of exporters: passwords are neither accepted nor repeated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECRET = "hunter2"
         f"nonsense://me:{SECRET}@localhost",
     ],
 )
-def test_a_password_is_refused_and_not_repeated(text):
+def test_a_password_is_rejected_and_not_repeated(text):
     with pytest.raises(ConfigurationError, match="_PASSWORD") as caught:
         PipelineConfig(dataset="country-skew-r80", export=text)
     error: BaseException | None = caught.value
@@ -35,18 +35,18 @@ def test_a_password_is_refused_and_not_repeated(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "it is no address; write one of influxdb://"),
-        ("influxdb:///evenkey", "it is no address"),
+        ("nonsense", "it is not an address; write one of influxdb://"),
+        ("influxdb:///evenkey", "it is not an address"),
         ("influx://localhost/evenkey", r"unknown exporter 'influx' \(did you mean 'influxdb'"),
         ("parquet:", "names no directory"),
     ],
 )
-def test_what_is_no_address_is_refused(text, message):
+def test_invalid_addresses_are_rejected(text, message):
     with pytest.raises(ConfigurationError, match=message):
         check_address(text)
 
 
-def test_several_addresses_or_one_are_a_configuration():
+def test_a_configuration_has_one_or_several_addresses():
     one = PipelineConfig(dataset="country-skew-r80", export="parquet:metrics")
     assert one.export == ("parquet:metrics",)
     two = one.with_options(export=["parquet:metrics", "prometheus://127.0.0.1"])

@@ -1,4 +1,4 @@
-"""A package that is missing is named with the extra that brings it."""
+"""An error about a missing package names the extra to install."""
 
 from __future__ import annotations
 

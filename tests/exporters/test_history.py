@@ -1,4 +1,4 @@
-"""Histories: what is written is read, while a run goes on and after it."""
+"""Histories: written records are read, during a run and after it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenkey.pipeline.exporters import Exports, History
 from tests.exporters.records import JOIN, RUN, join_record, record
 
 
-def test_records_come_back_as_they_were(tmp_path):
+def test_records_survive_a_round_trip(tmp_path):
     history = History(tmp_path / "history")
     history.begin(RUN)
     history.add(record(3, epoch_messages=7))
@@ -28,14 +28,14 @@ def test_records_come_back_as_they_were(tmp_path):
     assert pq.read_table(tmp_path / "history" / "epochs")["messages"].to_pylist() == [200, 400]
 
 
-def test_figures_of_another_kind_of_job_come_back(tmp_path):
+def test_figures_of_a_join_survive_a_round_trip(tmp_path):
     history = History(tmp_path)
     history.begin(JOIN)
     history.add(join_record(0))
     assert (history.run(), history.record(0)) == (JOIN, join_record(0))
 
 
-def test_a_history_of_another_version_says_so(tmp_path):
+def test_a_history_of_another_version_is_reported(tmp_path):
     history = History(tmp_path)
     history.begin(RUN)
     (tmp_path / "epochs").mkdir()
@@ -48,12 +48,12 @@ def test_a_history_of_another_version_says_so(tmp_path):
         history.run()
 
 
-def test_a_figure_that_nobody_declared_is_refused():
+def test_an_undeclared_figure_is_rejected():
     with pytest.raises(ValueError, match=r"figures \['no_such'\] are not declared"):
         record(0, no_such=1)
 
 
-def test_a_run_that_goes_on_keeps_its_epochs_and_is_not_ended_any_more(tmp_path):
+def test_a_continued_run_keeps_its_epochs_and_has_no_ending(tmp_path):
     history = History(tmp_path)
     history.begin(RUN)
     history.add(record(0))
@@ -68,7 +68,7 @@ def test_a_run_that_goes_on_keeps_its_epochs_and_is_not_ended_any_more(tmp_path)
     assert history.numbers() == [0]
 
 
-def test_who_may_not_write_any_more_leaves_it_alone(tmp_path):
+def test_a_process_without_the_claim_writes_nothing(tmp_path):
     history = History(tmp_path)
     history.begin(RUN)
     history.end("finished")
@@ -83,7 +83,7 @@ def test_who_may_not_write_any_more_leaves_it_alone(tmp_path):
     assert ended[0] == "finished"
 
 
-def test_signs_of_life(tmp_path):
+def test_heartbeats(tmp_path):
     history = History(tmp_path)
     history.begin(RUN)
     history.store.put("alive", b'{"at": 5}')
@@ -104,13 +104,13 @@ def test_several_runs_share_a_directory(tmp_path):
         assert ended[0] == "finished"
 
 
-def test_a_directory_that_cannot_be_written_is_told_before_the_run(tmp_path):
+def test_a_directory_that_cannot_be_written_is_reported_before_the_run(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ConfigurationError, match=r"cannot be written \(.+\); choose another"):
         Exports([f"parquet:{tmp_path / 'file'}"], RUN)
 
 
-def test_a_history_that_fails_is_told_of_though_nobody_asked_for_it(tmp_path):
+def test_a_failed_history_is_reported_without_an_export_option(tmp_path):
     exports = Exports([], RUN, history=tmp_path)
     (tmp_path / "epochs").touch()
     exports.offer(record(0))

@@ -1,4 +1,4 @@
-"""Export to a real InfluxDB, and to none."""
+"""Export to a real InfluxDB, and to an unreachable one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def influx(tmp_path_factory):
         yield server
 
 
-def test_points_arrive_and_passwords_stay_away(influx, monkeypatch):
+def test_points_arrive_and_passwords_do_not(influx, monkeypatch):
     monkeypatch.setenv("EVENKEY_INFLUXDB_PASSWORD", SECRET)
     create = f"CREATE USER me WITH PASSWORD '{SECRET}' WITH ALL PRIVILEGES"
     influxdb.InfluxDBClient("127.0.0.1", influx.port).query(create, method="POST")
@@ -53,7 +53,7 @@ def test_points_arrive_and_passwords_stay_away(influx, monkeypatch):
         fetch(f"{influx.url}/query", db="evenkey", q="SHOW MEASUREMENTS")
 
 
-def test_a_dead_influxdb_is_told_of_at_the_end():
+def test_an_unreachable_influxdb_is_reported_at_the_end():
     exports = Exports([f"influxdb://127.0.0.1:{free_port()}/evenkey"], RUN)
     exports.offer(record(0))
     eventually(lambda: exports._outlets[0]._error)
@@ -71,6 +71,6 @@ def test_a_dead_influxdb_is_told_of_at_the_end():
         ("influxdb://localhost/db?format=json", "no option 'format'; it has queue, tls"),
     ],
 )
-def test_what_cannot_be_is_told_before_the_run(address, message):
+def test_invalid_addresses_are_reported_before_the_run(address, message):
     with pytest.raises(ConfigurationError, match=message):
         Exports([address], RUN)

@@ -18,7 +18,7 @@ SECRET = "hunter2"
 
 
 class FakeProducer:
-    """Keeps what is produced; delivers it, or does not."""
+    """Stores produced messages, and delivers them or not."""
 
     failure = None
     made: dict[str, object]
@@ -55,25 +55,25 @@ def exporter(monkeypatch):
     return lambda text: Kafka(ExportAddress.parse(text), RUN)
 
 
-def test_a_message_an_epoch(exporter):
+def test_one_message_per_epoch(exporter):
     kafka = exporter("kafka://a:9092,b:9092/metrics")
     kafka.write(kafka.points(record(4)))
     assert FakeProducer.made["bootstrap.servers"] == "a:9092,b:9092"
     ((topic, key, value),) = kafka._producer.sent
     assert (topic, key) == ("metrics", b"dkg-1")
-    told = json.loads(value)
-    assert told["grouping"] == "dkg(warm_up=5)"
-    assert (told["epoch"], told["stddev_percent"], told["loads"]) == (4, 10.0, [300, 200])
-    assert told["hottest"][0] == {"key": "Turkey", "messages": 80, "pool": [0, 1], "held": [50, 30]}
+    sent = json.loads(value)
+    assert sent["grouping"] == "dkg(warm_up=5)"
+    assert (sent["epoch"], sent["stddev_percent"], sent["loads"]) == (4, 10.0, [300, 200])
+    assert sent["hottest"][0] == {"key": "Turkey", "messages": 80, "pool": [0, 1], "held": [50, 30]}
 
 
-def test_lines_that_influxdb_can_be_fed_with(exporter):
+def test_lines_of_the_influxdb_protocol(exporter):
     kafka = exporter("kafka://a:9092/metrics?format=influx")
     (value,) = kafka.points(record(4))
     assert value.decode().split("\n") == lines(RUN, record(4))
 
 
-def test_what_was_not_delivered_is_to_be_tried_again(exporter, monkeypatch):
+def test_undelivered_messages_may_be_retried(exporter, monkeypatch):
     kafka = exporter("kafka://a:9092/metrics")
     monkeypatch.setattr(FakeProducer, "failure", NoBroker())
     with pytest.raises(Unreachable, match="broker is gone"):
@@ -97,12 +97,12 @@ def test_options_and_the_password_reach_the_client(exporter, monkeypatch):
         ("kafka://a:9092/t?no.such.thing=1", r"Kafka's client refuses it \(No such conf"),
     ],
 )
-def test_what_cannot_be_is_told_before_the_run(address, message):
+def test_invalid_addresses_are_reported_before_the_run(address, message):
     with pytest.raises(ConfigurationError, match=message):
         Exports([address], RUN)
 
 
-def test_a_dead_broker_is_told_of_at_the_end(monkeypatch):
+def test_an_unreachable_broker_is_reported_at_the_end(monkeypatch):
     monkeypatch.setattr("evenkey.pipeline.exporters.kafka._TIMEOUT_SECONDS", 0.2)
     exports = Exports([f"kafka://127.0.0.1:{free_port()}/metrics"], RUN)
     exports.offer(record(0))

@@ -1,4 +1,4 @@
-"""Metrics in a topic of a real broker: they arrive, feed InfluxDB, and wait for a lost broker."""
+"""Metrics in a topic of a real broker: they arrive, reach InfluxDB, and wait for a lost broker."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def influx(tmp_path):
 
 
 @pytest.mark.slow(14)
-def test_epochs_arrive_in_order_and_influxdb_can_be_fed(broker, influx):
+def test_epochs_arrive_in_order_and_influxdb_accepts_them(broker, influx):
     topics = [f"kafka://{broker.server}/metrics", f"kafka://{broker.server}/points?format=influx"]
     exports = Exports(topics, RUN)
     for epoch in range(3):
         exports.offer(record(epoch))
     assert [(each.points, each.dropped) for each in exports.close("finished")] == [(3, 0)] * 2
 
-    told = records(broker, "metrics")
-    assert {key.decode() for key, _ in told} == {RUN.run}
-    figures = [json.loads(value) for _, value in told]
+    exported = records(broker, "metrics")
+    assert {key.decode() for key, _ in exported} == {RUN.run}
+    figures = [json.loads(value) for _, value in exported]
     assert [each["epoch"] for each in figures] == [0, 1, 2]
     assert figures[2]["loads"] == [180, 120]
     assert figures[0]["hottest"][1]["key"] == 'a "b"'
 
-    # What Telegraf does with `data_format = "influx"`.
+    # Telegraf does this with `data_format = "influx"`.
     _post(f"{influx.url}/query?q=CREATE+DATABASE+evenkey", b"")
     for _, value in records(broker, "points"):
         _post(f"{influx.url}/write?db=evenkey&precision=ms", value)
@@ -54,7 +54,7 @@ def _post(url, body):
 
 @pytest.mark.soak
 @pytest.mark.faults
-def test_a_broker_that_goes_away_and_comes_back_costs_no_more_than_the_queue_lacks(tmp_path):
+def test_a_broker_outage_loses_only_what_the_queue_cannot_hold(tmp_path):
     broker = start_broker(tmp_path / "kafka")
     try:
         fill(broker, "metrics", [], partitions=1)
@@ -62,8 +62,8 @@ def test_a_broker_that_goes_away_and_comes_back_costs_no_more_than_the_queue_lac
         exports.offer(record(0))
         eventually(lambda: _epochs(broker) == [0])
         broker.stop()
-        # A batch goes on its way, of as many epochs as the queue then holds, to a broker that is
-        # not there; behind it the queue keeps the last ones.
+        # One batch, with all epochs in the queue, is sent to the missing broker; after it the queue
+        # keeps the last epochs.
         for epoch in range(1, 40):
             exports.offer(record(epoch))
         broker.start()
@@ -81,7 +81,7 @@ def test_a_broker_that_goes_away_and_comes_back_costs_no_more_than_the_queue_lac
 
 
 def _epochs(broker):
-    """Epochs that have arrived, each once: a message that was tried again may come twice."""
+    """Return the epochs that have arrived, each once: a retried message may arrive twice."""
     from confluent_kafka import KafkaException
 
     try:

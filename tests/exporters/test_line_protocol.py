@@ -1,4 +1,4 @@
-"""Lines of InfluxDB's protocol against those of InfluxDB's own client."""
+"""Lines of InfluxDB's protocol, compared with InfluxDB's own client."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ values = st.one_of(texts, st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=
     fields=st.dictionaries(st.sampled_from(["x", "y", "z"]), values, min_size=1),
     at=st.integers(0, 2**50),
 )
-def test_lines_are_those_of_the_client(tags, fields, at):
-    # The client writes backslashes in tags twice, and InfluxDB reads them as two.
+def test_lines_equal_those_of_the_client(tags, fields, at):
+    # The client doubles backslashes in tags, and InfluxDB reads them as two.
     tags = {name: text.replace("\\", "/") for name, text in tags.items()}
     point = {"measurement": "m", "tags": tags, "fields": fields, "time": at}
     ours = line("m", dict(sorted(tags.items())), dict(sorted(fields.items())), at)
@@ -37,7 +37,7 @@ def test_a_join_has_its_own_fields():
     assert first.endswith("worker=0 loads=140000i,epoch_loads=70000i 1700000001250")
 
 
-def test_a_record_is_a_point_an_epoch_a_worker_and_a_hot_key():
+def test_a_record_is_a_point_per_epoch_worker_and_hot_key():
     written = lines(RUN, record(7))
     assert [each.partition(",")[0] for each in written] == [
         *("evenkey_epoch", "evenkey_worker", "evenkey_worker"),
@@ -51,7 +51,7 @@ def test_a_record_is_a_point_an_epoch_a_worker_and_a_hot_key():
 
 
 def test_an_epoch_of_another_number_of_workers_has_its_own_points():
-    # Such as one that a process committed late after the run had gone on with two of them.
+    # For example, a process committed it late, after the run had continued with two workers.
     written = lines(RUN, record(loads=(1, 2, 3), epoch_loads=(1, 2, 3)))
     points = [each for each in written if each.startswith("evenkey_worker")]
     assert [each.split()[1] for each in points] == [

@@ -1,4 +1,4 @@
-"""The queue before an exporter: never waits, bounded, tries again, counts what it drops."""
+"""The queue before an exporter: never waits, is bounded, retries, counts dropped points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.servers import eventually
 
 
 class Fake(Exporter):
-    """Makes three points a record; fails, refuses or blocks as it is told."""
+    """Makes three points per record; fails, rejects or blocks on request."""
 
     largest_batch = 4
     to = "fake:"
@@ -59,20 +59,20 @@ def test_everything_is_written_in_order_and_in_batches():
     assert exporter.ending == "finished"
 
 
-def test_a_slow_one_does_not_hold_up_the_stream_and_loses_its_oldest_points():
+def test_a_slow_exporter_does_not_block_the_stream_and_loses_its_oldest_points():
     exporter = Fake()
     exporter.open.clear()
     outlet = Outlet(exporter, capacity=6)
     outlet.offer(record(0))
     eventually(lambda: exporter.tries)
-    for epoch in range(1, 10):  # comes back at once, though the first write still waits
+    for epoch in range(1, 10):  # returns immediately, though the first write still waits
         outlet.offer(record(epoch))
     exporter.open.set()
     assert outlet.close("finished") == ExportSummary("fake:", 9, 21, None)
     assert exporter.written == all_points([0, 8, 9])
 
 
-def test_what_could_not_be_reached_is_tried_again():
+def test_an_unreachable_destination_is_retried():
     exporter = Fake()
     exporter.failure = Unreachable("no answer")
     outlet = Outlet(exporter)
@@ -84,7 +84,7 @@ def test_what_could_not_be_reached_is_tried_again():
     assert exporter.written == all_points([0])
 
 
-def test_a_dead_one_is_tried_once_more_at_the_end():
+def test_an_unreachable_destination_is_retried_once_at_the_end():
     exporter = Fake()
     exporter.failure = Unreachable("no answer")
     outlet = Outlet(exporter, patience=60.0)
@@ -95,7 +95,7 @@ def test_a_dead_one_is_tried_once_more_at_the_end():
 
 
 @pytest.mark.parametrize("error", [ValueError("bad point\nmore"), OSError(28, "no space")])
-def test_what_is_refused_is_dropped_and_the_next_is_written(error):
+def test_rejected_points_are_dropped_and_the_next_are_written(error):
     exporter = Fake()
     exporter.failure = error
     outlet = Outlet(exporter)
@@ -109,7 +109,7 @@ def test_what_is_refused_is_dropped_and_the_next_is_written(error):
     assert summary.error == str(error).splitlines()[0]
 
 
-def test_an_exporter_that_cannot_close_is_only_told_of():
+def test_an_exporter_that_cannot_close_is_only_reported():
     class Broken(Fake):
         def close(self, ending):
             message = f"cannot end {ending}"
@@ -120,7 +120,7 @@ def test_an_exporter_that_cannot_close_is_only_told_of():
     assert outlet.close("finished") == ExportSummary("fake:", 3, 0, "cannot end finished")
 
 
-def test_signs_of_life_are_given_between_epochs(monkeypatch):
+def test_heartbeats_are_sent_between_epochs(monkeypatch):
     monkeypatch.setattr("evenkey.pipeline.exporters.outlet._BEAT_SECONDS", 0.01)
     exporter = Fake()
     outlet = Outlet(exporter)

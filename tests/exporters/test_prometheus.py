@@ -1,4 +1,4 @@
-"""What Prometheus scrapes."""
+"""The samples that Prometheus scrapes."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def test_a_join_has_its_own_figures():
     exports.close("finished")
 
 
-def test_a_port_that_is_taken_is_told_before_the_run():
+def test_a_port_in_use_is_reported_before_the_run():
     port = free_port()
     first = Exports([f"prometheus://127.0.0.1:{port}"], RUN)
-    with pytest.raises(ConfigurationError, match=r"cannot be listened at .* another port"):
+    with pytest.raises(ConfigurationError, match=r"cannot listen on .* another port"):
         Exports([f"prometheus://127.0.0.1:{port}"], RUN)
     first.close("finished")
     Exports([f"prometheus://127.0.0.1:{port}"], RUN).close("finished")

@@ -1,4 +1,4 @@
-"""Web servers answer the hosts that they were given: not a page elsewhere whose name leads here."""
+"""Web servers answer only requests for known hosts, as a defence against DNS rebinding."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ def ask(port, path, method="GET", **headers):
 
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("host", ANSWERED)
-def test_hosts_that_were_given_are_answered(served, host):
+def test_known_hosts_are_answered(served, host):
     port, path = served
     assert ask(port, path, Host=host.format(port=port))[0] == 200
 
 
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("host", REFUSED)
-def test_all_others_are_refused_in_one_line(served, host):
+def test_other_hosts_are_rejected_in_one_line(served, host):
     port, path = served
     status, text = ask(port, path, Host=host.format(port=port))
     assert (status, text.count("\n")) == (403, 1)
-    assert "it is not served here" in text
+    assert "this host is not served" in text
     assert "allow-host" in text
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_pages_of_other_origins_are_refused(served, method):
+def test_pages_of_other_origins_are_rejected(served, method):
     port, path = served
     for origin in (
         *("http://evil.example", "null", "http://localhost:1", "https://[::1", ""),
@@ -95,16 +95,16 @@ def test_pages_of_other_origins_are_refused(served, method):
         ("Box.local.", ["box.local:80", "box.local."], ["10.0.0.5", "other.local"]),
     ],
 )
-def test_who_listens_everywhere_is_asked_by_any_address(listening, answered, refused):
+def test_a_server_on_all_addresses_answers_any_address(listening, answered, refused):
     hosts = ServedHosts(lambda _environment, _start: [], listening)
     assert all(map(hosts.serves, answered))
     assert not any(map(hosts.serves, refused))
 
 
 @pytest.mark.parametrize("name", ["", "http://board.example", "board.example:80", "two words", "*"])
-def test_what_is_allowed_must_be_a_host(tmp_path, name):
-    told = r"allowed host = .*: it is no host; write a name or an address without port"
-    with pytest.raises(ConfigurationError, match=told):
+def test_an_allowed_host_must_be_a_host(tmp_path, name):
+    message = r"allowed host = .*: it is not a host; write a name or address without port"
+    with pytest.raises(ConfigurationError, match=message):
         Server([tmp_path], port=0, allow_hosts=[name])
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=message):
         Exports([f"prometheus://127.0.0.1:{free_port()}?allow-host={name}"], RUN)

@@ -1,4 +1,4 @@
-"""What tests of faults have in common."""
+"""Fixtures of the fault tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.components import skip_without
 
 @pytest.fixture
 def disk(tmp_path):
-    """Mount a file system of memory with some options, or change them; gives its place."""
+    """Mount a file system in memory with some options, or change them; return its path."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted: list[tuple[str, ...]] = []
@@ -31,5 +31,5 @@ def disk(tmp_path):
 
     yield mount
     if mounted:
-        # Lazily: a JVM may outlive its run for a moment.
+        # Unmounted lazily: a JVM may outlive its run for a moment.
         subprocess.run(["umount", "-l", str(place)], check=True)  # noqa: S607 - the system's own

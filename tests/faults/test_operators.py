@@ -33,7 +33,7 @@ def test_executors_that_come_and_go(tmp_path):
 
 
 def test_a_full_disk_of_executors(disk):
-    """Of Spark's own files: the job fails and says why; with room it has its rows."""
+    """Spark's own files fill the disk: the job fails with the reason; with more space it works."""
     place = disk("size=200k")
     words = [sys.executable, "-m", "tests.faults.operated", str(place), "none"]
     ended = command(words)
@@ -73,7 +73,7 @@ def test_one_worker(spark, monkeypatch):
 
 
 def test_two_million_keys(spark):
-    """Hardly a key comes twice but one."""
+    """Only one key occurs often."""
     key = F.when(F.col("id") % 10 < 2, "hot").otherwise(F.col("id").cast("string"))
     rows = spark.range(0, 2_500_000, 1, 4).select("id", key.alias("key"))
     sums = [F.count("*"), F.sum("id"), F.sum(F.xxhash64("key").cast("decimal(20,0)"))]
@@ -92,8 +92,8 @@ def test_two_million_keys(spark):
 
 
 def test_keys_of_a_megabyte(spark):
-    letter = F.when(F.col("id") % 2 == 0, "a").otherwise(F.char(F.col("id") % 20 + 98))
-    rows = spark.range(0, 60, 1, 2).select("id", F.repeat(letter, 1 << 20).alias("key"))
+    character = F.when(F.col("id") % 2 == 0, "a").otherwise(F.char(F.col("id") % 20 + 98))
+    rows = spark.range(0, 60, 1, 2).select("id", F.repeat(character, 1 << 20).alias("key"))
     assert compare(rows) == EQUAL
 
 

@@ -1,4 +1,4 @@
-"""The page of faults names tests that there are, and has all of those in this folder."""
+"""docs/faults.md names existing tests, and lists all tests of this folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FILE, NAME = re.compile(r"`(\w+/\w+\.py)`"), re.compile(r"`(test_\w+)`")
 
 
 def named():
-    """Give (file, test) of each row; a row without a file has that of the row before."""
+    """Return (file, test) of each row; a row without a file has that of the previous row."""
     found, file = [], ""
     for line in PAGE.read_text().splitlines():
         if not line.startswith("| ") or line.startswith("| case"):
@@ -24,7 +24,7 @@ def named():
     return found
 
 
-def test_it_names_tests_that_there_are():
+def test_it_names_existing_tests():
     wrong = [
         (file, name) for file, name in named() if f"def {name}(" not in (TESTS / file).read_text()
     ]
@@ -32,7 +32,7 @@ def test_it_names_tests_that_there_are():
     assert len(named()) >= 60
 
 
-def test_it_has_each_test_of_this_folder():
+def test_it_lists_each_test_of_this_folder():
     here = {
         (f"faults/{file.name}", name)
         for file in Path(__file__).parent.glob("test_*.py")

@@ -1,4 +1,4 @@
-"""Live passwords of Kafka, S3 and InfluxDB open doors, and are found nowhere else."""
+"""Real passwords of Kafka, S3 and InfluxDB grant access, and appear nowhere else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ spark.stop()
 
 @contextlib.contextmanager
 def processes_watched(*hidden):
-    """Look at the command lines of all processes, for as long as the block lasts."""
+    """Watch the command lines of all processes during the block."""
     seen: list[bytes] = []
     done = threading.Event()
 
@@ -77,7 +77,7 @@ def processes_watched(*hidden):
 
 
 def files_with(directory, *hidden):
-    """Names of the files under a directory that hold one of these."""
+    """Return the names of the files under a directory that contain one of the secrets."""
     files = [file for file in directory.rglob("*") if file.is_file()]
     assert files
     return [
@@ -140,7 +140,7 @@ def test_kafka_and_influxdb(broker, tmp_path):
 
 
 def dashboard(output):
-    """Read the page of a run, and what it is drawn of."""
+    """Read the page of a run, and its data."""
     port = free_port()
     words = [str(EVENKEY), "dashboard", "--run", str(output), "--port", str(port)]
     process = begin(words)

@@ -1,4 +1,4 @@
-"""A run of files on bad ground: full disks, odd names, temporary files without room, clocks."""
+"""Runs of files in a bad environment: full disks, odd names, temporary files, clocks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_output_that_cannot_be_written(clicks, disk):
     assert_refused(run(clicks, place / "out"), "Read-only file system", str(place))
 
 
-def test_temporary_files_without_room(clicks, disk, tmp_path):
+def test_a_full_disk_of_temporary_files(clicks, disk, tmp_path):
     """Spark's own files go there, too."""
     place = disk("size=100k")
     around = environment(TMPDIR=str(place))
@@ -129,7 +129,7 @@ def test_a_line_of_300_megabytes(tmp_path):
 
 
 def test_a_file_that_grows_while_it_is_read(clicks, tmp_path):
-    """What was there when the run began is read; or the run says that the file has changed."""
+    """The run reads the content at its start, or reports that the file has changed."""
     expected = counted(clicks)
     grown = threading.Event()
 
@@ -156,7 +156,7 @@ def test_a_file_that_grows_while_it_is_read(clicks, tmp_path):
 
 @pytest.mark.parametrize("where", ["read", "not read yet"])
 def test_a_file_of_the_same_size_and_date_in_its_place(clicks, tmp_path, where):
-    """An epoch that has read the old content has its results; one that reads the new must not."""
+    """An epoch that read the old content has results; an epoch must not use the new content."""
     expected = counted(clicks)
     kill_in_the_middle(clicks, tmp_path / "out")
     kept, content = clicks.stat(), bytearray(clicks.read_bytes())
@@ -207,7 +207,7 @@ def test_a_gzip_file_with_junk_behind_it(clicks, tmp_path):
 
 
 def test_a_run_that_was_stopped_gives_way_and_publishes_nothing(clicks, tmp_path):
-    """Another takes over 15 s later; the first ends when it is woken."""
+    """Another process takes over 15 s later; the first ends when it is woken."""
     process = slowly(clicks, tmp_path / "out")
     reach_the_middle(process, tmp_path / "out")
     freeze(process.pid)
@@ -235,7 +235,7 @@ def test_a_run_that_was_stopped_for_a_while_goes_on(clicks, tmp_path):
 
 
 def test_two_runs_on_one_output(clicks, tmp_path):
-    """Begun at the same moment: one has it, the other is refused."""
+    """Both start at the same moment: one gets the output, the other is rejected."""
     both = [slowly(clicks, tmp_path / "out") for _ in range(2)]
     ends = [(each.communicate(timeout=400), each.returncode) for each in both]
     for each in both:
@@ -329,12 +329,12 @@ def test_an_output_that_is_a_file(clicks, tmp_path):
 
 
 def test_an_output_inside_of_the_input(tmp_path):
-    """Its own results would be taken for input when the run goes on."""
+    """Its own results would become input when the run continues."""
     directory = tmp_path / "clicks"
     directory.mkdir()
     written(directory / "clicks.csv")
     output = directory / "out"
-    assert_refused(run(directory, output), f"output {output} lies in the input {directory}")
+    assert_refused(run(directory, output), f"output {output} is inside the input {directory}")
     assert not output.exists()
 
 
@@ -345,7 +345,7 @@ def test_an_output_behind_a_link(clicks, tmp_path):
 
 
 def test_a_terminal_that_is_gone(clicks, tmp_path):
-    """SIGHUP, as from a closed window: it ends, and the same command goes on."""
+    """SIGHUP, as from a closed window: the run ends, and the same command continues it."""
     process = slowly(clicks, tmp_path / "out")
     reach_the_middle(process, tmp_path / "out")
     os.killpg(process.pid, signal.SIGHUP)

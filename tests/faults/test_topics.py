@@ -1,4 +1,4 @@
-"""Topics on bad ground: compacted, with records too large, refused, behind a password that ends."""
+"""Topics that are compacted, reject records, are forbidden, or change their password."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def placed(output):
 
 
 def test_a_compacted_topic(broker, tmp_path):
-    """Offsets have gaps: what is left is counted, and the run ends."""
+    """Offsets have gaps: the remaining records are counted, and the run ends."""
     create(
         broker,
         "compacted",
@@ -82,7 +82,7 @@ def test_a_compacted_topic(broker, tmp_path):
         send(broker, "compacted", [b"cold 3"] * 2, [b"tick 1", b"tick 2"], ticks)
         time.sleep(3)
         left = readable(broker, "compacted")
-    # From here on the broker compacts no more, so that the run reads what it is compared with.
+    # From here on the broker compacts no more, so the run reads the expected records.
     alter(broker, "compacted", {"cleanup.policy": "delete", "retention.ms": "-1"})
     time.sleep(10)  # for a compaction that it is in
     before = Counter(value.decode() for _, value in consumed(broker, "compacted"))
@@ -92,7 +92,7 @@ def test_a_compacted_topic(broker, tmp_path):
 
 
 def consumed(broker, topic):
-    """Read a topic to its end, however many of its offsets are there."""
+    """Read a topic to its end, even if offsets are missing."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
     consumer = Consumer(
@@ -127,7 +127,7 @@ def readable(broker, topic):
 
 
 def test_records_of_10_megabytes(broker, tmp_path):
-    """A key of that size is a key as any other."""
+    """A key of that size is a normal key."""
     create(broker, "large", max_message_bytes=2 * LARGE)
     values = [b"x" * LARGE, *[KEYS[number % 6] for number in range(60)], b"y" * LARGE]
     send(broker, "large", values, message_max_bytes=2 * LARGE)
@@ -137,7 +137,7 @@ def test_records_of_10_megabytes(broker, tmp_path):
 
 
 def test_results_above_the_limit_of_their_topic(broker, tmp_path):
-    """Nothing is left out: it stops, and goes on where the topic takes them."""
+    """No result is dropped: the run stops, and continues when the topic accepts them."""
     create(broker, "above", max_message_bytes=2 * LARGE)
     create(broker, "above-out")
     values = [b"x" * (3 << 20), *[KEYS[number % 6] for number in range(60)]]
@@ -146,7 +146,7 @@ def test_results_above_the_limit_of_their_topic(broker, tmp_path):
     settings.write_text(f"max.request.size={2 * LARGE}\n")
     out = ("--output-kafka", f"{broker.server}/above-out", "--kafka-config", str(settings))
     given = words(broker.server, "above", tmp_path / "out", *out)
-    assert_refused(command(given), "topic above-out did not take a record", "max.message.bytes")
+    assert_refused(command(given), "topic above-out rejected a record", "max.message.bytes")
     alter(broker, "above-out", {"max.message.bytes": str(2 * LARGE)})
     ended = command(given)
     assert ended.code == 0, ended.err[-4000:]
@@ -157,7 +157,7 @@ def test_results_above_the_limit_of_their_topic(broker, tmp_path):
 
 
 def test_a_dead_letter_above_the_limit_of_its_topic(broker, tmp_path):
-    """It is not left out either: it stops, and goes on where the topic takes it."""
+    """The dead letter is not dropped: the run stops, and continues when the topic accepts it."""
     create(broker, "torn", max_message_bytes=2 * LARGE)
     create(broker, "torn-out")
     create(broker, "torn-out-dead-letters")
@@ -170,7 +170,7 @@ def test_a_dead_letter_above_the_limit_of_its_topic(broker, tmp_path):
     given = words(
         broker.server, "torn", tmp_path / "out", *out, *("--split", "json", "--key", "user")
     )
-    line = "topic torn-out-dead-letters did not take a record"
+    line = "topic torn-out-dead-letters rejected a record"
     assert_refused(command(given), line, "max.message.bytes")
     alter(broker, "torn-out-dead-letters", {"max.message.bytes": str(2 * LARGE)})
     ended = command(given)
@@ -181,7 +181,7 @@ def test_a_dead_letter_above_the_limit_of_its_topic(broker, tmp_path):
 
 @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
 def test_a_transaction_that_is_open_for_a_minute(broker, tmp_path, end):
-    """The command says whose it is, and how old; it ends when the transaction does."""
+    """The command reports its owner and age, and ends when the transaction does."""
     topic = f"held-{end}"
     fill(broker, topic, KEYS * 20)
     producer = begin_transaction(broker, topic, [b"open"] * 20)
@@ -227,7 +227,7 @@ def allow(broker, topic, *operations):
 
 
 def test_a_topic_that_may_not_be_written(tmp_path):
-    """The user may read, and describe the output: it stops, and goes on with the right to write."""
+    """The user may only read: the run stops, and continues with the right to write."""
     broker = start_broker(tmp_path / "kafka", AUTHORIZER)
     settings = tmp_path / "kafka.properties"
     settings.write_text(
@@ -255,7 +255,7 @@ def test_a_topic_that_may_not_be_written(tmp_path):
 
 
 def test_a_password_that_ends_in_the_middle(tmp_path):
-    """The broker comes back with another one: the run stops, and goes on with that."""
+    """The broker restarts with another password: the run stops, and continues with the new one."""
     broker = start_broker(tmp_path / "kafka")
     old, new = broker._password, secrets.token_hex(16)
     assert old is not None
@@ -295,7 +295,7 @@ def test_a_password_that_ends_in_the_middle(tmp_path):
 
 
 def test_a_broker_that_is_killed(tmp_path):
-    """With -9, in the middle of an epoch, and started again: the run waits for it."""
+    """Killed with -9 in the middle of an epoch, and restarted: the run waits for it."""
     broker = start_broker(tmp_path / "kafka")
     output = tmp_path / "out"
     given = words(broker.server, "killed", output, "--output-kafka", f"{broker.server}/killed-out")

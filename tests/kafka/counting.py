@@ -1,4 +1,4 @@
-"""A dataset in a topic, and its counts: as they are, and as a pipeline has written them."""
+"""A dataset in a topic, its true counts, and the counts that a pipeline wrote."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def send(broker, topic, messages):
 
 
 def counted(spark, broker, topic):
-    """(seconds since the start of the window's minute, key) to count, as the topic has it."""
+    """Map (seconds since the start of the window's minute, key) to the count in the topic."""
     rows = read_topic(spark, f"{broker.server}/{topic}-out").toArrow().to_pylist()
     counts = {(row["window_start"].timestamp() - START, row["key"]): row["count"] for row in rows}
     assert len(counts) == len(rows)

@@ -1,4 +1,4 @@
-"""A real-time count from topic to topic, to be killed: ``python -m ... SERVER DIRECTORY``."""
+"""A real-time count from topic to topic, for tests to kill: ``python -m ... SERVER DIRECTORY``."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ SETTINGS = {**REAL_TIME_SETTINGS, _MIN_DURATION: "1s", "spark.sql.session.timeZo
 
 
 def window_of(number: int) -> int:
-    """Start of the window of a number's moment, in seconds."""
+    """Return the start of the window that contains a number's time, in seconds."""
     return (START + number) // WINDOW * WINDOW
 
 
 def seconds(moment: str) -> int:
-    """A time as Spark writes it in JSON, as seconds."""
+    """Convert a time in Spark's JSON to seconds."""
     return int(datetime.fromisoformat(moment).timestamp())
 
 
@@ -61,7 +61,7 @@ def _user(number: int) -> str | None:
 
 
 def send(broker, topic, numbers):
-    """Send clicks, one a second of event time, whose user the number says."""
+    """Send clicks, one per second of event time, whose user depends on the number."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": broker.server})
@@ -73,7 +73,7 @@ def send(broker, topic, numbers):
 
 
 def send_far_ahead(broker, topic):
-    """Send a click of the year 2099, which must not make late what comes after it."""
+    """Send a click of the year 2099, which must not make later clicks late."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": broker.server})
@@ -83,7 +83,7 @@ def send_far_ahead(broker, topic):
 
 
 def truth(numbers):
-    """Clicks, their sum and the last of them, by window and user."""
+    """Return the clicks, their sum and the last one, by window and user."""
     found: dict[Any, list[int]] = {}
     for number in numbers:
         found.setdefault((window_of(number), _user(number)), []).append(number)
@@ -91,7 +91,7 @@ def truth(numbers):
 
 
 def clicks(spark, server, topic):
-    """The stream of clicks."""
+    """Return the stream of clicks."""
     rows = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", server)
@@ -138,7 +138,7 @@ def write(rows, key, server, target, checkpoint):
 
 
 def read(reader, server, topic):
-    """What each worker has of each key, as it was sent, with the offset of each record."""
+    """Read each worker's partial results per key, with the offset of each record."""
     rows = (
         reader.format("kafka")
         .option("kafka.bootstrap.servers", server)
@@ -152,12 +152,12 @@ def read(reader, server, topic):
 
 
 def merged(parts, workers=2):
-    """The results of what `read` gave."""
+    """Merge what `read` returned into results."""
     return eks.merge_workers(parts, "user", workers, AGGREGATES, order="offset", window=True)
 
 
 def sums(broker, topic):
-    """The results by window and user, without Spark and evenkey: the last record of each part."""
+    """Compute results from the last record of each part, without Spark and evenkey."""
     lasts = {}
     for key, value in records(broker, topic):
         lasts[key] = json.loads(value)
@@ -171,7 +171,7 @@ def sums(broker, topic):
 
 
 def main(server: str, directory: Path) -> None:
-    """Count until somebody asks for the end."""
+    """Count until a file requests the end."""
     settings = {**SETTINGS, **connector_settings(), "spark.sql.shuffle.partitions": "2"}
     query = start(session("local[4]", settings), server, "killed", "killed-parts", directory)
     while not (directory / "end").exists():

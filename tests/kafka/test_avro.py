@@ -1,4 +1,4 @@
-"""Records in Avro: their fields are keys and counts, and what is none goes to dead letters."""
+"""Avro records: their fields are keys and counts; invalid records become dead letters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = {
 
 
 def encoded(user, n):
-    """A click as Avro writes it; numbers below 64 are one byte, twice their value."""
+    """Encode a click in Avro; a number below 64 is one byte, twice its value."""
     text = b"\x00" if user is None else b"\x02" + bytes([2 * len(user)]) + user.encode()
     return text + bytes([2 * n])
 

@@ -1,4 +1,4 @@
-"""Settings of Kafka's clients: from where they come, for whom, and that they stay hidden."""
+"""Settings of Kafka's clients: their sources, their users, and that values stay hidden."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def file(tmp_path):
     return path
 
 
-def test_the_environment_goes_before_the_file(file):
+def test_the_environment_overrides_the_file(file):
     environment = {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": "=#other", "PATH": "/bin"}
     settings = ClientSettings.read(file, environment)
     assert settings.for_librdkafka() == {
@@ -32,7 +32,7 @@ def test_the_environment_goes_before_the_file(file):
     }
 
 
-def test_a_variable_may_name_a_file_that_holds_the_value(file, tmp_path):
+def test_a_variable_may_name_a_file_that_contains_the_value(file, tmp_path):
     (tmp_path / "password").write_text("from a file\n")
     name = "EVENKEY_KAFKA_CLIENT_SASL_PASSWORD"
     environment = {f"{name}_FILE": str(tmp_path / "password")}
@@ -69,16 +69,16 @@ def test_values_are_not_shown(file):
     ("line", "fault"),
     [
         ("bootstrap.servers=one:9092", "bootstrap.servers is set by evenkey"),
-        (SECRET, "line 1 is no `name = value`"),
+        (SECRET, "line 1 is not `name = value`"),
         (f"sasl.mechanism=GSSAPI\nsasl.username=me\nsasl.password={SECRET}", "takes no"),
     ],
 )
-def test_bad_settings_are_told_without_their_values(tmp_path, line, fault):
+def test_bad_settings_are_reported_without_their_values(tmp_path, line, fault):
     file = tmp_path / "bad.properties"
     file.write_text(line)
-    with pytest.raises(ConfigurationError, match=fault) as told:
+    with pytest.raises(ConfigurationError, match=fault) as raised:
         ClientSettings.read(file, {}).for_java()
-    assert SECRET not in str(told.value)
+    assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
@@ -91,6 +91,6 @@ def test_readers_have_one_isolation(isolation):
         ClientSettings({"isolation.level": other}).for_reading(isolation)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigurationError, match=r"kafka_config .*missing cannot be read"):
         ClientSettings.read(tmp_path / "missing", {})

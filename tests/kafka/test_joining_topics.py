@@ -1,4 +1,4 @@
-"""Joins from topic to topic on a real broker: the pairs of one process, no record lost."""
+"""Joins from topic to topic on a real broker: same pairs as one process, no record lost."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def send(broker, topic, values):
 
 @pytest.fixture(scope="module")
 def topic(broker):
-    """A topic of 400 publications and what is none."""
+    """A topic of 400 publications and some invalid records."""
     address = f"{broker.server}/publications"
     produced = produce_publications(JoinConfig(**SMALL), Address.parse(address), partitions=3)
     assert produced.messages == 400
@@ -58,7 +58,7 @@ def topic(broker):
 
 @pytest.fixture(scope="module")
 def expected():
-    """Digest of the publications' pairs, by one tree in one process."""
+    """Digest of the publications' pairs, from one tree in one process."""
     generated = JoinConfig(**SMALL)
     subscriptions = subscriptions_of(generated)
     leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", 6)
@@ -89,10 +89,10 @@ def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected,
         count = len(value["subscriptions"])
         digest.add(np.repeat(value["publication"], count), np.array(value["subscriptions"]))
     assert str(digest) == expected
-    letters = consume(broker, "matches-dead-letters")
-    assert {key["topic"] for key, _ in letters} == {"publications"}
-    assert len({(key["partition"], key["offset"]) for key, _ in letters}) == len(POISON)
-    # The same again neither reads nor writes a record.
+    dead_letters = consume(broker, "matches-dead-letters")
+    assert {key["topic"] for key, _ in dead_letters} == {"publications"}
+    assert len({(key["partition"], key["offset"]) for key, _ in dead_letters}) == len(POISON)
+    # The same command again reads and writes no record.
     assert run_join(config).pairs_digest == report.pairs_digest
     assert len(consume(broker, "matches")) == len(records)
 
@@ -128,27 +128,27 @@ def test_a_topic_is_followed_until_the_run_is_paused(topic, expected, tmp_path):
 
 @pytest.mark.slow(3)
 @pytest.mark.usefixtures("spark")
-def test_a_topic_must_be_there(broker):
-    with pytest.raises(ConfigurationError, match="there is no topic nothing-here"):
+def test_a_topic_must_exist(broker):
+    with pytest.raises(ConfigurationError, match="no topic nothing-here"):
         run_join(JoinConfig(**SMALL, kafka=f"{broker.server}/nothing-here"))
 
 
-def test_a_comparison_has_no_topic_for_results():
+def test_a_comparison_cannot_write_to_a_topic():
     config = JoinConfig(output_kafka="127.0.0.1:9/matches")
     with pytest.raises(ConfigurationError, match="a comparison has the same results"):
         compare_joins(config, ["static-strl"])
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        ({"kafka": "here"}, "no HOST:PORT"),
+        ({"kafka": "here"}, "not HOST:PORT"),
         ({"kafka": "a:1/t", "input": "in"}, "input and kafka are both given"),
         ({"kafka": "a:1/t", "output_kafka": "a:1/t"}, "would be read and written"),
-        ({"follow": True}, "only topics have it"),
+        ({"follow": True}, "applies only to topics"),
         ({"kafka": "a:1/t", "follow": True, "verify": True}, "follow and verify"),
     ],
 )
-def test_options_are_checked(options, told):
-    with pytest.raises(ConfigurationError, match=told):
+def test_options_are_checked(options, message):
+    with pytest.raises(ConfigurationError, match=message):
         JoinConfig(**options)

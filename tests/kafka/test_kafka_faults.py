@@ -1,4 +1,4 @@
-"""A driver that is killed, and a broker that is away for a while: exact results in the topic."""
+"""A killed driver, and a broker that is down for a while: exact results in the topic."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def command(broker, topic, output, **options):
 
 
 @pytest.mark.soak
-def test_a_killed_driver_goes_on_from_kafka(spark, broker, tmp_path):
+def test_a_killed_driver_continues_from_kafka(spark, broker, tmp_path):
     send(broker, "driver-killed", 4000)
     output, log = tmp_path / "out", tmp_path / "log"
     with started(command(broker, "driver-killed", output, **{"cost-ms": 5}), log) as process:
         kill_in_the_middle(process, output, log)
-    # What comes after the first start is not part of the run.
+    # Records sent after the first start are not part of the run.
     send(broker, "driver-killed", 100)
     report = finish(command(broker, "driver-killed", output))
     assert report["finished"]
@@ -44,7 +44,7 @@ def test_a_killed_driver_goes_on_from_kafka(spark, broker, tmp_path):
 
 
 @pytest.mark.soak
-def test_a_broker_may_be_away_for_a_while(spark, tmp_path):
+def test_a_broker_may_be_down_for_a_while(spark, tmp_path):
     broker = start_broker(tmp_path / "kafka")
     try:
         send(broker, "away", 4000)

@@ -1,4 +1,4 @@
-"""A million messages from topic to topic, under each of the groupings that are compared."""
+"""A million messages from topic to topic, under each compared grouping."""
 
 from __future__ import annotations
 

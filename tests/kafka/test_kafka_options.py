@@ -1,4 +1,4 @@
-"""Which options of topics go together."""
+"""Combinations of options for topics."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from evenkey.pipeline.aggregate import PipelineConfig
 TOPIC = "127.0.0.1:1/clicks"
 
 
-def test_what_follows_from_topics_is_derived():
+def test_defaults_are_derived_from_topics():
     read = PipelineConfig(kafka=TOPIC)
     assert (read.lateness, read.sink, read.resolved_split()) == (60.0, "memory", "lines")
     assert PipelineConfig(kafka=TOPIC, lateness=0).lateness == 0
     assert PipelineConfig(kafka=TOPIC, max_ahead=5).max_ahead == 5
     written = PipelineConfig(dataset="country-skew-r80", output_kafka=TOPIC, output="out")
     assert (written.lateness, written.sink) == (0.0, "kafka")
-    assert written.letters_topic("clicks") == "clicks-dead-letters"
-    told = written.with_options(dead_letters_topic="bad")
-    assert told.letters_topic("clicks") == "bad"
-    assert told.with_options(grouping="kg").sink == "kafka"
+    assert written.resolved_dead_letters_topic("clicks") == "clicks-dead-letters"
+    changed = written.with_options(dead_letters_topic="bad")
+    assert changed.resolved_dead_letters_topic("clicks") == "bad"
+    assert changed.with_options(grouping="kg").sink == "kafka"
 
 
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"kafka": "clicks"}, r"^kafka = 'clicks' is no HOST:PORT"),
+        ({"kafka": "clicks"}, r"^kafka = 'clicks' is not HOST:PORT"),
         ({"kafka": TOPIC, "dataset": "country-skew-r80"}, r"dataset and kafka are given"),
         ({"kafka": TOPIC, "messages": 5}, r"messages = 5: .* drop messages"),
         ({"kafka": TOPIC, "rate": 5}, r"rate = 5.0: .* drop rate"),
@@ -38,7 +38,10 @@ def test_what_follows_from_topics_is_derived():
         ({"dataset": "country-skew-r80", "follow": True}, r"follow: .* pass kafka"),
         ({"dataset": "country-skew-r80", "starting_offsets": "latest"}, r"starting_offsets: .*"),
         ({"dataset": "country-skew-r80", "max_ahead": 5}, r"max_ahead = 5: .* pass kafka"),
-        ({"dataset": "country-skew-r80", "isolation": "read_uncommitted"}, r"isolation: only .*"),
+        (
+            {"dataset": "country-skew-r80", "isolation": "read_uncommitted"},
+            r"isolation: applies only .*",
+        ),
         ({"kafka": TOPIC, "isolation": "serializable"}, r"isolation = 'serializable': .*committed"),
         ({"kafka": TOPIC, "max_ahead": -1}, r"max_ahead = -1: must be at least 0"),
         ({"kafka": TOPIC, "sink": "kafka"}, r"sink = 'kafka': .* pass output_kafka"),
@@ -50,12 +53,12 @@ def test_what_follows_from_topics_is_derived():
         ({"kafka": TOPIC, "epochs": True}, r"epochs = true: must not be true or false"),
     ],
 )
-def test_what_cannot_be_is_refused(options, fault):
+def test_invalid_combinations_are_rejected(options, fault):
     with pytest.raises(ConfigurationError, match=fault):
         PipelineConfig(**options)
 
 
-def test_the_path_of_the_settings_is_told_and_what_is_in_it_not(tmp_path):
+def test_the_path_of_the_settings_is_recorded_but_not_their_values(tmp_path):
     file = tmp_path / "kafka.properties"
     file.write_text("sasl.password=open sesame\n")
     config = PipelineConfig(kafka=TOPIC, kafka_config=file)
@@ -63,7 +66,7 @@ def test_the_path_of_the_settings_is_told_and_what_is_in_it_not(tmp_path):
     assert "sesame" not in f"{config!r}{config.manifest()}"
 
 
-def test_a_broker_that_does_not_answer_is_told_before_anything_starts():
+def test_a_broker_that_does_not_answer_is_reported_before_anything_starts():
     for options in ({"kafka": TOPIC}, {"dataset": "country-skew-r80", "output_kafka": TOPIC}):
         with pytest.raises(ConfigurationError, match=r"no Kafka broker answers .*make kafka-up"):
             PipelineConfig(**options).check_paths()

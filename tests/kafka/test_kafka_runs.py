@@ -39,7 +39,7 @@ def run(config, **options):
 
 
 @pytest.mark.slow(5)
-def test_output_topics_are_there_before_anything_is_written(spark, broker, topic):
+def test_output_topics_exist_before_anything_is_written(spark, broker, topic):
     from confluent_kafka.admin import AdminClient
 
     config = PipelineConfig(dataset="uniform(keys=2)", output_kafka=f"{broker.server}/{topic}-out")
@@ -52,7 +52,7 @@ def test_output_topics_are_there_before_anything_is_written(spark, broker, topic
 
 
 def totals(rows, column="count", key="key"):
-    """Sums by key; no two rows are of the same window and key."""
+    """Sum by key, and check that no two rows have the same window and key."""
     assert len({(row["window_start"], row[key]) for row in rows}) == len(rows)
     summed: Counter[str] = Counter()
     for row in rows:
@@ -85,13 +85,14 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     assert totals(rows.toArrow().to_pylist(), "sum", "user") == truth
     for key, value in consume(broker, f"{topic}-out"):
         assert key == {name: value[name] for name in ("window_start", "user")}
-    letters = consume(broker, f"{topic}-out-dead-letters")
-    assert all(key.items() < value.items() for key, value in letters)
-    reasons = {value["partition"] + 2 * value["offset"]: value["reason"] for _, value in letters}
+    dead_letters = consume(broker, f"{topic}-out-dead-letters")
+    assert all(key.items() < value.items() for key, value in dead_letters)
+    values = [value for _, value in dead_letters]
+    reasons = {value["partition"] + 2 * value["offset"]: value["reason"] for value in values}
     assert sorted(reasons) == list(range(100, 106))
     assert "not UTF-8" in reasons[102]
-    assert {value["topic"] for _, value in letters} == {topic}
-    # The same again neither reads nor writes a record.
+    assert {value["topic"] for value in values} == {topic}
+    # The same command again reads and writes no record.
     assert run(config).lines == 206
     assert len(consume(broker, f"{topic}-out")) == rows.count()
 
@@ -134,8 +135,8 @@ def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_pat
     for row in rows.toArrow().to_pylist():
         found[row["region"], row["user"]] += row["sum"]
     assert found == truth
-    (letter,) = consume(broker, f"{topic}-out-dead-letters")
-    assert letter[1]["reason"] == "'many' in column amount is no decimal(12,2)"
+    (dead_letter,) = consume(broker, f"{topic}-out-dead-letters")
+    assert dead_letter[1]["reason"] == "'many' in column amount is no decimal(12,2)"
 
 
 @pytest.mark.soak
@@ -147,10 +148,10 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
 
     fill(broker, topic, [] if first else KEYS * 20, partitions=1)
     producer = Producer({"bootstrap.servers": broker.server})
-    told: dict[str, Any] = {"partition": 0, "on_delivery": delivered}
-    producer.produce(topic, b"from 2096", timestamp=4 * 10**12, **told)
+    options: dict[str, Any] = {"partition": 0, "on_delivery": delivered}
+    producer.produce(topic, b"from 2096", timestamp=4 * 10**12, **options)
     for number, value in enumerate(KEYS * 20 if first else []):
-        producer.produce(topic, value, timestamp=(1_577_836_800 + number) * 1000, **told)
+        producer.produce(topic, value, timestamp=(1_577_836_800 + number) * 1000, **options)
     assert producer.flush(240) == 0
     config = PipelineConfig(
         kafka=f"{broker.server}/{topic}",
@@ -163,16 +164,16 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     report = run(config)
     assert (report.finished, report.lines, report.rejected) == (True, 121, 1)
     assert totals(report.table.to_pylist()) == {"hot": 80, "cold 1": 20, "cold 2": 20}
-    letters = EpochFiles(tmp_path / "out").read(EpochFiles.DEAD_LETTERS)
-    assert letters is not None
-    (letter,) = letters.to_pylist()
-    assert letter["line"] == "from 2096"
-    assert letter["reason"].startswith("its time 2096-10-02 07:06:40")
-    assert "max_ahead" in letter["reason"]
+    dead_letters = EpochFiles(tmp_path / "out").read(EpochFiles.DEAD_LETTERS)
+    assert dead_letters is not None
+    (dead_letter,) = dead_letters.to_pylist()
+    assert dead_letter["line"] == "from 2096"
+    assert dead_letter["reason"].startswith("its time 2096-10-02 07:06:40")
+    assert "max_ahead" in dead_letter["reason"]
 
 
 @pytest.mark.soak
-def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
+def test_a_run_reads_the_records_at_its_start_though_the_topic_grows(broker, topic):
     from confluent_kafka import Producer
 
     fill(broker, topic, KEYS * 50, partitions=3)
@@ -205,7 +206,7 @@ def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
 
 
 @pytest.mark.slow(3)
-def test_a_run_that_follows_pauses_and_goes_on(broker, topic, tmp_path):
+def test_a_run_that_follows_pauses_and_continues(broker, topic, tmp_path):
     fill(broker, topic, KEYS * 20)
     config = PipelineConfig(
         kafka=f"{broker.server}/{topic}",
@@ -230,7 +231,7 @@ def _until(messages, pause):
 
 
 @pytest.mark.slow(6)
-def test_topics_start_where_they_are_told(broker, topic):
+def test_topics_start_at_the_given_offsets(broker, topic):
     fill(broker, topic, KEYS)
     fill(broker, f"{topic}-b", [b"b"] * 4)
     starting = json.dumps({topic: {"0": 2}, f"{topic}-b": {"1": -1}})
@@ -242,7 +243,7 @@ def test_topics_start_where_they_are_told(broker, topic):
         **SMALL,
     )
     report = run(config)
-    # Partition 0 of the first topic holds every other of its records.
+    # Partition 0 of the first topic has every other record.
     assert totals(report.table.to_pylist()) == {"hot": 2, "cold 1": 1, "cold 2": 1, "b": 2}
     assert report.sources == 3
 
@@ -255,7 +256,7 @@ def test_an_empty_topic_has_no_results(broker, topic):
 
 
 @pytest.mark.slow(12)
-def test_a_repeated_row_is_read_once_and_a_different_one_refused(spark, broker, topic):
+def test_a_repeated_row_is_read_once_and_a_different_one_rejected(spark, broker, topic):
     fill(broker, topic, KEYS * 5)
     out = f"{broker.server}/{topic}-out"
     config = PipelineConfig(
@@ -272,7 +273,7 @@ def test_a_repeated_row_is_read_once_and_a_different_one_refused(spark, broker, 
 
 
 @pytest.mark.slow(11)
-def test_a_topic_that_is_not_there_is_named_and_leaves_the_output_free(broker, tmp_path):
+def test_a_missing_topic_is_named_and_leaves_the_output_free(broker, tmp_path):
     config = PipelineConfig(
         kafka=f"{broker.server}/nowhere", grouping="kg", output=tmp_path / "out", **SMALL
     )

@@ -1,4 +1,4 @@
-"""Topics that get partitions while a run on them is stopped, and while it reads."""
+"""Topics that get partitions while a run is stopped, and while it reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(config, **options):
 
 
 def grow(broker, topic, partitions, values):
-    """Let a topic have so many partitions, of two before, and fill the new ones."""
+    """Increase a topic's partitions from two, and fill the new ones."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewPartitions
@@ -43,7 +43,7 @@ def grow(broker, topic, partitions, values):
 
 
 def placed(output):
-    """Messages by key, as the workers held them in all epochs."""
+    """Count messages by key over all workers and epochs."""
     held = RunDirectory(output).files.read("placed")
     assert held is not None
     counts: Counter[str] = Counter()
@@ -105,7 +105,9 @@ def test_a_run_reads_partitions_that_come_while_it_follows(broker, tmp_path):
 
 
 @pytest.mark.slow(7)
-def test_a_run_that_had_only_begun_reads_what_was_there_then(spark, broker, tmp_path):
+def test_a_run_killed_before_its_first_epoch_reads_the_records_at_its_start(
+    spark, broker, tmp_path
+):
     fill(broker, "begun", KEYS * 10)
     output = tmp_path / "out"
     config = PipelineConfig(

@@ -1,4 +1,4 @@
-"""What a run reads, written down and compared with where a query is."""
+"""The range that a run reads: as JSON, and compared with a query's offsets."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_a_range_knows_its_size():
         ({"a": {0: 90, 1: 30}, "b": {0: 5}}, 1.0),  # the topics grow while they are read
     ],
 )
-def test_a_share_of_it_is_never_more_than_all(reached, share):
+def test_a_share_never_exceeds_one(reached, share):
     assert BOUNDED.share(reached) == share
     assert OffsetRange(EARLIEST, None).share(reached) is None
     assert OffsetRange(EARLIEST, EARLIEST).share(reached) == 1.0
 
 
-def test_a_range_is_read_back_as_it_was_written():
+def test_a_range_survives_a_round_trip():
     for each in (BOUNDED, OffsetRange(EARLIEST, None)):
         assert OffsetRange.from_json(each.to_json()) == each
     with pytest.raises(RunError, match="choose another output"):
@@ -41,7 +41,7 @@ def test_a_range_is_read_back_as_it_was_written():
 
 
 @pytest.mark.parametrize(
-    ("told", "reached"),
+    ("ends", "reached"),
     [
         ({"a": {"0": 9, "1": 3}, "b": {"0": 0}}, True),
         ({"a": {"0": 10, "1": 30}}, True),  # b is empty
@@ -50,22 +50,22 @@ def test_a_range_is_read_back_as_it_was_written():
         ({"closed": 0}, False),
     ],
 )
-def test_it_is_reached_when_every_partition_is(told, reached):
-    assert BOUNDED.reached(OffsetRange.ends_of([told])) is reached
-    assert not OffsetRange(EARLIEST, None).reached(OffsetRange.ends_of([told]))
+def test_it_is_reached_when_every_partition_is(ends, reached):
+    assert BOUNDED.reached(OffsetRange.ends_of([ends])) is reached
+    assert not OffsetRange(EARLIEST, None).reached(OffsetRange.ends_of([ends]))
 
 
-def test_chosen_offsets_stand_over_the_earliest():
+def test_given_offsets_override_the_earliest():
     assert _chosen('{"a": {"0": -1, "1": 2}}', EARLIEST, LATEST) == {"a": {0: 9, 1: 2}, "b": {0: 0}}
     assert _chosen('{"a": {"0": -2}}', EARLIEST, LATEST) == EARLIEST
-    with pytest.raises(ConfigurationError, match="no partition 7 of topic 'a'"):
+    with pytest.raises(ConfigurationError, match="topic 'a' has no partition 7"):
         _chosen('{"a": {"7": 0}}', EARLIEST, LATEST)
     for offset in (4, 10):
-        with pytest.raises(ConfigurationError, match=rf"has offsets 5 to 9, and {offset} is none"):
+        with pytest.raises(ConfigurationError, match=rf"has offsets 5 to 9, not {offset}"):
             _chosen(f'{{"a": {{"0": {offset}}}}}', EARLIEST, LATEST)
 
 
 @pytest.mark.parametrize("text", ["first", "3", '{"a": 3}', '{"a": {"x": 3}}'])
-def test_what_are_no_offsets_is_refused(text):
+def test_invalid_offsets_are_rejected(text):
     with pytest.raises(ConfigurationError, match="must be earliest, latest or JSON"):
         OffsetRange.parse_start(text)

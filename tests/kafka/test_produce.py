@@ -20,12 +20,12 @@ from evenkey.kafka.topics import SILENT
 
 
 def records_of(broker, topic):
-    """(partition, timestamp in ms, key, value) of all records, by partition and offset."""
+    """Return (partition, timestamp in ms, key, value) of all records, by partition and offset."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": broker.server, "group.id": "test"})
-    told = consumer.list_topics(topic, timeout=240).topics[topic].partitions
-    places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in told]
+    partitions = consumer.list_topics(topic, timeout=240).topics[topic].partitions
+    places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions]
     consumer.assign(places)
     total = sum(consumer.get_watermark_offsets(place, timeout=240)[1] for place in places)
     records = consumer.consume(total, timeout=240)
@@ -36,7 +36,7 @@ def records_of(broker, topic):
 
 @pytest.fixture(scope="module")
 def small_broker():
-    """A broker within librdkafka, which takes records and gives them back, with a topic."""
+    """librdkafka's mock broker, with a topic."""
     kafka = pytest.importorskip("confluent_kafka")
     settings = {"bootstrap.servers": "replaced:1", "test.mock.num.brokers": "1"}
     owner = kafka.Producer(settings, logger=SILENT)
@@ -44,7 +44,7 @@ def small_broker():
     return SimpleNamespace(server=f"{broker.host}:{broker.port}", partitions=4, owner=owner)
 
 
-def test_records_go_to_partitions_in_turn(small_broker):
+def test_records_go_to_partitions_round_robin(small_broker):
     stream = generated("zipf(z=1.2,keys=50)", messages=30, rate=20.0)
     produced = produce(
         find_records(stream.name, messages=30, rate=20.0).records,
@@ -62,17 +62,17 @@ def test_records_go_to_partitions_in_turn(small_broker):
 
 
 @pytest.mark.slow(9)
-def test_a_dataset_lies_in_its_partitions_by_turn_with_its_event_times(broker):
+def test_a_dataset_goes_to_partitions_round_robin_with_its_event_times(broker):
     stream = generated("zipf(z=1.2,keys=50)", messages=1000, rate=20.0)
-    told: list[int] = []
+    reported: list[int] = []
     produced = produce(
         find_records(stream.name, form="json", messages=1000, rate=20.0).records,
         Address.parse(f"{broker.server}/produced"),
         first=parse_time("2020-01-01"),
         partitions=3,
-        on_progress=told.append,
+        on_progress=reported.append,
     )
-    assert (produced.messages, told) == (1000, [1000])
+    assert (produced.messages, reported) == (1000, [1000])
     batch = stream.batch(0, 1000)
     keys = stream.texts(batch.ids).to_pylist()
     assert records_of(broker, "produced") == [
@@ -93,9 +93,10 @@ def test_the_command_sends_the_lines_of_a_file_at_a_rate(broker, tmp_path):
     file.write_bytes(b"one\r\n\nthr\xffee\nfour")
     before = time.time()
     arguments = ["dataset", "produce", str(file), f"{broker.server}/sent", "--rate", "20"]
-    told = CliRunner().invoke(app, [*arguments, "--messages", "3", "--partitions", "1", "--json"])
-    assert told.exit_code == 0, told.stderr
-    figures = json.loads(told.stdout)
+    options = ["--messages", "3", "--partitions", "1", "--json"]
+    outcome = CliRunner().invoke(app, [*arguments, *options])
+    assert outcome.exit_code == 0, outcome.stderr
+    figures = json.loads(outcome.stdout)
     assert (figures["dataset"], figures["topic"], figures["messages"]) == (str(file), "sent", 3)
     records = records_of(broker, "sent")
     assert [value for *_, value in records] == [b"one", b"", b"thr\xffee"]
@@ -104,7 +105,7 @@ def test_the_command_sends_the_lines_of_a_file_at_a_rate(broker, tmp_path):
     assert [each - times[0] for each in times] == [0, 50, 100]
 
 
-def test_times_end_now_without_a_rate_and_span_400_seconds():
+def test_without_a_rate_times_span_the_last_400_seconds():
     found = find_records("country-skew-r80", messages=100)
     assert (found.total, found.seconds) == (100, 400.0)
 
@@ -113,17 +114,17 @@ def test_times_end_now_without_a_rate_and_span_400_seconds():
     ("arguments", "fault"),
     [
         (["country-skew-r80", "127.0.0.1:1/a"], "no Kafka broker answers"),
-        (["country-skew-r80", "clicks"], "'clicks' is no HOST:PORT"),
+        (["country-skew-r80", "clicks"], "'clicks' is not HOST:PORT"),
         (["nothing", "127.0.0.1:1/a"], "nothing"),
         (["./missing", "127.0.0.1:1/a"], "input missing is not there"),
         (["country-skew-r80", "127.0.0.1:1/a", "--start", "now"], "start = 'now'"),
     ],
 )
-def test_what_cannot_be_sent_is_one_line(arguments, fault):
-    told = CliRunner().invoke(app, ["dataset", "produce", *arguments])
-    assert told.exit_code == 2
-    assert fault in told.stderr
-    assert len(told.stderr.splitlines()) == 1
+def test_invalid_arguments_print_one_line(arguments, fault):
+    outcome = CliRunner().invoke(app, ["dataset", "produce", *arguments])
+    assert outcome.exit_code == 2
+    assert fault in outcome.stderr
+    assert len(outcome.stderr.splitlines()) == 1
 
 
 def test_a_missing_package_is_named(monkeypatch):

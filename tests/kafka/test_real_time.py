@@ -23,7 +23,7 @@ _PATIENCE = 120
 
 @pytest.fixture
 def session(spark):
-    """A session for real time beside that of the other tests."""
+    """A session for real-time mode, separate from the other tests' session."""
     if spark.version < "4.3":
         pytest.skip("state in real time needs Spark 4.3")
     beside = spark.newSession()
@@ -33,7 +33,7 @@ def session(spark):
 
 
 def wait_for(condition, check=lambda: None):
-    """Wait until something holds, which it must in the end."""
+    """Wait until a condition holds; fail if it never does."""
     end = time.monotonic() + _PATIENCE
     while not condition():
         check()
@@ -42,12 +42,12 @@ def wait_for(condition, check=lambda: None):
 
 
 def running_still(query):
-    """Fail where a query has ended."""
+    """Fail if a query has ended."""
     assert query.isActive, query.exception()
 
 
 def plan_for(session, directory, *users):
-    """Write a plan of which users are hot, beside whatever follows it."""
+    """Write a plan in which these users are hot."""
     hot = F.element_at(F.array(*map(F.lit, users)), (F.col("id") % len(users) + 1).cast("int"))
     rows = session.range(2000).select(
         F.when(F.col("id") % 10 < 8, hot).otherwise(F.col("id").cast("string")).alias("user")
@@ -56,7 +56,7 @@ def plan_for(session, directory, *users):
 
 
 def listed(table):
-    """Results by window and user."""
+    """Return results by window and user."""
     return {
         (int(row["window"]["start"].timestamp()), row["user"]): (
             row["clicks"],
@@ -124,7 +124,7 @@ def test_the_guide_counts_exactly(session, broker, tmp_path):
 @pytest.mark.parametrize("by", ["partition", "split"])
 @pytest.mark.parametrize("grouping", ["kg", "planned"])
 def test_rows_reach_their_workers_and_plans_are_learned(session, broker, tmp_path, grouping, by):
-    """Nobody fits a plan here: the query learns that a key is hot, and splits it."""
+    """No plan is fitted here: the query learns that a key is hot, and splits it."""
     source, target = (f"placed-{grouping}-{by}-{end}" for end in ("in", "out"))
     fill(broker, source, [], partitions=1)
     fill(broker, target, [], partitions=1)
@@ -187,7 +187,7 @@ def test_a_killed_count_is_exact_though_its_plan_changes(session, broker, tmp_pa
             real_time.send(broker, "killed", range(sent, sent + 1500))
             sent += 1500
             wait_for(lambda: len(list(commits.glob("[0-9]*"))) > done, alive)  # noqa: B023
-            # Of what comes now some is sent on in an epoch that never ends.
+            # Some of the following records are sent in an epoch that never ends.
             real_time.send(broker, "killed", range(sent, sent + 1500))
             sent += 1500
             before = len(records(broker, "killed-parts"))
@@ -198,7 +198,7 @@ def test_a_killed_count_is_exact_though_its_plan_changes(session, broker, tmp_pa
     with running(program, log) as process:
         alive = lambda: process.poll() is None or pytest.fail(log.read_text())  # noqa: E731
         wait_for(lambda: real_time.sums(broker, "killed-parts") == expected, alive)
-        # It says so with the progress of an epoch, which comes after the epoch's rows.
+        # The progress of an epoch reports it, after the epoch's rows.
         wait_for(lambda: list((tmp_path / "state").glob("*/held/read-past-*")), alive)
         (tmp_path / "end").touch()
         assert process.wait(timeout=240) == 0, log.read_text()

@@ -1,4 +1,4 @@
-"""Topics that are deleted, created again or emptied behind a run: refused in one line."""
+"""Topics that are deleted, created again or emptied during a run are rejected in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def config(broker, tmp_path):
-    """Of a run from one topic to another."""
+    """The configuration of a run from one topic to another."""
     topic = f"same-{next(_numbers)}"
     fill(broker, topic, [b"first"] * 40)
     return PipelineConfig(
@@ -47,7 +47,7 @@ def run(config, **options):
 
 
 def refused(config, kind=ConfigurationError, **options):
-    """The one line by which a run is refused."""
+    """Return the one error line of a rejected run."""
     with pytest.raises(kind) as caught:
         run(config, **options)
     line = str(caught.value)
@@ -56,12 +56,12 @@ def refused(config, kind=ConfigurationError, **options):
 
 
 @pytest.mark.soak
-def test_a_run_that_was_killed_goes_on_with_its_topics(begun):
+def test_a_killed_run_continues_with_its_topics(begun):
     assert run(begun).lines == 40
 
 
 @pytest.mark.parametrize("partitions", [2, 1])
-def test_a_topic_that_was_created_again_is_not_read_on(broker, begun, partitions):
+def test_a_topic_that_was_created_again_is_rejected(broker, begun, partitions):
     topic = begun.source_address.topic
     delete_topic(broker, topic)
     fill(broker, topic, [b"second"] * 40, partitions=partitions)
@@ -75,7 +75,7 @@ def test_a_topic_that_was_created_again_is_not_read_on(broker, begun, partitions
 
 @pytest.mark.parametrize("suffix", ["-out", "-out-dead-letters"])
 @pytest.mark.parametrize("again", [True, False])
-def test_neither_is_one_written_that_lost_what_was_in_it(broker, begun, suffix, again):
+def test_an_output_topic_that_lost_its_records_is_rejected(broker, begun, suffix, again):
     topic = f"{begun.source_address.topic}{suffix}"
     delete_topic(broker, topic)
     if again:
@@ -86,7 +86,7 @@ def test_neither_is_one_written_that_lost_what_was_in_it(broker, begun, suffix, 
     assert f"lies in {begun.output}: choose another output" in line
 
 
-def test_a_topic_that_changes_while_a_run_goes_on_ends_it(broker, config):
+def test_a_topic_that_changes_during_a_run_ends_it(broker, config):
     topic = config.source_address.topic
 
     def replace(progress):
@@ -106,12 +106,12 @@ def test_a_topic_that_changes_while_a_run_goes_on_ends_it(broker, config):
         (TopicState("a", 3), TopicState("a", 5), None),
         (TopicState("a", 3), None, "it was deleted"),
         (TopicState("a", 3), TopicState("b", 3), "its id was a and is now b"),
-        # Brokers before Kafka 2.8 give no ids.
+        # Brokers before Kafka 2.8 have no topic ids.
         (TopicState(None, 3), TopicState(None, 2), "it had 3 partitions and now has 2"),
         (TopicState(None, 3), TopicState("b", 3), None),
     ],
 )
-def test_topics_are_told_apart(before, now, reason):
+def test_topics_are_distinguished(before, now, reason):
     found = _difference(before, now)
     assert (found is None) == (reason is None)
     assert reason is None or reason in str(found)
@@ -125,7 +125,7 @@ def test_records_that_were_deleted_before_a_restart_are_named(broker, begun):
     assert f"({topic}, partition 0: offsets 0 to 14)" in line
     assert "retention.ms" in line
     assert "with another output" in line
-    # Which is what the line advises.
+    # The error line recommends this.
     out = f"{begun.output_kafka}-2"
     assert run(begun.with_options(output=f"{begun.output}-2", output_kafka=out)).lines == 25
 
@@ -142,7 +142,7 @@ def test_records_that_are_deleted_before_an_epoch_reads_them_are_named(broker, c
     assert f"{topic}, partition 0: offsets 0 to 19; {topic}, partition 1: " in str(caught.value)
 
 
-def test_offsets_that_are_not_there_are_refused(broker, config):
+def test_offsets_that_do_not_exist_are_rejected(broker, config):
     topic = config.source_address.topic
     delete_records(broker, topic, {0: 5})
     for offset in (4, 21):

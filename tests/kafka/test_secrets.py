@@ -1,4 +1,4 @@
-"""A password in Kafka's settings opens the door, and is written down nowhere."""
+"""A password in Kafka's settings grants access, and appears in no output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenkey.kafka.topic_records import find_records
 from tests.brokers import PASSWORD
 from tools.kafka_broker import USER
 
-# Runs a pipeline with all that Spark can write down of it, and prints its plan.
+# Runs a pipeline with everything that Spark can log about it, and prints its plan.
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -50,7 +50,7 @@ def settings(tmp_path):
 
 
 @pytest.mark.soak
-def test_a_password_opens_the_door_and_is_written_down_nowhere(broker, settings, tmp_path):
+def test_a_password_grants_access_and_appears_in_no_output(broker, settings, tmp_path):
     secret = {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": PASSWORD}
     address = Address.parse(f"{broker.sasl_server}/guarded")
     records = find_records("country-skew-r80", messages=40).records
@@ -68,7 +68,7 @@ def test_a_password_opens_the_door_and_is_written_down_nowhere(broker, settings,
     assert "messages 40" in done.stdout, done.stderr
     assert PASSWORD not in done.stdout + done.stderr
     written = [file for file in output.rglob("*") if file.is_file()]
-    # Spark's event log is there: what it may hold, the test has seen.
+    # Spark's event log exists, so the test has searched it.
     assert any(b"SparkListenerSQLExecutionStart" in file.read_bytes() for file in written)
     assert [file for file in written if PASSWORD.encode() in file.read_bytes()] == []
     manifest = json.loads((output / "run" / "state" / "manifest.json").read_text())
@@ -76,12 +76,12 @@ def test_a_password_opens_the_door_and_is_written_down_nowhere(broker, settings,
 
 
 @pytest.mark.slow(10)
-def test_a_wrong_password_is_refused_and_not_repeated(broker, settings, capfd, monkeypatch):
-    # librdkafka tries again until its time is up.
+def test_a_wrong_password_is_rejected_and_not_repeated(broker, settings, capfd, monkeypatch):
+    # librdkafka retries until its timeout.
     monkeypatch.setattr(topics, "_TIMEOUT_SECONDS", 2.0)
     wrong = "not-the-password"
-    told = ClientSettings.read(settings, {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": wrong})
+    wrong_settings = ClientSettings.read(settings, {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": wrong})
     address = Address.parse(f"{broker.sasl_server}/guarded")
     with pytest.raises(ConfigurationError, match="correct the address or kafka_config") as error:
-        produce([], address, first=0.0, settings=told)
+        produce([], address, first=0.0, settings=wrong_settings)
     assert wrong not in str(error.value) + "".join(capfd.readouterr())

@@ -1,4 +1,4 @@
-"""Topics with transactions: what was aborted is not read, and what is open is waited for."""
+"""Topics with transactions: runs skip aborted records and wait for open transactions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def counts(report):
 
 @pytest.fixture
 def mixed(broker, topic):
-    """A topic of 60 plain records, then 40 that were aborted, then 20 that were committed."""
+    """A topic of 60 plain records, then 40 aborted and 20 committed ones."""
     fill(broker, topic, [b"plain"] * 60)
     begin_transaction(broker, topic, [b"aborted"] * 40).abort_transaction(240)
     begin_transaction(broker, topic, [b"committed"] * 20).commit_transaction(240)
@@ -55,8 +55,8 @@ def test_records_of_aborted_transactions_are_not_counted(mixed):
     report = run(PipelineConfig(kafka=mixed, **SMALL), on_progress=seen.append)
     assert counts(report) == {"plain": 60, "committed": 20}
     assert (report.finished, report.lines, report.metrics.messages) == (True, 80, 80)
-    # Aborted records and markers take offsets, so that nobody knows how many messages come.
-    # The last epoch of records may end while windows are closed.
+    # Aborted records and markers use offsets, so the number of messages is unknown.
+    # The last epoch with records may end while windows are closed.
     reading = [each for each in seen if each.phase in ("running", "closing")]
     assert {each.expected for each in reading} == {None}
     shares = [each.share or 0.0 for each in reading]
@@ -64,7 +64,7 @@ def test_records_of_aborted_transactions_are_not_counted(mixed):
     assert shares[-1] == 1.0
 
 
-def test_uncommitted_records_are_read_where_that_is_chosen(mixed):
+def test_uncommitted_records_are_read_with_read_uncommitted(mixed):
     report = run(PipelineConfig(kafka=mixed, isolation="read_uncommitted", **SMALL))
     assert counts(report) == {"plain": 60, "aborted": 40, "committed": 20}
 
@@ -77,7 +77,7 @@ def test_an_aborted_end_ends_a_run(broker, topic):
 
 
 @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
-def test_a_run_waits_for_an_open_transaction_and_says_so(broker, topic, monkeypatch, end):
+def test_a_run_waits_for_an_open_transaction_and_reports_it(broker, topic, monkeypatch, end):
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 2.0)
     monkeypatch.setattr(held_up, "_LOOK_SECONDS", 0.5)
     fill(broker, topic, [b"plain"] * 60)
@@ -109,9 +109,9 @@ def test_results_are_read_without_what_was_aborted(spark, broker, topic):
     assert [row.key for row in read_topic(spark, address).collect()] == ["plain"]
     producer = begin_transaction(broker, out, [row], partitions=1)
     try:
-        with pytest.warns(UserWarning, match="has open transactions in partitions 0: what lies"):
+        with pytest.warns(UserWarning, match="has open transactions in partitions 0: later"):
             read_topic(spark, address)
-        # All of what it holds: of two records without a key, which are the same.
+        # The aborted and the open record are equal, so they count once.
         every = read_topic(spark, address, isolation="read_uncommitted").collect()
         assert sorted(row.key for row in every) == ["foreign", "plain"]
     finally:

@@ -1,4 +1,4 @@
-"""Kill runs until so many kills have hit: ``python -m tests.kills --kills 100 --seed 1``."""
+"""Kill runs until a number of kills have hit: ``python -m tests.kills --kills 100 --seed 1``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kills.summary import kills_of, summary
 
 
 def main() -> int:
-    """Play runs one after the other; a JSON line a kill and a run, then a table.
+    """Play runs one after the other; print a JSON line per kill and run, then a table.
 
     The records are appended to ``records.jsonl`` in the directory; what stands there already is
     not played again. Directories of runs that were not right are kept.
@@ -44,7 +44,7 @@ def _go_on(seed: int, kills: int, minutes: float | None, directory: Path) -> lis
     lines = file.read_text().splitlines() if file.exists() else []
     records = [json.loads(line) for line in lines]
     number = sum("subject" in record for record in records)
-    # A run that was cut off is played again from its start.
+    # An interrupted run is played again from its start.
     records = [record for record in records if record["run"] < number]
     while kills_of(records) < kills:
         if minutes is not None and time.monotonic() - began > 60 * minutes:
@@ -60,13 +60,13 @@ def _play(seed: int, number: int, directory: Path, records: list[dict[str, Any]]
         print(json.dumps(record), flush=True)  # noqa: T201 - what it is for
         records.append(record)
 
-    room = (directory / f"run-{number:04d}").absolute()
-    shutil.rmtree(room, ignore_errors=True)
-    room.mkdir(parents=True)
-    record = play(run_of(seed, number), room, tell)
+    place = (directory / f"run-{number:04d}").absolute()
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    record = play(run_of(seed, number), place, tell)
     tell(record)
     if not record["faults"]:
-        shutil.rmtree(room)
+        shutil.rmtree(place)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which runs are killed how, and when: a pure function of a seed."""
+"""The schedule of runs and kills, a pure function of a seed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Value = TypeVar("Value")
 KILLS_A_RUN = 5
 
 KINDS_OF_OTHERS = ("driver", "machine", "jvm", "workers", "terminate", "interrupt")
-"""Kinds that any program may meet; a user's own has no output that evenkey could guard."""
+"""Kinds of kills for any program; a user's own program has no output that evenkey guards."""
 KINDS = (*KINDS_OF_OTHERS, "second", "freeze")
 
 _SUBJECTS = (
     *("pipeline", "aggregate", "join", "pipeline", "route"),
     *("pipeline", "join", "pipeline", "keyed-join"),
 )
-"""Turn and turn about, so that any few runs in a row have some of each."""
+"""Interleaved, so that any few consecutive runs have some of each."""
 
 _GROUPINGS = (
     *("dkg", "pkg", "planned", "kg", "sg", "dchoices", "wchoices", "cam"),
@@ -123,7 +123,7 @@ def runs(seed: int) -> Iterator[Run]:
     """Give the runs of a schedule, without end.
 
     What is chosen from a list is dealt: all of the list comes, in an order of its own, before
-    anything comes again. So any few runs in a row cover kinds, groupings and the rest evenly.
+    anything repeats. So any few consecutive runs cover kinds, groupings and the rest uniformly.
     """
     groupings = _dealt(_GROUPINGS, seed, "groupings")
     aggregators = _dealt(_AGGREGATORS, seed, "aggregators")

@@ -1,4 +1,4 @@
-"""The ways in which a run is struck, and what must come of each."""
+"""The kinds of kills, and the expected outcome of each."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def _driver(target: Target) -> Struck:
     os.kill(living.pid, signal.SIGKILL)
     ended = living.wait()
     if target.kill.choice < 0.5:
-        # Whatever is left of it lives on beside its successor, as with a hasty supervisor.
-        return Struck(None, "driver alone, started again at once", ended, leftovers=True)
+        # Its remaining processes live on beside its successor, as with a hasty supervisor.
+        return Struck(None, "driver alone, restarted immediately", ended, leftovers=True)
     faults = []
     if not living.wait_until_gone(_OUTLIVING_SECONDS):
         left = [" ".join(each.words)[:100] for each in members(living.pid)]
@@ -90,7 +90,7 @@ def _driver(target: Target) -> Struck:
 
 
 def _machine(target: Target) -> Struck:
-    """Kill all processes of the run at once, as a power failure does."""
+    """Kill all processes of the run together, as a power failure does."""
     number = end_session(target.living.pid)
     return Struck(None, f"{number} processes", target.living.wait())
 

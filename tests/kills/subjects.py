@@ -156,8 +156,8 @@ class _Pipeline(Subject):
         key = "user" if self.run.form.startswith("records") else "key"
         for how, rows in _readings(self.output):
             yield f"results, {how}", wanted, found(name, rows, key)
-        letters = _rows(self.output / "dead-letters")
-        got = Counter((row["position"], row["line"]) for row in letters)
+        dead_letters = _rows(self.output / "dead-letters")
+        got = Counter((row["position"], row["line"]) for row in dead_letters)
         yield "dead letters", Counter(self.input.rejected), got
 
     @property
@@ -266,8 +266,8 @@ class _Join(Subject):
                 for subscription in row["subscriptions"]
             )
             yield f"pairs, {how}", pairs, got
-        letters = Counter(row["publication"] for row in _rows(self.output / "dead-letters"))
-        yield "dead letters", Counter(bad), letters
+        got = Counter(row["publication"] for row in _rows(self.output / "dead-letters"))
+        yield "dead letters", Counter(bad), got
 
     @property
     def figures(self) -> dict[str, Any]:

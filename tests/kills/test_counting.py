@@ -33,7 +33,7 @@ def test_messages_are_counted_by_window_and_key(aggregator, rows):
     assert expected(aggregator, MESSAGES) == Counter(rows)
 
 
-def test_lost_and_doubled_rows_are_told_apart():
+def test_lost_and_doubled_rows_are_distinguished():
     start = ORIGIN + timedelta(seconds=WINDOW_SECONDS)
     row = {"window_start": start, "key": "a", "count": 1}
     wanted = expected("count", MESSAGES)

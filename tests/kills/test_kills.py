@@ -1,4 +1,4 @@
-"""Runs that are killed at random, again and again: their results are exact all the same."""
+"""Runs that are killed at random, repeatedly, still have exact results."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def test_a_killed_run_ends_with_the_counts_of_an_independent_program(number, tmp
     written = "\n".join(json.dumps(record) for record in [*records, ended])
     assert not ended["faults"], f"{written}\nthis run alone: {ended['repeat']}"
     assert kills_of(records) == ended["kills"] > 0, written
-    # What was right is not kept: Spark's state is many files.
+    # Successful runs are deleted: Spark's state is many files.
     shutil.rmtree(tmp_path)

@@ -1,4 +1,4 @@
-"""The schedule of kills: the same for a seed, and even however short it is cut."""
+"""The schedule of kills: determined by its seed, and balanced in any prefix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def first(seed, count):
     return list(itertools.islice(runs(seed), count))
 
 
-def test_a_run_can_be_had_alone():
+def test_a_run_can_be_played_alone():
     assert [run_of(7, number) for number in range(20)] == first(7, 20)
     assert first(7, 20) != first(8, 20)
 
@@ -25,7 +25,7 @@ def test_the_first_runs_have_a_command_a_join_and_a_program_of_a_user():
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("count", [2, 5, 9, 20, 40])
-def test_any_prefix_has_the_kinds_evenly(seed, count):
+def test_any_prefix_has_balanced_kinds(seed, count):
     runs = first(seed, count)
     for kinds, guarded in ((KINDS, True), (KINDS_OF_OTHERS, False)):
         chosen = [run for run in runs if (run.subject in {"pipeline", "join"}) == guarded]

@@ -1,4 +1,4 @@
-"""What a run with an application may be told, and what pipeline it becomes."""
+"""The options of a run with an application, and the pipeline that it becomes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def pipeline(**options: Any) -> PipelineConfig:
     return resolved
 
 
-def test_without_an_application_it_is_the_pipeline_itself():
+def test_without_an_application_it_is_a_plain_pipeline():
     config = ApplicationConfig(**STREAM, workers=3, sink="console")
     assert config.resolved() == PipelineConfig(**STREAM, workers=3, sink="console")
 
 
-def test_word_count_splits_text_into_words_and_leaves_other_input(tmp_path):
+def test_word_count_splits_text_into_words_but_not_other_input(tmp_path):
     (tmp_path / "a.txt").write_text("to be\n")
     (tmp_path / "a.csv").write_text("user\nann\n")
     text = pipeline(application="wordcount", input=tmp_path / "a.txt")
@@ -40,15 +40,15 @@ def test_word_count_splits_text_into_words_and_leaves_other_input(tmp_path):
     ("grouping", "choices"),
     [("kg", ",choices=1"), ("pkg(choices=3)", ",choices=3"), ("sg", ""), ("dkg", "")],
 )
-def test_heavy_hitters_know_on_how_many_workers_a_key_is(grouping, choices):
-    told = {"application": "heavy-hitters(k=5,capacity=50)", "grouping": grouping}
+def test_heavy_hitters_know_the_number_of_workers_per_key(grouping, choices):
+    options = {"application": "heavy-hitters(k=5,capacity=50)", "grouping": grouping}
     assert (
-        pipeline(**STREAM, **told).aggregator
+        pipeline(**STREAM, **options).aggregator
         == f"heavy-hitters(k=5,capacity=50{choices},weight=count)"
     )
 
 
-def test_a_learner_reads_generated_records_unless_told_otherwise():
+def test_a_learner_reads_generated_records_by_default():
     config = ApplicationConfig(application="naive-bayes", messages=70, seed=4)
     assert config.dataset == config.resolved().dataset == Documents().name
     stream = labelled(config.dataset, NaiveBayes.streams, messages=70, seed=4)
@@ -58,15 +58,15 @@ def test_a_learner_reads_generated_records_unless_told_otherwise():
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("options", "message"),
     [
         ({"application": "wordcont", **STREAM}, "did you mean 'wordcount'"),
         ({"application": "wordcount(k=2)", **STREAM}, "no parameter 'k'.*; it has: none"),
         ({"application": "heavy-hitters(k=0)", **STREAM}, "heavy-hitters: k = 0"),
         ({"application": "naive-bayes(alpha=x)"}, "alpha = 'x': must be a number"),
-        ({"application": "naive-bayes", "aggregator": "count"}, "has no use for it"),
-        ({"application": "naive-bayes", "key": "user"}, "key = 'user': .* has no use for it"),
-        ({"application": "naive-bayes", "kafka": "127.0.0.1:9092/a"}, "has no use for it"),
+        ({"application": "naive-bayes", "aggregator": "count"}, "does not use it"),
+        ({"application": "naive-bayes", "key": "user"}, "key = 'user': .* does not use it"),
+        ({"application": "naive-bayes", "kafka": "127.0.0.1:9092/a"}, "does not use it"),
         ({"application": "naive-bayes", **STREAM}, "unknown dataset of labelled records"),
         ({"application": "naive-bayes", "dataset": "documents(length=5)"}, "option messages"),
         ({"application": "naive-bayes", "dataset": "documents", "input": "a.csv"}, "both given"),
@@ -75,12 +75,12 @@ def test_a_learner_reads_generated_records_unless_told_otherwise():
         ({"dataset": "nowhere"}, "unknown dataset 'nowhere'"),
     ],
 )
-def test_what_cannot_be_is_refused(told, message):
+def test_invalid_options_are_rejected(options, message):
     with pytest.raises(ConfigurationError, match=message):
-        ApplicationConfig(**told)
+        ApplicationConfig(**options)
 
 
-def test_options_that_an_application_sets_are_refused():
+def test_options_that_an_application_sets_are_rejected():
     config = ApplicationConfig(application="wordcount", aggregator="top-k(k=3)", **STREAM)
     with pytest.raises(ConfigurationError, match="application wordcount sets it to 'count'"):
         config.resolved()
@@ -93,15 +93,15 @@ def test_labelled_records_have_columns(tmp_path):
         config.check_paths()
 
 
-def test_names_of_features_may_be_told_at_once_or_one_by_one():
-    told = [
+def test_names_of_features_may_be_one_text_or_a_list():
+    names = [
         ApplicationConfig(application="naive-bayes", features=each).features
         for each in ("x, y", ["x", "y"], ["x,y"])
     ]
-    assert told == [("x", "y")] * 3
+    assert names == [("x", "y")] * 3
 
 
-def test_every_application_is_what_its_spelling_says():
+def test_every_application_is_parsed_from_its_spelling():
     for name, cls in APPLICATIONS.items():
         assert parse(name) == cls()
         assert parse(str(cls())) == cls()

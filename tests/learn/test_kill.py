@@ -1,4 +1,4 @@
-"""A learner's run that is killed in the middle of an epoch, and started again."""
+"""A learner's run that is killed in the middle of an epoch and restarted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_killed_learner_learns_each_epoch_once(tmp_path):
     assert len(report["learned"]) == EPOCHS
     records = Documents(words=200, size=5, length=RECORDS).records(0, RECORDS)
     assert models.read().to_table() == in_one_go(records).to_table()
-    # Models of epochs that had ended are what they were.
+    # The models of completed epochs are unchanged.
     assert {number: models.store.read(models.name(number)) for number in before} == before
     share = RECORDS // EPOCHS
     for epoch in range(1, EPOCHS + 1):

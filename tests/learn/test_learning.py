@@ -1,4 +1,4 @@
-"""Learners on Spark: the same model under every grouping, through a pause, from files."""
+"""Learners on Spark: the same model under every grouping, after a pause, from files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORDS = Documents(words=200, size=5, length=120).records(0, 120)
 
 
 def groupings(*quick):
-    """All groupings that route streams; those that are not `quick` only in long runs.
+    """Return all groupings that route streams; those not in `quick` are marked for long runs.
 
     All of them run in test_anywhere.py, without Spark. Not those that are given frequencies.
     """
@@ -39,7 +39,7 @@ def learned(config, **options):
 
 
 def in_one_go(records=RECORDS):
-    """The model of all records at once, on no workers."""
+    """Learn the model from all records in one step, without workers."""
     bayes = NaiveBayes()
     messages = bayes.messages(records, bayes.start())
     tally = bayes.aggregator
@@ -65,7 +65,7 @@ def test_the_model_is_the_same_under_every_grouping(grouping):
     assert figures["records"] == 120
     assert figures["messages"] == 120 * 6
     assert [each["accuracy"] is None for each in figures["learned"]] == [True, False]
-    # An epoch's counters are pairs of word and class: once under kg, twice at most under pkg.
+    # Counters are pairs of word and class: on one worker under kg, on at most two under pkg.
     for each, half in zip(
         figures["learned"], (RECORDS.slice(0, 60), RECORDS.slice(60)), strict=True
     ):
@@ -76,7 +76,7 @@ def test_the_model_is_the_same_under_every_grouping(grouping):
 
 @pytest.fixture
 def mail(tmp_path):
-    """The records in a CSV file, texts over two lines and with commas, and two bad rows."""
+    """Write the records to CSV: texts with line ends and commas, and two bad rows."""
     path = tmp_path / "mail.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -89,12 +89,12 @@ def mail(tmp_path):
 
 
 def of_file(path, **options):
-    told = {"application": "naive-bayes", "input": path, "label": "folder", "text": "body"}
-    return ApplicationConfig(**told, grouping="pkg", **{**SMALL, **options})
+    given = {"application": "naive-bayes", "input": path, "label": "folder", "text": "body"}
+    return ApplicationConfig(**given, grouping="pkg", **{**SMALL, **options})
 
 
 @pytest.mark.slow(4)
-def test_a_paused_run_goes_on_and_learns_the_same(mail, tmp_path):
+def test_a_paused_run_continues_and_learns_the_same(mail, tmp_path):
     config = of_file(mail, output=tmp_path / "out", epochs=3)
     paused = tmp_path / "out" / "state" / "paused"
     first = learned(config, on_progress=when_running(paused))
@@ -103,10 +103,10 @@ def test_a_paused_run_goes_on_and_learns_the_same(mail, tmp_path):
     mail.unlink()
     with pytest.raises(ConfigurationError, match="is not there"):
         config.check_paths()
-    # Its records were kept beside the checkpoint.
+    # Its records are stored beside the checkpoint.
     mail.touch()
     mail.write_text("number,folder,body\n")
-    # Nor is what it learns another one by other routers on other workers.
+    # A different number of routers and workers does not change the model either.
     report = learned(config.with_options(workers=5, sources=3, grouping="dkg"))
     assert report.finished
     assert report.model.to_table() == in_one_go().to_table()
@@ -116,8 +116,8 @@ def test_a_paused_run_goes_on_and_learns_the_same(mail, tmp_path):
     models = Models(tmp_path / "out" / "models", NaiveBayes())
     assert models.numbers() == [1, 2, 3]
     assert models.read(1).to_table() == in_one_go(RECORDS.slice(0, 40)).to_table()
-    letters = report.dead_letters / "epoch=00000000" / "part-00000.parquet"
-    assert pq.read_table(letters, partitioning=None).to_pylist() == [
+    dead_letters = report.dead_letters / "epoch=00000000" / "part-00000.parquet"
+    assert pq.read_table(dead_letters, partitioning=None).to_pylist() == [
         {"position": at, "line": line, "reason": "the label is empty"}
         for at, line in (
             (11, "{'body': 'lost', 'folder': ''}"),
@@ -148,12 +148,12 @@ def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
         ("folder,body\nx,y\n", {"label": None}, "need label"),
         ("folder,body\nx,y\n", {"label": "nope"}, "no column 'nope'; it has: folder, body"),
         ("folder,body\nx,y\n", {"text": None}, "naive-bayes needs text"),
-        ("folder,body\n,y\n", {}, "no good record among 1; the first of them: the label is empty"),
-        ("folder,body\nx,y,z\n", {}, "among 1; the first of them: the record's number of fields"),
+        ("folder,body\n,y\n", {}, "no valid record among 1; the first: the label is empty"),
+        ("folder,body\nx,y,z\n", {}, "among 1; the first: the record's number of fields"),
         ("", {}, "has no column 'body'; it has: "),
     ],
 )
-def test_files_that_cannot_be_learned_from_are_refused(tmp_path, content, options, message):
+def test_files_that_cannot_be_learned_from_are_rejected(tmp_path, content, options, message):
     path = tmp_path / "mail.csv"
     path.write_text(content)
     config = of_file(path).with_options(**options)

@@ -1,4 +1,4 @@
-"""Labelled records of messy files: broken lines are dead letters, and cost no other record."""
+"""Labelled records of messy files: broken lines become dead letters and affect no other record."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def kept(path, tmp_path, learner, **options):
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_a_broken_line_of_csv_costs_no_other(tmp_path, end):
+def test_a_broken_line_of_csv_affects_no_other(tmp_path, end):
     path = tmp_path / "mail.csv"
     path.write_bytes(end.join([b"\xef\xbb\xbftext,label", *LINES]))
-    table, letters = kept(path, tmp_path, NaiveBayes(), text="text")
+    table, dead_letters = kept(path, tmp_path, NaiveBayes(), text="text")
     ends = "\r\n" if end == b"\r\n" else "\n"
     good = [(label, text.replace("\n", ends)) for label, text in GOOD]
     assert [(row["label"], row["text"]) for row in table.to_pylist()] == good
-    assert [(each["position"], each["reason"]) for each in letters] == [
+    assert [(each["position"], each["reason"]) for each in dead_letters] == [
         (1, "the record's number of fields is 3, the header's is 2"),
         (2, "the record's number of fields is 1, the header's is 2"),
         (5, "not a CSV record: a quote is not closed"),
@@ -62,8 +62,8 @@ def test_a_broken_line_of_csv_costs_no_other(tmp_path, end):
         (9, "the label is empty"),
         (10, "not a CSV record: a quote is not closed"),
     ]
-    assert letters[0]["line"] == "one,two,three"
-    assert letters[5]["line"] == '"never closed,tea'
+    assert dead_letters[0]["line"] == "one,two,three"
+    assert dead_letters[5]["line"] == '"never closed,tea'
 
 
 def test_broken_lines_of_json(tmp_path):
@@ -79,10 +79,10 @@ def test_broken_lines_of_json(tmp_path):
         b"[" * 100_000: "not JSON: ",
     }
     path.write_bytes(b"\n".join([good, *bad, good]))
-    table, letters = kept(path, tmp_path, NaiveBayes(), text="text")
+    table, dead_letters = kept(path, tmp_path, NaiveBayes(), text="text")
     assert table.to_pylist() == [{"label": "7", "text": "green tea"}] * 2
-    assert [each["position"] for each in letters] == list(range(1, 8))
-    for each, reason in zip(letters, bad.values(), strict=True):
+    assert [each["position"] for each in dead_letters] == list(range(1, 8))
+    for each, reason in zip(dead_letters, bad.values(), strict=True):
         assert each["reason"].startswith(reason)
 
 
@@ -109,7 +109,7 @@ def test_texts_where_numbers_should_be(tmp_path, suffix):
         path.write_text("\n".join(map(json.dumps, rows)))
     else:
         pq.write_table(pa.Table.from_pylist(rows), path)
-    table, letters = kept(path, tmp_path, DecisionTree(), features="x,y")
+    table, dead_letters = kept(path, tmp_path, DecisionTree(), features="x,y")
     assert [row["features"] for row in table.to_pylist()] == [
         [1.0, 1.0],
         [2.5, 1.0],
@@ -117,15 +117,15 @@ def test_texts_where_numbers_should_be(tmp_path, suffix):
         [-0.5, 1.0],
         [7.0, 1.0],
     ]
-    assert {each["position"]: each["reason"] for each in letters} == REASONS
+    assert {each["position"]: each["reason"] for each in dead_letters} == REASONS
 
 
 def test_columns_of_mostly_numbers_are_features(tmp_path):
     path = tmp_path / "points.csv"
     path.write_text("x,note,y,label\noops,a,1,p\n1,b,2,q\n2,3,3,p\n3,c,x,q\n")
-    table, letters = kept(path, tmp_path, DecisionTree())
+    table, dead_letters = kept(path, tmp_path, DecisionTree())
     assert [row["features"] for row in table.to_pylist()] == [[1.0, 2.0], [2.0, 3.0]]
-    assert [each["reason"] for each in letters] == [
+    assert [each["reason"] for each in dead_letters] == [
         "x 'oops' is not a number",
         "y 'x' is not a number",
     ]
@@ -144,9 +144,9 @@ def test_files_may_have_their_columns_in_any_order(tmp_path):
         keep_records(config, NaiveBayes(), tmp_path / "kept.parquet", tmp_path)
 
 
-def test_many_open_quotes_do_not_swallow_the_rest(tmp_path):
+def test_many_open_quotes_do_not_consume_the_rest(tmp_path):
     path = tmp_path / "pipes.csv"
     lines = [f'"{number} pipe,a' for number in range(501)]
     path.write_text("\n".join(["text,label", *lines, *["fine,b"] * 20_000]))
-    table, letters = kept(path, tmp_path, NaiveBayes(), text="text")
-    assert (table.num_rows, len(letters)) == (20_000, 501)
+    table, dead_letters = kept(path, tmp_path, NaiveBayes(), text="text")
+    assert (table.num_rows, len(dead_letters)) == (20_000, 501)

@@ -1,4 +1,4 @@
-"""Runs as processes of their own, and ends that they do not choose."""
+"""Runs as separate processes, and ways to kill them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "finish",
     "kill_in_the_middle",
-    "levels_of",
+    "max_over_means",
     "placed",
     "running",
     "started",
@@ -35,7 +35,7 @@ __all__ = [
 
 @contextlib.contextmanager
 def started(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start ``evenkey run`` in a session of its own, of which nothing is left at the end."""
+    """Start ``evenkey run`` in its own process session, which is killed at the end."""
     with running(["evenkey", "run", "--json", *arguments], log) as process:
         yield process
 
@@ -58,7 +58,7 @@ def running(module: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def finish(arguments: list[str]) -> dict[str, Any]:
-    """Run to the end, and give the report."""
+    """Run to the end, and return the report."""
     done = subprocess.run(
         [sys.executable, "-m", "evenkey", "run", "--json", *arguments],
         capture_output=True,
@@ -71,7 +71,7 @@ def finish(arguments: list[str]) -> dict[str, Any]:
 
 
 def in_the_middle_of_an_epoch(output: Path, after: int = 1) -> bool:
-    """Whether an epoch was begun and not ended, and some were ended before it."""
+    """Return whether an epoch has begun but not ended, after some completed epochs."""
     checkpoint = output / "state" / "checkpoint"
     begun = {path.name for path in (checkpoint / "offsets").glob("[0-9]*")}
     ended = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
@@ -85,7 +85,7 @@ def wait_for_the_middle(
     while not in_the_middle_of_an_epoch(output, after):
         assert process.poll() is None, log.read_text()
         time.sleep(0.02)
-    # Epochs last for seconds of simulated cost, so this one is far from its end.
+    # Epochs take seconds of simulated cost, so this one is far from its end.
     time.sleep(0.3)
 
 
@@ -100,7 +100,7 @@ def kill_in_the_middle(
 
 
 def placed(output: Path | Store) -> pa.Table:
-    """What workers held, in all committed epochs, with the epoch's number."""
+    """Return the workers' counts in all committed epochs, with the epoch's number."""
     files = EpochFiles(output, "state/")
     tables = [
         table.append_column("epoch", pa.array([epoch] * len(table)))
@@ -110,8 +110,8 @@ def placed(output: Path | Store) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def levels_of(output: Path | Store, workers: int) -> list[float]:
-    """Max over mean of what so many workers held in each committed epoch."""
+def max_over_means(output: Path | Store, workers: int) -> list[float]:
+    """Return the maximum load over the mean in each committed epoch."""
     loads: dict[int, Counter[int]] = defaultdict(Counter)
     for row in placed(output).to_pylist():
         loads[row["epoch"]][row["worker"]] += row["messages"]

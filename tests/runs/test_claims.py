@@ -1,4 +1,4 @@
-"""An output belongs to one process at a time, and a late one finds that it does no more."""
+"""An output belongs to one process at a time, and a late process detects that it lost it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def claim(store, patience=10.0):
 
 
 def left_behind(store, **changes):
-    """The claim of a process that never released it; give what shows that it lives."""
+    """Create the claim of a process that never released it; return its heartbeat."""
     holder = {**dataclasses.asdict(Holder.here()), **changes}
     store.put(f"{CLAIMS}/00000001.json", json.dumps(holder).encode())
     numbers = itertools.count()
@@ -43,7 +43,7 @@ def left_behind(store, **changes):
 
 @pytest.fixture
 def no_locks(monkeypatch):
-    """A file system that refuses every lock."""
+    """A file system that rejects every lock."""
 
     def refused(*_):
         raise OSError
@@ -53,7 +53,7 @@ def no_locks(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_a_second_process_is_refused_while_the_first_lives(store):
+def test_a_second_process_is_rejected_while_the_first_lives(store):
     first = claim(store)
     wanted = rf"is in use by process {os.getpid()} on .* since .*: wait until it has ended, end it"
     with pytest.raises(ConfigurationError, match=wanted):
@@ -66,7 +66,7 @@ def test_a_second_process_is_refused_while_the_first_lives(store):
 
 
 @pytest.mark.slow(1)
-def test_of_many_at_once_one_gets_it(store):
+def test_one_of_many_concurrent_processes_gets_it(store):
     for _ in range(3):
         ready = threading.Barrier(8)
 
@@ -85,9 +85,9 @@ def test_of_many_at_once_one_gets_it(store):
 
 
 @pytest.mark.parametrize("changes", [{"pid": 2**22 + 1}, {"started": 1}])
-def test_what_a_dead_process_held_is_free_at_once(store, changes):
+def test_the_output_of_a_dead_process_is_free_immediately(store, changes):
     left_behind(store, **changes)
-    # It would take until tomorrow to wait for a sign of life.
+    # Waiting for a heartbeat would take a day.
     taken = claim(store, patience=86_400)
     assert taken.number == 2
     taken.release()
@@ -108,7 +108,7 @@ def _started(pid):
     return _started(pid)
 
 
-def test_of_another_machine_a_sign_of_life_is_awaited(store):
+def test_a_heartbeat_of_another_machine_is_awaited(store):
     beat = left_behind(store, host="elsewhere", place="another boot")
     stop = threading.Event()
 
@@ -127,7 +127,7 @@ def test_of_another_machine_a_sign_of_life_is_awaited(store):
     claim(store, patience=0.3).release()
 
 
-def test_who_has_lost_its_claim_finds_out(store, monkeypatch):
+def test_a_process_detects_that_it_lost_its_claim(store, monkeypatch):
     monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 3600)
     hung = claim(store)
     other = claim(store, patience=0.3)
@@ -140,7 +140,7 @@ def test_who_has_lost_its_claim_finds_out(store, monkeypatch):
     other.release()
 
 
-def test_old_claims_are_forgotten_but_no_number_is_given_twice(store):
+def test_old_claims_are_deleted_but_no_number_is_reused(store):
     numbers = []
     for _ in range(5):
         held = claim(store)
@@ -160,7 +160,7 @@ def test_a_damaged_claim_is_named(store):
 
 @pytest.mark.slow(3)
 @pytest.mark.usefixtures("no_locks")
-def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path):
+def test_a_stopped_process_loses_its_claim_and_reports_it_when_it_wakes_up(tmp_path):
     store = STORES["a directory"](tmp_path)
     program = (
         "import sys\n"
@@ -188,8 +188,8 @@ def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path
     taken.release()
 
 
-def test_a_process_that_is_slow_to_show_that_it_lives_is_waited_for(tmp_path, monkeypatch):
-    """A store that takes long takes long for the one who waits too."""
+def test_a_process_with_slow_heartbeats_keeps_its_claim(tmp_path, monkeypatch):
+    """A slow store is also slow for the waiting process."""
     monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 0.2)
     slow = FarStore(tmp_path, delay=0.1)
     first = claim(slow)
@@ -198,7 +198,7 @@ def test_a_process_that_is_slow_to_show_that_it_lives_is_waited_for(tmp_path, mo
     first.release()
 
 
-def test_a_claim_that_is_away_for_a_while_is_held_on(tmp_path, monkeypatch):
+def test_a_claim_survives_an_unreachable_store(tmp_path, monkeypatch):
     monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 0.01)
     store = FarStore(tmp_path)
     held = claim(store)
@@ -217,20 +217,20 @@ def test_a_claim_that_is_away_for_a_while_is_held_on(tmp_path, monkeypatch):
             break
         threading.Event().wait(0.01)
     else:
-        pytest.fail("it shows no sign of life any more")
+        pytest.fail("it writes no more heartbeats")
     held.check()
     held.release()
 
 
-def test_an_output_that_was_deleted_does_not_appear_again(tmp_path, monkeypatch):
+def test_a_deleted_output_is_not_created_again(tmp_path, monkeypatch):
     monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 0.01)
     store = FarStore(tmp_path)
     held = claim(store)
     for name in store.names():
         store.delete(name)
     threading.Event().wait(0.1)
-    # A beat that was on its way may come to lie there.
+    # A heartbeat in progress may still be written.
     assert store.names() in ([], [f"{CLAIMS}/00000001.beat"])
-    with pytest.raises(RunError, match="is gone: somebody deleted it"):
+    with pytest.raises(RunError, match="is gone: it was deleted"):
         held.check()
     held.release()

@@ -1,4 +1,4 @@
-"""Of all that ran an epoch one commits it, whoever else wakes up and whenever."""
+"""Exactly one of the processes that run an epoch commits it, even if others wake up late."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stage(commits, values, number=0, name=EPOCH):
 
 
 def seen(root):
-    """What a reader sees that knows nothing of commits."""
+    """Return what a plain reader sees."""
     store = store_at(root)
     tables = [pq.read_table(pa.BufferReader(store.read(name))) for name in store.names("results")]
     return sorted(value for table in tables for value in table["n"].to_pylist())
@@ -56,13 +56,13 @@ def staged(root):
 
 
 def settled(commits):
-    """The commit that counts."""
+    """Return the valid commit."""
     commit = commits.read(EPOCH)
     assert commit is not None
     return commit
 
 
-def test_nothing_is_seen_before_its_epoch_is_committed(root):
+def test_nothing_is_visible_before_its_epoch_is_committed(root):
     commits = Commits(root, 1)
     stage(commits, [1, 2])
     stage(commits, [3], number=1)
@@ -100,15 +100,15 @@ def test_the_first_commit_counts_and_the_parts_of_others_are_dropped(root):
     stage(hung, [9], number=2)
     assert hung.commit(EPOCH).claim == 2
     assert seen(root) == read(root) == [7]
-    # Tasks of the process that woke up may write even now.
+    # Tasks of the process that woke up may still write.
     stage(hung, [9], number=3)
     assert seen(root) == read(root) == [7]
     Commits(root, 3).recover()
     assert not staged(root)
 
 
-def test_a_commit_between_another_claim_and_its_commit_is_whole(root):
-    """A process that hangs after its last look at its claim still commits what it has staged."""
+def test_a_commit_between_another_claim_and_its_commit_is_complete(root):
+    """A process that hangs after the last check of its claim still commits its staged parts."""
     hung, other = Commits(root, 1), Commits(root, 2)
     stage(hung, [1, 2])
     other.recover()
@@ -118,7 +118,7 @@ def test_a_commit_between_another_claim_and_its_commit_is_whole(root):
     assert seen(root) == read(root) == [1, 2]
 
 
-def test_who_goes_on_shows_what_was_committed_and_not_yet_seen(root, monkeypatch):
+def test_the_next_process_makes_committed_parts_visible(root, monkeypatch):
     commits = Commits(root, 1)
     stage(commits, [1, 2])
     with monkeypatch.context() as killed:
@@ -130,7 +130,7 @@ def test_who_goes_on_shows_what_was_committed_and_not_yet_seen(root, monkeypatch
     assert seen(root) == read(root) == [1, 2]
 
 
-def test_what_was_shown_in_part_is_shown_whole(root, monkeypatch):
+def test_a_partly_visible_epoch_is_completed(root, monkeypatch):
     commits = Commits(root, 1)
     parts = [stage(commits, [number], number) for number in range(3)]
     with monkeypatch.context() as killed:
@@ -144,13 +144,13 @@ def test_what_was_shown_in_part_is_shown_whole(root, monkeypatch):
 
 
 def race(root, claim):
-    """What one of many does that all run the same epoch."""
+    """Run the epoch, as one of many concurrent processes."""
     commits = Commits(root, claim)
     try:
         for number in range(3):
             stage(commits, [claim], number)
     except RunError:
-        # A newer claim has dropped what an older one staged, because the epoch is committed.
+        # A newer claim has deleted an older claim's staged parts: the epoch is committed.
         return settled(commits).claim
     return commits.commit(EPOCH, {"claim": claim}).claim
 
@@ -158,7 +158,7 @@ def race(root, claim):
 @pytest.mark.slow(2)
 @pytest.mark.parametrize("pool", ["threads", "processes"])
 @pytest.mark.parametrize("kind", ["a directory", "far", "forgetful"])
-def test_many_at_once(tmp_path, pool, kind):
+def test_many_concurrent_processes(tmp_path, pool, kind):
     made = {
         "threads": lambda: ThreadPoolExecutor(8),
         "processes": lambda: ProcessPoolExecutor(4, mp_context=get_context("forkserver")),
@@ -166,13 +166,13 @@ def test_many_at_once(tmp_path, pool, kind):
     for round_ in range(1 if pool == "processes" else 20):
         root = STORES[kind](tmp_path / str(round_))
         with made[pool]() as running:
-            told = [each.result() for each in [running.submit(race, root, n) for n in range(1, 9)]]
-        (winner,) = set(told)
+            races = [running.submit(race, root, n) for n in range(1, 9)]
+            (winner,) = {each.result() for each in races}
         assert seen(root) == read(root) == [winner] * 3
         assert settled(Commits(root)).figures == {"claim": winner}
 
 
-def test_readers_meanwhile_see_whole_epochs_and_plain_ones_whole_parts(tmp_path):
+def test_concurrent_readers_see_complete_epochs_and_plain_readers_complete_parts(tmp_path):
     done = threading.Event()
     found: list[int] = []
 
@@ -198,9 +198,9 @@ def test_readers_meanwhile_see_whole_epochs_and_plain_ones_whole_parts(tmp_path)
 def test_a_task_that_ran_twice_counts_once(root):
     commits = Commits(root, 1)
     stage(commits, [1, 2])
-    told = stage(commits, [5])
+    part = stage(commits, [5])
     stage(commits, [1, 3])
-    commits.commit(EPOCH, reported=[(told, "here")])
+    commits.commit(EPOCH, reported=[(part, "here")])
     assert seen(root) == [5]
     other = epoch_name(4)
     stage(commits, [6], name=other)
@@ -244,8 +244,8 @@ def test_every_changed_byte_is_noticed(tmp_path, what):
             EpochFiles(tmp_path, "state/").read("placed")
 
 
-def test_what_tasks_report_and_the_driver_does_not_find_is_named(root, tmp_path):
-    """Two directories of one name, each on a host of its own."""
+def test_a_reported_part_that_the_driver_does_not_find_is_named(root, tmp_path):
+    """Two directories with one name, on different hosts."""
     elsewhere = Commits(tmp_path / "elsewhere", 1)
     reported = [(stage(elsewhere, [1, 2]), "worker7")]
     commits = Commits(root, 1)
@@ -255,7 +255,7 @@ def test_what_tasks_report_and_the_driver_does_not_find_is_named(root, tmp_path)
     assert commits.epochs() == []
 
 
-def test_a_task_that_does_not_see_what_the_driver_wrote_writes_nothing(root, tmp_path):
+def test_a_task_that_does_not_see_the_drivers_files_writes_nothing(root, tmp_path):
     claim = Claim(store_at(root))
     here = Commits(root, claim.number, claim.mark)
     stage(here, [1])
@@ -313,7 +313,7 @@ def test_an_epoch_that_does_not_add_up_is_not_committed(tmp_path, splitters, rea
     ],
     ids=["above", "absolute", "form"],
 )
-def test_a_commit_names_no_place_outside_of_the_run(root, change):
+def test_a_commit_names_no_place_outside_the_run(root, change):
     commits = Commits(root, claim=1)
     part = dataclasses.replace(stage(commits, [1]), **change)
     forged = Commit(EPOCH, 1, (part,), {})

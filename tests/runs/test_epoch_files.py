@@ -27,7 +27,7 @@ def root_of(files):
 
 
 def numbers(files, epochs=None):
-    """Commit what waits, and read it."""
+    """Commit the staged files, and read them."""
     for waiting in sorted(root_of(files).glob("state/parts/epoch=*")):
         files.commits.commit(waiting.name)
     found = files.read("counts", epochs)
@@ -50,7 +50,7 @@ def test_reads_in_order_of_epoch_and_part_however_written(files):
     assert files.rows("counts") == 3
 
 
-def test_what_is_not_committed_is_not_there(files):
+def test_uncommitted_files_are_not_read(files):
     files.write("counts", 0, 0, table(1, 2))
     assert files.read("counts") is None
     assert files.epochs("counts") == []
@@ -68,7 +68,7 @@ def test_a_task_that_runs_again_changes_nothing(files):
     assert numbers(files) == [1, 2, 9]
 
 
-def test_what_was_found_before_belongs_to_the_first_epoch(files):
+def test_files_from_before_belong_to_the_first_epoch(files):
     before = EpochFiles(files.commits, name=BEFORE)
     before.write("counts", 5, 0, table(4))
     files.commits.commit(BEFORE)
@@ -111,7 +111,7 @@ def test_an_empty_table_makes_no_directory(files):
     assert not root_of(files).exists()
 
 
-def test_travels_to_tasks(files):
+def test_they_are_serialised_to_tasks(files):
     pickle.loads(pickle.dumps(files)).write("counts", 1, 2, table(5))
     assert numbers(files) == [5]
 

@@ -1,4 +1,4 @@
-"""The end of an epoch: what it commits, what it counts, and when it publishes nothing."""
+"""The end of an epoch: its commit, its counts, and when it publishes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lines(tmp_path):
 
 
 def run(spark, lines, directory, *, epochs=None, sink=None):
-    """Count messages by minute, a file an epoch; stop inside epoch number `epochs`."""
+    """Count messages by minute, one file per epoch; stop inside epoch number `epochs`."""
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")
     own.conf.set("spark.sql.shuffle.partitions", 2)
@@ -69,7 +69,7 @@ def dropped(query):
 
 
 @pytest.mark.slow(5)
-def test_late_rows_are_those_that_spark_reports_also_after_a_restart(spark, lines, tmp_path):
+def test_late_rows_equal_sparks_report_after_a_restart_too(spark, lines, tmp_path):
     with RunDirectory.opened(tmp_path / "whole") as directory:
         query = run(spark, lines, directory)
         late = dropped(query)

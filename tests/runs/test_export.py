@@ -1,4 +1,4 @@
-"""What runs export: the observer's figures, exactly, through stops and without passwords."""
+"""Exports of runs equal the observer's figures, after restarts too, and contain no passwords."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ending(history):
 
 
 @pytest.mark.slow(8)
-def test_an_output_holds_the_history_of_its_run(tmp_path):
+def test_an_output_contains_the_history_of_its_run(tmp_path):
     lines = ["hot"] * 300 + [f"cold {number % 20}" for number in range(200)]
     lines[100:100] = ["", ""]
     file = tmp_path / "keys.txt"
@@ -80,7 +80,7 @@ def test_an_output_holds_the_history_of_its_run(tmp_path):
 
 
 @pytest.mark.slow(11)
-def test_a_run_that_goes_on_goes_on_in_its_history(tmp_path):
+def test_a_continued_run_continues_its_history(tmp_path):
     stream = generated("country-skew-r80", messages=3000)
     config = PipelineConfig(
         dataset=stream.name, messages=3000, output=tmp_path, epochs=4, cost_ms=2.0, **SMALL
@@ -97,7 +97,7 @@ def test_a_run_that_goes_on_goes_on_in_its_history(tmp_path):
     after = records(tmp_path / "history")
     assert after[: len(before)] == before
     assert len(after) == 4
-    # A history elsewhere that began with this process has what the earlier one committed, too.
+    # Another history that began with this process also has the earlier process's commits.
     assert finished.exports[0].points == 4
     elsewhere_all = records(tmp_path / "metrics" / name)
     assert elsewhere_all[len(before) :] == after[len(before) :]
@@ -108,7 +108,7 @@ def test_a_run_that_goes_on_goes_on_in_its_history(tmp_path):
 
 
 class Broken(Exporter):
-    """An exporter for which nothing works."""
+    """An exporter whose methods all fail."""
 
     to = "broken:"
 
@@ -151,7 +151,7 @@ def test_a_broken_exporter_stops_nothing(monkeypatch):
 
 
 @pytest.mark.slow(5)
-def test_passwords_are_nowhere_to_be_found(tmp_path, monkeypatch, capfd):
+def test_passwords_appear_nowhere(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("EVENKEY_INFLUXDB_PASSWORD", SECRET)
     file = tmp_path / "kafka-password"
     file.write_text(SECRET)
@@ -168,16 +168,16 @@ def test_passwords_are_nowhere_to_be_found(tmp_path, monkeypatch, capfd):
     )
     report = run(config)
     assert [each.error is not None for each in report.exports] == [True, True]
-    told = json.dumps([report.to_json(), config.manifest()]) + repr((report, config))
+    reported = json.dumps([report.to_json(), config.manifest()]) + repr((report, config))
     printed = capfd.readouterr()
-    for text in (told, printed.out, printed.err):
+    for text in (reported, printed.out, printed.err):
         assert SECRET not in text
     files = [each for each in output.rglob("*") if each.is_file()]
     assert output / "state" / "manifest.json" in files
     assert [each for each in files if SECRET.encode() in each.read_bytes()] == []
 
 
-def test_an_exporter_that_cannot_be_made_is_told_before_the_run(tmp_path):
+def test_an_exporter_that_cannot_be_created_is_reported_before_the_run(tmp_path):
     wrong = "influxdb://localhost"
     with pytest.raises(ConfigurationError, match="names no database"):
         PipelineConfig(dataset="country-skew-r80", output=tmp_path, export=wrong, **SMALL)

@@ -1,4 +1,4 @@
-"""An InfluxDB that goes away in the middle of a run, and comes back."""
+"""An InfluxDB outage in the middle of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.servers import InfluxServer
 
 MESSAGES, WORKERS, EPOCHS = 4000, 4, 8
 POINTS = EPOCHS * (1 + WORKERS + 10)
-"""One an epoch, one a worker, one a hot key."""
+"""Points per epoch: one for the epoch, one per worker, one per hot key."""
 
 
 @pytest.fixture

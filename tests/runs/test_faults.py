@@ -1,4 +1,4 @@
-"""An executor that dies, and a disk that fills: the results are exact all the same."""
+"""Results are exact although an executor dies or a disk fills."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def truth(stream):
 
 
 def placed(output):
-    """What each worker held in each epoch, in one order."""
+    """Return each worker's counts in each epoch, sorted."""
     return killing.placed(output).sort_by(
         [(name, "ascending") for name in ("epoch", "worker", "key")]
     )
@@ -83,7 +83,7 @@ def test_a_killed_executor_is_replaced_and_its_messages_go_to_the_same_workers(t
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A directory on a disk of 600 kB, and what makes the disk larger."""
+    """A directory on a disk of 600 kB, and a function that enlarges the disk."""
     directory = tmp_path / "disk"
     directory.mkdir()
 
@@ -99,11 +99,11 @@ def small_disk(tmp_path):
     if done.returncode:
         skip_without("tmpfs", f"mounting is not allowed here: {done.stderr.strip()}")
     yield directory, lambda: mount("-o", "remount,size=256m").check_returncode()
-    # Lazily: a JVM may outlive its run for a moment.
+    # Unmounted lazily: a JVM may outlive its run for a moment.
     subprocess.run(["umount", "-l", str(directory)], check=True)  # noqa: S607 - the system's own
 
 
-def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(small_disk, tmp_path):
+def test_a_full_disk_is_reported_and_the_run_continues_when_there_is_space(small_disk, tmp_path):
     directory, enlarge = small_disk
     output, log = directory / "out", tmp_path / "log"
     name = "zipf(z=0.5,keys=20000)"

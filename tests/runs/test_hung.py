@@ -28,7 +28,7 @@ def command(path, output, cost_ms):
 @pytest.mark.soak
 @pytest.mark.faults
 @pytest.mark.timeout(600)
-def test_it_publishes_nothing_and_says_why(tmp_path):
+def test_it_publishes_nothing_and_reports_the_reason(tmp_path):
     path, output, log = tmp_path / "clicks.jsonl", tmp_path / "out", tmp_path / "log"
     keys = [f"key {number % 37}" if number % 3 else "hot" for number in range(LINES)]
     lines = ['{"name": 7}' if n % 50 == 7 else json.dumps({"user": k}) for n, k in enumerate(keys)]
@@ -46,7 +46,7 @@ def test_it_publishes_nothing_and_says_why(tmp_path):
     assert "now belongs to process" in log.read_text()
     after = everything(output)
     assert {name: after.get(name) for name in before} == before
-    # What its tasks still left under its own claim is in no commit, so that nobody reads it.
+    # The files of its tasks under its own claim are in no commit, so they are never read.
     late = [name for name in after if name not in before]
     assert all("/state/parts/" in name and "/00000001/" in name for name in late)
     rows = ds.dataset(output / "results", partitioning="hive").to_table()
@@ -55,8 +55,8 @@ def test_it_publishes_nothing_and_says_why(tmp_path):
         totals[row["user"]] += row["count"]
     assert totals == counts
     assert read_results(output).num_rows == rows.num_rows
-    letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
-    assert sorted(letters["position"].to_pylist()) == list(range(7, LINES, 50))
+    dead_letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
+    assert sorted(dead_letters["position"].to_pylist()) == list(range(7, LINES, 50))
     ended = History(output / "history").ended()
     assert ended is not None
     assert ended[0] == "finished"
@@ -65,7 +65,7 @@ def test_it_publishes_nothing_and_says_why(tmp_path):
 
 
 def everything(output):
-    """What readers find, and what commits and histories say."""
+    """Return the files for readers, the commits and the histories."""
     places = ["results", "dead-letters", "history", "state/parts", "state/commits"]
     files = (file for place in places for file in (output / place).rglob("*") if file.is_file())
     return {str(file): file.read_bytes() for file in files if file.name != "alive"}

@@ -1,4 +1,4 @@
-"""A finished run that is given again: its input and its options must be the same."""
+"""A finished run that is started again must have the same input and options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenkey.pipeline.runs.output.directory import RunDirectory
 
 @pytest.fixture
 def given(tmp_path):
-    """The options of a run that is finished, as far as its directory says."""
+    """The options of a run that is finished according to its directory."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("user\nx\n")
     (tmp_path / "in" / "b.csv").write_text("user\ny\n")
@@ -41,7 +41,7 @@ def refusal(config):
     return line
 
 
-def test_the_same_files_are_taken_for_the_same_also_where_they_were_written_again(given):
+def test_files_with_the_same_content_count_as_unchanged(given):
     file = given.input[0] / "a.csv"
     content = file.read_text()
     files = AggregateJob(given).input_files()
@@ -56,7 +56,7 @@ def test_a_file_that_changed_is_named(given, content):
     file = given.input[0] / "a.csv"
     file.write_text(content)
     os.utime(file, (1, 1))
-    assert f"input {file} has changed since that run began: put the input back" in refusal(given)
+    assert f"input {file} has changed since that run began: restore the input" in refusal(given)
 
 
 def test_a_file_that_is_new_or_gone_is_named(given):

@@ -1,4 +1,4 @@
-"""Signals that end a run: the first pauses, the second ends, and both have their effect."""
+"""Signals that end a run: the first pauses it, the second ends it, and both take effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evenkey.pipeline.runs.driving.interruption import pausing
 
 @pytest.fixture
 def terminations():
-    """Counts signals to terminate, in place of the end of the process."""
+    """Counts SIGTERM signals instead of ending the process."""
     heard: list[int] = []
     earlier = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
     yield heard
@@ -41,7 +41,7 @@ def test_an_interrupt_pauses_first_and_interrupts_after(tmp_path):
     assert seen == [True]
 
 
-def test_a_second_signal_ends_at_once(tmp_path, terminations):
+def test_a_second_signal_ends_the_run_immediately(tmp_path, terminations):
     seen = []
 
     def run():

@@ -1,4 +1,4 @@
-"""A run that is killed in the middle of an epoch, and started again."""
+"""A run that is killed in the middle of an epoch and restarted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINES = 4000
 
 @pytest.fixture
 def lines(tmp_path):
-    """A file of JSON lines, one in a hundred of them bad, with the true sums and counts."""
+    """A file of JSON lines, one in a hundred invalid, with the true sums and counts."""
     path = tmp_path / "clicks.jsonl"
     sums: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -68,8 +68,8 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path,
     for row in rows:
         totals[row["user"]] += row["sum"]
     assert totals == sums
-    letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
-    assert sorted(letters["position"].to_pylist()) == list(range(50, LINES, 100))
+    dead_letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
+    assert sorted(dead_letters["position"].to_pylist()) == list(range(50, LINES, 100))
     held: Counter[str] = Counter()
     for row in placed(output).to_pylist():
         held[row["key"]] += row["messages"]

@@ -35,7 +35,7 @@ _ClosingReader.latestOffset = fail
 
 
 def greeting(closing_file):
-    """What Java sends first: versions, files, the source, its schema, rows in a batch."""
+    """Send Java's first data: versions, files, the source, its schema, rows in a batch."""
     sent = io.BytesIO()
     for text in ("{}.{}".format(*sys.version_info), "/nowhere"):
         write_with_length(text.encode(), sent)
@@ -48,7 +48,7 @@ def greeting(closing_file):
 
 
 def asked(connection):
-    """Ask for the latest offset, as Java does before each epoch."""
+    """Request the latest offset, as Java does before each epoch."""
     write_int(runner.LATEST_OFFSET_ADMISSION_CONTROL_FUNC_ID, connection)
     for given in ({"closed": 0}, {"_type": "ReadAllAvailable"}):
         write_with_length(json.dumps(given).encode(), connection)
@@ -57,7 +57,7 @@ def asked(connection):
 
 @pytest.fixture
 def started():
-    """Start Spark's process of a reader, and give Java's side of its connection."""
+    """Start Spark's process of a reader, and return Java's side of its connection."""
     running = []
 
     def start(before=""):
@@ -93,7 +93,7 @@ def test_a_reader_answers_as_any_other(started, tmp_path):
 
 @pytest.mark.slow(4)
 @pytest.mark.parametrize("questions", [0, 1])
-def test_a_connection_that_closes_ends_it_without_a_word(started, tmp_path, questions):
+def test_a_closed_connection_ends_it_quietly(started, tmp_path, questions):
     process, connection = started()
     connection.write(greeting(tmp_path / "closing"))
     for _ in range(questions):

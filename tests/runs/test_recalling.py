@@ -1,4 +1,4 @@
-"""What a run found is data, and no changed byte of it is taken for another input."""
+"""The stored input of a run is data, and any changed byte is detected."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def content(found):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", ["lines", "csv", "parquet", "own parquet", "own json"])
-def test_a_run_that_goes_on_reads_the_same(kind, tmp_path):
+def test_a_continued_run_reads_the_same_input(kind, tmp_path):
     config = PipelineConfig(**input_of(kind, tmp_path), output=tmp_path / "out", messages=90)
     with RunDirectory.opened(tmp_path / "out") as directory:
         first = content(find_input(config, directory))
@@ -82,7 +82,7 @@ def test_no_changed_byte_is_taken_for_another_input(tmp_path):
 
 
 @pytest.mark.slow(4)
-def test_publications_stay_what_they_were(tmp_path):
+def test_publications_stay_the_same(tmp_path):
     config = JoinConfig(publications=300, subscriptions=200, workers=4, skew=0.7)
     leaves = leaves_of(subscriptions_of(config)["geometry"].to_numpy(), "kdb", 16)
     with RunDirectory.opened(tmp_path / "out") as directory:
@@ -94,7 +94,7 @@ def test_publications_stay_what_they_were(tmp_path):
 
 @pytest.mark.parametrize("manifest", ["{}", '{"format": 3}'])
 @pytest.mark.slow(4)
-def test_an_output_of_an_earlier_version_is_refused(tmp_path, manifest):
+def test_an_output_of_an_earlier_version_is_rejected(tmp_path, manifest):
     config = PipelineConfig(dataset="country-skew-r80", output=tmp_path / "out")
     (tmp_path / "out" / "state").mkdir(parents=True)
     (tmp_path / "out" / "state" / "manifest.json").write_text(manifest)

@@ -1,4 +1,4 @@
-"""What a run keeps in its directory, on a disk or far away, and what an earlier process left."""
+"""The directory of a run, on a disk or in a remote store, and the files of earlier processes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def store(request, tmp_path):
 
 
 @pytest.mark.parametrize(("log", "kept"), [(".0.9f25.tmp", False), ("0", True)])
-def test_a_checkpoint_without_an_epoch_is_not_gone_on_from(tmp_path, log, kept):
-    # Spark refuses it for good: the process was killed while it wrote down its first epoch.
+def test_a_checkpoint_without_an_epoch_is_deleted(tmp_path, log, kept):
+    # Spark always rejects it: the process was killed while it logged its first epoch.
     checkpoint = Path(RunDirectory(tmp_path).checkpoint)
     (checkpoint / "offsets").mkdir(parents=True)
     (checkpoint / "metadata").write_text("{}")
@@ -40,7 +40,7 @@ def test_a_checkpoint_without_an_epoch_is_not_gone_on_from(tmp_path, log, kept):
 
 
 @pytest.mark.parametrize("log", ["metadata", "offsets/0"])
-def test_nor_from_one_that_is_far_away(tmp_path, log):
+def test_a_remote_checkpoint_without_an_epoch_is_deleted(tmp_path, log):
     store = FarStore(tmp_path)
     store.put(f"state/checkpoint/{log}", b"v1")
     with RunDirectory.opened(store) as directory:
@@ -48,11 +48,11 @@ def test_nor_from_one_that_is_far_away(tmp_path, log):
         assert bool(directory.checkpoint_files.names()) == (log == "offsets/0")
 
 
-def test_a_run_goes_on_with_what_was_found_before_it_and_is_finished_once(store):
-    letters = pa.table({"position": [7], "line": ["?"], "reason": ["no key"]})
+def test_a_run_keeps_files_from_before_its_start_and_finishes_once(store):
+    dead_letters = pa.table({"position": [7], "line": ["?"], "reason": ["no key"]})
     with RunDirectory.opened(store) as first:
         assert not first.begun
-        first.dead_letters.write(EpochFiles.DEAD_LETTERS, 0, 0, letters)
+        first.dead_letters.write(EpochFiles.DEAD_LETTERS, 0, 0, dead_letters)
         keep_reading(first, {"files": ["a"]})
         first.begin(OPTIONS)
         first.begin({"grouping": "another"})
@@ -61,7 +61,7 @@ def test_a_run_goes_on_with_what_was_found_before_it_and_is_finished_once(store)
         second.check(OPTIONS, ())
         with pytest.raises(ConfigurationError, match=r"workers was 4 and is now 5\): choose"):
             second.check({**OPTIONS, "workers": 5}, ())
-        assert second.dead_letters.read(EpochFiles.DEAD_LETTERS) == letters
+        assert second.dead_letters.read(EpochFiles.DEAD_LETTERS) == dead_letters
         assert recall_reading(second.store)[0] == {"files": ["a"]}
         assert second.finished() is None
         second.finish({"messages": 3})
@@ -71,14 +71,14 @@ def test_a_run_goes_on_with_what_was_found_before_it_and_is_finished_once(store)
     assert read_results(store).num_rows == 0
 
 
-def test_looking_leaves_nothing_behind(store):
+def test_reading_leaves_no_files(store):
     directory = RunDirectory(store)
     directory.check(OPTIONS, ())
     assert directory.finished() is None
     assert store.names() == []
 
 
-def test_a_pause_may_be_asked_for_from_any_host_and_is_forgotten_by_who_goes_on(store):
+def test_any_host_may_request_a_pause_and_the_next_process_forgets_it(store):
     with RunDirectory.opened(store) as directory:
         assert not directory.asked_to_pause
         store.put("state/paused", b"")
@@ -91,12 +91,12 @@ def test_a_pause_may_be_asked_for_from_any_host_and_is_forgotten_by_who_goes_on(
         assert not directory.closing.exists()
 
 
-def test_a_directory_that_nobody_holds_has_no_signs(store):
+def test_a_directory_without_a_claim_has_no_signal_files(store):
     with pytest.raises(RunError, match="is not held by this process: open it first"):
         _ = RunDirectory(store).paused
 
 
-def test_files_that_are_read_piece_by_piece_are_on_the_disk_of_who_reads_them(store):
+def test_files_that_are_read_by_range_are_on_a_local_disk(store):
     with RunDirectory.opened(store) as directory:
         size = directory.keep_file("state/input/records", lambda file: file.write_bytes(b"three"))
     assert size == 5
@@ -114,14 +114,14 @@ def test_compressed_files_are_not_unpacked_into_a_store(tmp_path):
         far.unpacked(files)
 
 
-def test_all_of_a_directory_is_deleted(store):
+def test_the_whole_directory_is_deleted(store):
     for name in ("a", "state/b", "state/c/d"):
         store.put(name, b"x")
     RunDirectory(store.under("state")).clear()
     assert store.names() == ["a"]
 
 
-def test_sparks_logs_are_read_wherever_they_lie(store):
+def test_sparks_logs_are_read_from_any_store(store):
     logs = SparkLogs(store)
     assert (logs.newest(OFFSETS), logs.begun(0), logs.ends(0)) == (-1, None, [])
     for epoch in range(11):
@@ -136,7 +136,7 @@ def test_sparks_logs_are_read_wherever_they_lie(store):
     assert (logs.newest(COMMITS), SparkLogs(store).newest(OFFSETS)) == (9, 10)
 
 
-def test_a_history_lies_wherever_the_run_does(store):
+def test_a_history_is_in_the_store_of_the_run(store):
     history = History(store.under("history"))
     history.begin(RUN)
     history.add(record(1))
@@ -149,14 +149,14 @@ def test_a_history_lies_wherever_the_run_does(store):
     assert (history.ended() or ("",))[0] == "paused"
 
 
-def test_routing_tables_lie_in_the_very_store_of_the_run(tmp_path):
-    # A URI alone would lack the settings by which the run's store is reached.
+def test_routing_tables_are_in_the_store_object_of_the_run(tmp_path):
+    # A URI alone would lack the settings for access to the run's store.
     tables = RoutingTables(RunDirectory(FarStore(tmp_path)).tables, "dkg", 4)
     tables.write(0, RoutingTable({}))
     assert FarStore(tmp_path).names("state/tables") == ["state/tables/table-0000000000.npz"]
 
 
-def test_a_run_does_not_begin_among_files_of_others(store):
+def test_a_run_does_not_begin_among_foreign_files(store):
     directory = RunDirectory(store)
     for name in ("state/claims/00000001.json", "dead-letters/x.parquet", "lost+found/x"):
         store.put(name, b"")

@@ -1,4 +1,4 @@
-"""The recorder: how an exporter hears that a run ended, however it ended."""
+"""The recorder: exporters learn that a run ended, for whatever reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_run_that_ended_by_itself_is_not_ended_again(tmp_path):
 
 
 def progress(epoch, began, milliseconds):
-    """What Spark reports of an epoch."""
+    """Return Spark's report of an epoch."""
     at = datetime.fromtimestamp(began / 1000, tz=UTC).isoformat()
     return {
         "batchId": epoch,
@@ -44,7 +44,7 @@ def progress(epoch, began, milliseconds):
     }
 
 
-def test_records_hold_what_the_job_measured_and_how_long_it_took(tmp_path):
+def test_records_have_the_jobs_figures_and_durations(tmp_path):
     exports = Exports([], RUN, history=tmp_path)
     with Recorder(exports) as recorder:
         recorder.time([progress(0, 5000, 1000), progress(1, 6500, 500)])

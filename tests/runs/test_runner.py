@@ -1,4 +1,4 @@
-"""Whole runs in this process: exact results, sums that add up, pauses, refusals."""
+"""Whole runs in this process: exact results, counts that add up, pauses, rejections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_and_pause(config):
 
 
 def by_window(rows):
-    """(window start in seconds of event time, key) to count, each once."""
+    """Map (window start in seconds of event time, key) to its count, and check for duplicates."""
     counts = {}
     for row in rows:
         at = (row["window_start"].timestamp() - _ORIGIN_SECONDS, row["key"])
@@ -73,7 +73,7 @@ def test_counts_are_exact_under_every_grouping(grouping):
 
 
 @pytest.mark.slow(6)
-def test_splitters_of_another_number_route():
+def test_a_different_number_of_splitters_routes():
     config = PipelineConfig(
         dataset="country-skew-r50", messages=3000, grouping="pkg", epochs=2, splitters=2, **SMALL
     )
@@ -85,7 +85,7 @@ def test_splitters_of_another_number_route():
 
 @pytest.fixture
 def records(tmp_path):
-    """A CSV file with good and bad records, and the sums of the good ones."""
+    """A CSV file with valid and invalid records, and the sums of the valid ones."""
     lines = ["user,n"]
     sums: Counter[str] = Counter()
     for number in range(500):
@@ -118,10 +118,10 @@ def test_rejected_lines_are_dead_letters_and_all_lines_add_up(records, tmp_path)
     assert totals == sums
     figures = report.to_json()
     assert (figures["lines"], figures["messages"], figures["rejected"]) == (507, 500, 7)
-    letters = ds.dataset(report.dead_letters, partitioning="hive").to_table().to_pylist()
-    assert len(letters) == 7
-    assert all(letter["reason"] for letter in letters)
-    assert "hot,many" in {letter["line"] for letter in letters}
+    dead_letters = ds.dataset(report.dead_letters, partitioning="hive").to_table().to_pylist()
+    assert len(dead_letters) == 7
+    assert all(each["reason"] for each in dead_letters)
+    assert "hot,many" in {each["line"] for each in dead_letters}
 
 
 @pytest.mark.slow(7)
@@ -141,7 +141,7 @@ def test_a_finished_run_is_not_run_again(records, tmp_path):
 
 
 @pytest.mark.slow(4)
-def test_another_configuration_is_refused_in_the_same_output(records, tmp_path):
+def test_another_configuration_is_rejected_in_the_same_output(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
         input=path, key="user", count="n", output=tmp_path / "out", epochs=1, **SMALL
@@ -153,7 +153,7 @@ def test_another_configuration_is_refused_in_the_same_output(records, tmp_path):
 
 
 @pytest.mark.slow(26)
-def test_a_paused_run_goes_on(tmp_path):
+def test_a_paused_run_continues(tmp_path):
     stream = generated("country-skew-r80", messages=3000)
     config = PipelineConfig(
         dataset=stream.name,
@@ -169,7 +169,7 @@ def test_a_paused_run_goes_on(tmp_path):
     finished = run(config.with_options(cost_ms=0.0))
     assert finished.finished
     assert finished.metrics.messages == 3000
-    # Of the epochs that the paused process ran, too.
+    # Including the epochs of the paused process.
     assert len(finished.timing.epoch_ms) == len(finished.epochs) == 6
     rows = ds.dataset(finished.results, partitioning="hive").to_table().to_pylist()
     assert by_window(rows) == expected(stream)
@@ -190,7 +190,7 @@ def test_top_k_over_windows():
 
 
 @pytest.mark.slow(8)
-def test_changed_input_is_refused_when_a_run_goes_on(records, tmp_path):
+def test_changed_input_is_rejected_when_a_run_continues(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
         input=path,
@@ -208,7 +208,7 @@ def test_changed_input_is_refused_when_a_run_goes_on(records, tmp_path):
 
 
 @pytest.mark.slow(10)
-def test_input_of_the_same_size_but_other_content_is_refused_when_a_run_goes_on(records, tmp_path):
+def test_input_of_the_same_size_but_other_content_is_rejected(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
         input=path, key="user", output=tmp_path / "out", epochs=5, cost_ms=8.0, **SMALL
@@ -223,7 +223,7 @@ def test_input_of_the_same_size_but_other_content_is_refused_when_a_run_goes_on(
 
 
 @pytest.mark.slow(7)
-def test_a_second_run_is_refused_while_the_first_lives(tmp_path):
+def test_a_second_run_is_rejected_while_the_first_lives(tmp_path):
     config = PipelineConfig(
         dataset="country-skew-r80", messages=1000, output=tmp_path / "out", epochs=2, **SMALL
     )
@@ -253,7 +253,7 @@ def test_a_time_limit_pauses(tmp_path):
 
 
 @pytest.mark.slow(5)
-def test_a_session_over_connect_is_refused_in_one_line():
+def test_a_session_over_connect_is_rejected_in_one_line():
     over_connect: Any = SimpleNamespace()
     with pytest.raises(
         ConfigurationError, match="the active session is one of Spark Connect"

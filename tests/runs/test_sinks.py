@@ -1,4 +1,4 @@
-"""Results in files: written by tasks, of the types of Spark's own files, seen when committed."""
+"""Results in files: written by tasks, with the types of Spark's own files, visible after commit."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def kept(commits, results, form, epoch=0):
 
 
 @pytest.mark.slow(6)
-def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
+def test_parquet_has_the_types_that_spark_writes(results, tmp_path):
     results.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     kept(Commits(tmp_path, 1), results, "parquet")
     results.write.parquet(str(tmp_path / "sparks"))
@@ -69,7 +69,7 @@ def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("form", ["parquet", "json"])
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
-def test_times_are_read_back_as_the_instants_they_were(results, tmp_path, zone, form):
+def test_times_survive_a_round_trip_as_instants(results, tmp_path, zone, form):
     spark = results.sparkSession
     spark.conf.set("spark.sql.session.timeZone", zone)
     times = results.limit(1).select(
@@ -90,7 +90,7 @@ def test_times_are_read_back_as_the_instants_they_were(results, tmp_path, zone, 
         assert sparks.where(F.unix_micros("window_end") == F.unix_micros(F.lit(AT))).count() == 1
 
 
-def test_lines_of_json_are_those_that_spark_writes(results, tmp_path):
+def test_json_lines_equal_sparks(results, tmp_path):
     kept(Commits(tmp_path, 1), results, "json")
     results.write.json(str(tmp_path / "sparks"))
     lines = [
@@ -98,11 +98,11 @@ def test_lines_of_json_are_those_that_spark_writes(results, tmp_path):
         for name in ("results", "sparks")
     ]
     assert lines[0] == lines[1]
-    with pytest.raises(RunError, match=r"epoch=00000000 .* no one type .*: read its lines"):
+    with pytest.raises(RunError, match=r"epoch=00000000 .* several types .*: read its lines"):
         read_results(tmp_path)
 
 
-def test_lines_of_json_are_read_as_a_table(results, tmp_path):
+def test_json_lines_are_read_as_a_table(results, tmp_path):
     kept(Commits(tmp_path, 1), results.select("key", "count"), "json")
     table = read_results(tmp_path).sort_by("count")
     assert table["count"].to_pylist() == [*range(10), None]
@@ -117,13 +117,13 @@ def test_an_epoch_without_results_leaves_no_directory(results, tmp_path):
     assert read_results(tmp_path).num_rows == 0
 
 
-def test_no_run_is_no_table(tmp_path):
+def test_a_directory_without_a_run_is_an_error(tmp_path):
     with pytest.raises(ConfigurationError, match="holds no run: name the directory"):
         read_results(tmp_path)
 
 
-def test_a_topic_gets_what_was_committed_whoever_computed_it(results, tmp_path, monkeypatch):
-    """A run that wakes up may have rounded otherwise; what it sends is what the commit holds."""
+def test_a_topic_receives_the_committed_rows_of_any_process(results, tmp_path, monkeypatch):
+    """A run that wakes up may have rounded differently; it sends the committed rows."""
     sent = []
 
     def note(_, rows, by, topic):
@@ -131,20 +131,21 @@ def test_a_topic_gets_what_was_committed_whoever_computed_it(results, tmp_path, 
 
     monkeypatch.setattr(KafkaSink, "_write", note)
     address, settings = Address.parse("127.0.0.1:9092/results"), ClientSettings()
-    letters = pa.table({"position": [7], "line": ["?"], "reason": ["no key"]})
+    dead_letters = pa.table({"position": [7], "line": ["?"], "reason": ["no key"]})
     rounded = results.withColumn("mean", results["mean"] * (1 + 1e-15))
     for claim, rows in ((1, results), (2, rounded)):
         commits = Commits(tmp_path, claim)
         files = EpochFiles(commits)
-        files.write("dead-letters", 5, 0, letters if claim == 1 else letters.slice(0, 0))
-        sink = KafkaSink(FileSink(commits, "parquet"), address, "letters", settings, files)
+        rejected = dead_letters if claim == 1 else dead_letters.slice(0, 0)
+        files.write("dead-letters", 5, 0, rejected)
+        sink = KafkaSink(FileSink(commits, "parquet"), address, "rejected", settings, files)
         commits.commit(epoch_name(5), {}, sink.write(rows, 5))
         sink.committed(rows, 5)
     first, second = sent[:2], sent[2:]
     assert first == second
     assert [(topic, by) for topic, by, _ in first] == [
         ("results", ["window_start", "key"]),
-        ("letters", ["position"]),
+        ("rejected", ["position"]),
     ]
     assert first[0][2] == as_json(results)
     assert [json.loads(line)["reason"] for line in first[1][2]] == ["no key"]

@@ -34,7 +34,7 @@ RATE = 3.0
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    """The same 1,500 rows from each kind of source: row i bears the text of i."""
+    """The same 1,500 rows from each kind of source: row i has the text of i."""
     directory = tmp_path_factory.mktemp("input")
     texts = [str(position) for position in range(TOTAL)]
     half = TOTAL // 2
@@ -56,7 +56,7 @@ KINDS = pytest.mark.parametrize("kind", ["generator", "lines", "rows"])
 
 
 def shares(reading, start, stop, sources):
-    """Each source's rows, as its task would read them."""
+    """Read each source's rows, as its task would."""
     reading = pickle.loads(pickle.dumps(reading))
     read = (list(reading.read(start, stop, source, sources)) for source in range(sources))
     return [pa.Table.from_batches(batches).to_pylist() if batches else [] for batches in read]
@@ -89,13 +89,13 @@ def test_times_are_positions_over_the_rate(readings, kind):
         assert abs(row["time"] - expected) <= timedelta(microseconds=1)
 
 
-def test_generated_messages_are_dealt_by_turn(readings):
+def test_generated_messages_go_to_sources_round_robin(readings):
     for source, share in enumerate(shares(readings["generator"], 5, 50, 3)):
         assert share
         assert {row["position"] % 3 for row in share} == {source}
 
 
-def test_generated_messages_are_those_of_the_stream(readings):
+def test_generated_messages_equal_those_of_the_stream(readings):
     stream = generated("zipf(z=1.2,keys=50)", messages=TOTAL, rate=RATE, seed=7)
     messages = stream.batch(0, TOTAL)
     (rows,) = shares(readings["generator"], 0, TOTAL, 1)
@@ -111,7 +111,7 @@ def test_a_long_generated_range_comes_in_bounded_batches():
     np.testing.assert_array_equal(positions, np.arange(1, 200_000, 2))
 
 
-def test_lines_and_rows_bear_their_own_content(readings):
+def test_lines_and_rows_have_their_own_content(readings):
     (lines,) = shares(readings["lines"], 0, TOTAL, 1)
     assert all(row["line"] == str(row["position"]).encode() for row in lines)
     (rows,) = shares(readings["rows"], 0, TOTAL, 1)
@@ -119,7 +119,7 @@ def test_lines_and_rows_bear_their_own_content(readings):
     assert all(row["count"] == row["position"] + 1 for row in rows)
 
 
-def test_input_that_changed_after_the_start_is_refused(tmp_path):
+def test_input_that_changed_after_the_start_is_rejected(tmp_path):
     file = tmp_path / "input.txt"
     file.write_text("one\ntwo\n")
     reading = LinesReading(LineIndex.build([file]), 2, RATE)
@@ -132,7 +132,7 @@ def test_input_that_changed_after_the_start_is_refused(tmp_path):
 
 
 def run(df, checkpoint, each_epoch=lambda _: None):
-    """Run a query until its source offers no more; gives the rows of each epoch."""
+    """Run a query until its source offers no more; return the rows of each epoch."""
     epochs = {}
 
     def collect(batch, epoch):
@@ -177,17 +177,17 @@ def test_paused_and_restarted_gives_every_row_once(spark, readings, kind, tmp_pa
 
 
 @pytest.mark.slow(2)
-def test_closing_row_comes_once_and_only_when_told(spark, tmp_path):
-    told = tmp_path / "closing"
-    stream = closing_rows(spark, told)
+def test_closing_row_comes_once_and_only_after_the_closing_file(spark, tmp_path):
+    closing_file = tmp_path / "closing"
+    stream = closing_rows(spark, closing_file)
     assert run(stream, tmp_path / "checkpoint") == {}
-    told.touch()
+    closing_file.touch()
     ((row,),) = run(stream, tmp_path / "checkpoint").values()
     assert row["time"].year == 9000
     assert run(stream, tmp_path / "checkpoint") == {}
 
 
-def test_a_session_that_came_from_one_with_sources_has_them_too(spark, tmp_path):
+def test_a_new_session_of_a_session_with_sources_has_them_too(spark, tmp_path):
     reading = GeneratorReading(generated("uniform(keys=3)", messages=10))
     for session in (spark, spark.newSession(), spark):
         df = stream_of(session, reading, sources=1, epoch_messages=10, stop_file=tmp_path / "stop")
@@ -196,7 +196,7 @@ def test_a_session_that_came_from_one_with_sources_has_them_too(spark, tmp_path)
 
 
 class Clock:
-    """The time that sources see: sleeping moves it on."""
+    """The clock of sources, which sleeping advances."""
 
     def __init__(self):
         self.time = 100.0
@@ -209,7 +209,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    # The module's own names: Spark's threads in this process sleep by the real ones.
+    # Replace only the module's names: Spark's threads in this process use the real clock.
     made = Clock()
     monkeypatch.setattr("evenkey.pipeline.runs.input.sources.monotonic", lambda: made.time)
     monkeypatch.setattr("evenkey.pipeline.runs.input.sources.sleep", made.sleep)
@@ -236,14 +236,14 @@ def test_an_epoch_is_offered_when_its_messages_have_arrived(readings, clock, tmp
     ]  # fmt: skip
 
 
-def test_a_slow_query_finds_what_has_arrived_meanwhile(readings, clock, tmp_path):
+def test_a_slow_query_finds_what_has_arrived_in_the_meantime(readings, clock, tmp_path):
     reader = reader_of(readings, str(tmp_path / "stop"), "60")
     assert offered(reader, 600) == 1200  # what a restart had read already does not arrive again
     clock.time = 500.0
     assert (offered(reader, 1200), clock.time) == (TOTAL, 500.0)
 
 
-def test_who_stops_does_not_wait_for_arrivals(readings, clock, tmp_path):
+def test_a_stop_does_not_wait_for_arrivals(readings, clock, tmp_path):
     stop_file = tmp_path / "stop"
     reader = reader_of(readings, str(stop_file), "0.001")
     clock.on_sleep = stop_file.touch
@@ -252,7 +252,7 @@ def test_who_stops_does_not_wait_for_arrivals(readings, clock, tmp_path):
 
 
 class _Touching:
-    """A pickle of it makes a file where it is read."""
+    """Its pickle creates a file when it is read."""
 
     def __init__(self, file):
         self.file = file
@@ -261,9 +261,9 @@ class _Touching:
         return Path.touch, (self.file,)
 
 
-def test_what_another_program_wrote_is_not_unpickled(tmp_path):
+def test_a_file_of_another_program_is_not_unpickled(tmp_path):
     kept, ran = tmp_path / "reading-1", tmp_path / "ran"
     kept.write_bytes(pickle.dumps(_Touching(ran)))
-    with pytest.raises(RunError, match="reading-1 is not what this program wrote there"):
+    with pytest.raises(RunError, match="reading-1 is not what this program wrote"):
         _PositionReader({"reading": str(kept), "digest": _digest(b"what was written")})
     assert not ran.exists()

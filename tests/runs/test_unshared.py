@@ -1,4 +1,4 @@
-"""On hosts that do not share the output a run says so in its first epoch, and commits nothing."""
+"""A run whose hosts do not share the output reports it in the first epoch and commits nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL = {"workers": 2, "sources": 2, "aggregators": 2, "messages": 600, "epochs"
 
 
 class OwnDisk(LocalStore):
-    """A directory that is another one on the hosts where tasks run."""
+    """A directory that differs on the hosts where tasks run."""
 
     def __init__(self, directory, elsewhere):
         super().__init__(directory)
@@ -33,7 +33,7 @@ class OwnDisk(LocalStore):
 
 @pytest.fixture
 def hosts(tmp_path, monkeypatch):
-    """The driver's disk and that of the executors, as one output."""
+    """The driver's disk and the executors' disk, as one output."""
     disks = tmp_path / "driver", tmp_path / "executors"
 
     def store(place, spark=None):
@@ -46,10 +46,10 @@ def hosts(tmp_path, monkeypatch):
 
 @pytest.mark.slow(5)
 @pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
-def test_a_place_that_executors_do_not_see_is_named(hosts, grouping):
+def test_a_location_that_executors_do_not_see_is_named(hosts, grouping):
     driver, executors = hosts
     config = PipelineConfig(dataset="country-skew-r80", grouping=grouping, output=driver, **SMALL)
-    # Whichever task is first says so: one that reads the routing tables, or one that writes.
+    # The first task reports it: one that reads the routing tables, or one that writes.
     wanted = (
         r"host \S+ does not see what host \S+ wrote at .*executors/state/(?:claims|tables)/.*: "
         r"(?:an output|state) must be a place that the driver and all executors share"
@@ -62,9 +62,9 @@ def test_a_place_that_executors_do_not_see_is_named(hosts, grouping):
 
 @pytest.mark.slow(5)
 @pytest.mark.parametrize("split", [None, "words"])
-def test_what_executors_wrote_and_the_driver_does_not_see_is_missed(hosts, tmp_path, split):
+def test_executors_files_that_the_driver_does_not_see_are_missed(hosts, tmp_path, split):
     driver, executors = hosts
-    # Executors see what the driver wrote, and it does not see what they write.
+    # Executors see the driver's files, but it does not see theirs.
     (executors / "state").mkdir(parents=True)
     for name in ("claims", "tables"):
         (driver / "state" / name).mkdir(parents=True)
@@ -91,7 +91,7 @@ def test_a_file_uri_is_its_path(tmp_path):
     assert RunDirectory(output_store(uri)).finished() is not None
 
 
-def test_a_place_of_no_known_kind_is_refused_before_anything_starts(tmp_path, monkeypatch):
+def test_an_unknown_scheme_is_rejected_before_anything_starts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = PipelineConfig(dataset="country-skew-r80", output="ftp://host/out", **SMALL)
     with pytest.raises(ConfigurationError, match="no store is known for ftp://"):
@@ -101,13 +101,13 @@ def test_a_place_of_no_known_kind_is_refused_before_anything_starts(tmp_path, mo
     assert not list(tmp_path.iterdir())
 
 
-def test_a_uri_with_a_password_is_refused_without_repeating_it():
-    with pytest.raises(ConfigurationError, match="must not hold a password") as caught:
+def test_a_uri_with_a_password_is_rejected_without_repeating_it():
+    with pytest.raises(ConfigurationError, match="must not contain a password") as caught:
         PipelineConfig(dataset="country-skew-r80", output="s3a://me:hunter2@bucket/out")
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_uri_in_a_path_is_refused():
+def test_a_uri_in_a_path_is_rejected():
     from pathlib import Path
 
     with pytest.raises(ConfigurationError, match="a path cannot hold a URI; pass it as text"):

@@ -14,7 +14,7 @@ RUNS = EpochProgress("pkg", 3, 400, 800, 1.0, 50.0, "running")
 
 
 class Polls(threading.Event):
-    """The watcher's polls: time goes on at each, and the next answer is given."""
+    """The watcher's polls: each advances the time and returns the next answer."""
 
     def __init__(self, answers):
         super().__init__()
@@ -45,18 +45,18 @@ def reported(answers, monkeypatch, *before, looked=no_executor):
     return seen
 
 
-def test_it_is_said_once_and_taken_back(monkeypatch):
+def test_it_is_reported_once_and_withdrawn(monkeypatch):
     awaited = dataclasses.replace(RUNS, phase="waiting for executors")
     answers = [True] * 40 + [False] * 3
     assert reported(answers, monkeypatch, RUNS) == [RUNS, awaited, RUNS]
 
 
 @pytest.mark.parametrize("answers", [[False] * 40, ([True] * 14 + [False]) * 4])
-def test_short_waits_are_none(monkeypatch, answers):
+def test_short_waits_are_not_reported(monkeypatch, answers):
     assert reported(answers, monkeypatch, RUNS) == [RUNS]
 
 
-def test_before_the_first_report_it_stands_at_the_start(monkeypatch):
+def test_before_the_first_report_progress_is_at_the_start(monkeypatch):
     (only,) = reported([True] * 20, monkeypatch)
     assert (only.grouping, only.epoch, only.phase) == ("pkg", -1, "waiting for executors")
 
@@ -71,7 +71,7 @@ def test_a_detail_that_changes_is_reported_each_minute(monkeypatch):
     assert [each.detail for each in seen[1:]] == [": for 16 s", ": for 76 s", ": for 136 s"]
 
 
-def test_on_one_machine_nobody_waits(spark):
+def test_a_local_master_has_no_waits(spark):
     before = threading.active_count()
     looks = waiting.executors_looked_for(spark)
     assert looks == []
@@ -80,7 +80,7 @@ def test_on_one_machine_nobody_waits(spark):
         assert threading.active_count() == before
 
 
-def test_without_anybody_to_report_to_a_warning_is_logged(caplog, monkeypatch):
+def test_without_a_progress_function_a_warning_is_logged(caplog, monkeypatch):
     monkeypatch.setattr(waiting, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 0.0)
     looked = threading.Event()

@@ -149,7 +149,7 @@ ROUTES: Wrong = [
         ),
     ),
     ("config = None: pass a PipelineConfig(...)", lambda _: ek.run(None)),
-    ("PipelineConfig(**options) makes one of a dict", lambda _: ek.run({"dataset": "uniform"})),
+    ("PipelineConfig(**options) makes one from a dict", lambda _: ek.run({"dataset": "uniform"})),
     ("config = None: pass a PipelineConfig(...)", lambda _: ek.compare(None, ["kg"])),
     ("config = {}: pass a JoinConfig(...)", lambda _: pub.run_join({})),
     (
@@ -338,7 +338,7 @@ APPLICATIONS: Wrong = [
     ("train() reads batches", lambda at: app.train(at.stream, app.NaiveBayes())),
     ("learner = 5: pass a Learner", lambda _: app.InProcess(5, "kg", 2)),
     ("workers = '2'", lambda _: app.InProcess(app.NaiveBayes(), "kg", "2")),
-    ("model = None: pass what train()", lambda at: app.classify(at.df, None)),
+    ("model = None: pass a model that train()", lambda at: app.classify(at.df, None)),
     ("df = None", lambda _: app.classify(None, app.NaiveBayes().start())),
     (
         "there is a column 'text' already",

@@ -16,7 +16,7 @@ _HOLDS = "PathIsNotEmptyDirectoryException"
 
 
 class Namenode:
-    """Answers as Hadoop does, and is its own datanode.
+    """Answers like Hadoop, and is its own datanode.
 
     Attributes
     ----------
@@ -128,8 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(200, self.namenode.answer(self.command, path, options, content))
         except _RefusedError as error:
             kind, message = error.args
-            told: dict[str, Any] = {"exception": kind, "message": message}
-            body = json.dumps({"RemoteException": told}).encode()
+            fault: dict[str, Any] = {"exception": kind, "message": message}
+            body = json.dumps({"RemoteException": fault}).encode()
             self._reply(404 if kind == _ABSENT else 403, body)
 
     do_GET = do_PUT = do_DELETE = _serve  # noqa: N815 - names of the standard library

@@ -1,4 +1,4 @@
-"""A relay before a server, which loses answers and refuses connections as a test asks."""
+"""A relay before a server, which loses answers and refuses connections on request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Relay:
 
     def __init__(self, port: int) -> None:
         self._server = ("127.0.0.1", port)
-        self._door = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._door.getsockname()[1]
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.answers_to_lose = 0
-        """How many of the next answers do not arrive although the server has sent them."""
+        """Number of next answers that are lost although the server has sent them."""
         self.connections_to_refuse = 0
         self.lost = 0
 
@@ -28,12 +28,12 @@ class Relay:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._door.close()
+        self._listener.close()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
-                client, _ = self._door.accept()
+                client, _ = self._listener.accept()
                 if self.connections_to_refuse > 0:
                     self.connections_to_refuse -= 1
                     client.close()
@@ -47,7 +47,7 @@ class Relay:
     def _pass(self, one: socket.socket, other: socket.socket, answers: bool) -> None:  # noqa: FBT001 - a thread's argument
         with contextlib.suppress(OSError):
             while data := one.recv(65536):
-                # "100 Continue" asks for the body: what it belongs to has not been done yet.
+                # "100 Continue" requests the body: its operation has not been done yet.
                 if answers and self.answers_to_lose > 0 and not data.startswith(b"HTTP/1.1 100"):
                     self.answers_to_lose -= 1
                     self.lost += 1

@@ -84,7 +84,7 @@ def test_a_container(cloud, check):
 
 
 @pytest.mark.soak
-def test_who_creates_knows_it_though_answers_are_lost(cloud):
+def test_a_creator_knows_its_object_though_answers_are_lost(cloud):
     relay, place = cloud
     store = store_at(place)
     for lost in range(3):

@@ -1,4 +1,4 @@
-"""A directory of a real HDFS is a store; which namenode serves a place."""
+"""A directory of a real HDFS is a store, and the namenode of a location is found."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def test_a_directory_of_hdfs(hdfs_server, place, check):
 
 
 @pytest.mark.soak
-def test_who_creates_knows_it_though_answers_are_lost(relay, place):
+def test_a_creator_knows_its_object_though_answers_are_lost(relay, place):
     store = store_at(place, settings(relay.port))
-    # Of the requests of a creation each is lost once in its turn: 1 asks where to write, 2 renames.
+    # Each request of a creation is lost once: 1 asks where to write, 2 renames.
     for lost in range(3):
         for number in range(2):
             relay.answers_to_lose = lost
@@ -109,7 +109,7 @@ def test_nothing_is_left_beside_files(hdfs_server, place):
     assert store._ask("GET", "", "LISTSTATUS").count(b"pathSuffix") == 0
 
 
-def test_a_namenode_that_is_away_is_an_error_with_its_mend(monkeypatch):
+def test_an_unreachable_namenode_is_an_error_with_its_fix(monkeypatch):
     for module in (patience, hdfs):
         monkeypatch.setattr(module, "PATIENCE", 0.0)
     store = store_at("hdfs://namenode:8020/state", settings(free_port()))

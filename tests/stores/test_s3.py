@@ -68,7 +68,7 @@ def test_directories_of_others_are_no_objects(s3_server, bucket):
 
 
 @pytest.mark.parametrize("lost", [1, 3])
-def test_who_creates_knows_it_though_the_answer_was_lost(distant, relay, lost):
+def test_a_creator_knows_its_object_though_the_answer_was_lost(distant, relay, lost):
     distant.create("first", b"so that the server's conditions are known")
     relay.answers_to_lose = lost
     assert distant.create("claim", b"mine")
@@ -139,7 +139,7 @@ def test_a_bucket_that_is_not_there_is_not_an_absent_object(s3_server):
 
 
 class _Heedless(BaseHTTPRequestHandler):
-    """Takes every put, whatever its conditions; refuses what bears another secret."""
+    """Accepts every put, ignoring its conditions; rejects requests with another secret."""
 
     def do_PUT(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -203,7 +203,7 @@ def test_credentials_come_from_the_environment_too(s3_server, bucket, monkeypatc
     assert store_at(f"s3://{bucket}/state", s3_server.settings).read("object") == b"x"
 
 
-def test_without_credentials_the_mend_is_named(bucket, monkeypatch, tmp_path):
+def test_without_credentials_the_fix_is_named(bucket, monkeypatch, tmp_path):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -212,7 +212,7 @@ def test_without_credentials_the_mend_is_named(bucket, monkeypatch, tmp_path):
         store_at(f"s3://{bucket}/state", {"fs.s3a.endpoint": "http://127.0.0.1:1"}).read("object")
 
 
-def test_settings_of_a_bucket_go_before_those_of_all():
+def test_settings_of_a_bucket_override_general_ones():
     settings = {
         "fs.s3a.endpoint": "store:9000",
         "fs.s3a.bucket.mine.endpoint": "other:9000",
@@ -223,7 +223,7 @@ def test_settings_of_a_bucket_go_before_those_of_all():
     assert options_of("another", settings) == {"endpoint": "store:9000"}
 
 
-def test_only_what_the_store_needs_travels():
+def test_only_needed_settings_are_serialised():
     others = {"fs.azure.account.key.a": "a-key-of-azure", "fs.s3a.bucket.b.secret.key": "b's key"}
     settings = s3_settings("http://127.0.0.1:1") | others
     travels = pickle.dumps(store_at("s3://bucket/state", settings).under("further"))

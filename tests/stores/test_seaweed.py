@@ -1,4 +1,4 @@
-"""A second S3, of other makers, where it is installed: it serves many at a time, and has a lock."""
+"""A second S3 implementation, if it is installed: it serves many clients, and has a lock."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_bucket(seaweed, check):
     check(store_at(f"s3a://lab/{uuid.uuid4().hex}", s3_settings(seaweed.url)))
 
 
-def test_who_creates_knows_it_though_answers_are_lost(seaweed):
+def test_a_creator_knows_its_object_though_answers_are_lost(seaweed):
     with Relay(seaweed.port) as relay:
         store = store_at(f"s3a://lab/{uuid.uuid4().hex}", s3_settings(relay.url))
         for lost in range(4):
@@ -54,7 +54,7 @@ def test_who_creates_knows_it_though_answers_are_lost(seaweed):
 
 
 @pytest.mark.parametrize("name", ["access.key", "secret.key"])
-def test_a_wrong_key_is_an_error_at_once_that_does_not_repeat_it(seaweed, name, monkeypatch):
+def test_a_wrong_key_is_an_immediate_error_that_does_not_repeat_it(seaweed, name, monkeypatch):
     for module in (patience, object_store):
         monkeypatch.setattr(module, "PATIENCE", 3600.0)
     settings = s3_settings(seaweed.url) | {f"fs.s3a.{name}": "a-wrong-one"}

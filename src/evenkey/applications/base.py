@@ -1,4 +1,4 @@
-"""Applications that are the pipeline with certain options."""
+"""Applications that are a pipeline with certain options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PipelineApplication(Application):
-    """The pipeline with an aggregator and a way to split the input.
+    """A pipeline with an aggregator and a way to split the input.
 
     Examples
     --------
@@ -32,10 +32,10 @@ class PipelineApplication(Application):
 
     @abstractmethod
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
-        """Give the options of the pipeline that make it this application.
+        """Return the pipeline options that make up this application.
 
         Parameters
         ----------
         config
-            What was given besides; options that the user gave are not to be replaced.
+            The other options; options that the user gave must not be replaced.
         """

@@ -1,4 +1,4 @@
-"""The model of naive Bayes: how often each word came in each class."""
+"""The model of naive Bayes: counts of words by class."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DOCUMENT = ""
-"""Stands for a document among words: each document counts once, under its class."""
+"""The key of documents among words: each document counts once, under its class."""
 UNIT = 2.0**-36
-"""Log-probabilities are whole multiples of this."""
+"""Log-probabilities are integer multiples of this."""
 
 _ALPHA = b"alpha"
 
@@ -44,17 +44,17 @@ def words_of(text: pa.Array | pa.ChunkedArray) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class BayesModel(Model):
-    """Counts of words by class, and what follows from them.
+    """Counts of words by class, and the probabilities that follow.
 
-    With ``n(w, c)`` the times that word w came in documents of class c, ``n(c)`` their sum, V
-    the number of distinct words and D(c) of D documents of class c:
+    With ``n(w, c)`` the occurrences of word w in documents of class c, ``n(c)`` their sum, V the
+    number of distinct words and D(c) of D documents of class c:
 
     - ``log P(c) = log(D(c) / D)``;
     - ``log P(w | c) = log((n(w, c) + alpha) / (n(c) + alpha V))`` (Laplace smoothing).
 
-    A document is of the class with the greatest ``log P(c) + sum log P(w | c)`` over the words
-    that the model knows, the first of equals in the order of their labels. Logarithms are rounded
-    to multiples of `UNIT`, so that sums are whole numbers, and the same in any order.
+    A document gets the class with the greatest ``log P(c) + sum log P(w | c)`` over the words
+    that the model knows; ties go to the first label. Logarithms are rounded to multiples of
+    `UNIT`, so sums are integers and do not depend on the order.
 
     Parameters
     ----------
@@ -70,22 +70,22 @@ class BayesModel(Model):
 
     @classmethod
     def empty(cls, alpha: float) -> BayesModel:
-        """Make the model of no documents."""
+        """Return the model of no documents."""
         names = [("word", pa.string()), ("label", pa.string()), ("count", pa.int64())]
         return cls(pa.schema(names).empty_table(), alpha)
 
     @classmethod
     def from_table(cls, table: pa.Table) -> BayesModel:
-        """Make the model that gave a table."""
+        """Restore a model from its table."""
         metadata = table.schema.metadata or {}
         return cls(table.replace_schema_metadata(None), float(metadata[_ALPHA]))
 
     def to_table(self) -> pa.Table:
-        """Give the counts."""
+        """Return the counts."""
         return self.counts.replace_schema_metadata({_ALPHA: repr(self.alpha).encode()})
 
     def plus(self, counts: pa.Table) -> BayesModel:
-        """Make the model of more documents: ``word``, ``label``, ``count``, pairs in any number."""
+        """Add documents: rows of ``word``, ``label`` and ``count``, in which pairs may repeat."""
         both = pa.concat_tables([self.counts, counts.select(self.counts.column_names)])
         added = reduce_groups(both, ["word", "label"], {"count": ("count", "sum")})
         order = [("word", "ascending"), ("label", "ascending")]
@@ -113,7 +113,7 @@ class BayesModel(Model):
 
     @cached_property
     def prior(self) -> NDArray[np.int64]:
-        """int64[classes], log P(c) in units; of a class that has words only, as of one document."""
+        """int64[classes], log P(c) in units; a class with words only counts as one document."""
         documents = np.maximum(self._table[-1], 1)
         return _units(np.log(documents) - np.log(documents.sum() or 1))
 
@@ -139,7 +139,7 @@ class BayesModel(Model):
         return np.asarray(np.diff(sums[ends], axis=0) + self.prior)
 
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Give the likeliest class of each ``text``, null if there is no class yet."""
+        """Return the most likely class of each ``text``, null if there is no class yet."""
         if not self.labels:
             return pa.nulls(records.num_rows, pa.string())
         best = self.scores(records["text"]).argmax(axis=1)

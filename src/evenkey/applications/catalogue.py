@@ -1,4 +1,4 @@
-"""The applications that there are."""
+"""All applications, by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ APPLICATIONS: dict[str, type[Application]] = {
     application.name: application
     for application in (WordCount, FindHeavyHitters, NaiveBayes, DecisionTree)
 }
-"""Applications by their names.
+"""Applications by name.
 
 >>> [*APPLICATIONS]
 ['wordcount', 'heavy-hitters', 'naive-bayes', 'decision-tree']
@@ -23,13 +23,13 @@ APPLICATIONS: dict[str, type[Application]] = {
 def parse(text: str | Application) -> Application:
     """Read an application from its spelling, such as ``wordcount`` or ``naive-bayes(alpha=0.5)``.
 
-    An application is given back as it is.
+    An application is returned unchanged.
 
     Raises
     ------
     ConfigurationError
-        There is no such application or parameter, or the value does not fit; the message
-        lists what there is.
+        There is no such application or parameter, or the value is invalid; the message lists
+        the alternatives.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Classify documents by a model: each on its own, or its words by workers."""
+"""Classify documents with a model: each as a whole, or word by word on workers."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _ANSWER = "document string, class int, units bigint"
 
 
 def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "prediction") -> DataFrame:
-    """Give each record the label that a model predicts; batch or streaming.
+    """Add the label that a model predicts to each record; batch or streaming.
 
     Parameters
     ----------
     df
-        Has the columns that the model predicts by, such as ``text``, under the names and of the
-        types of its learner's fields.
+        Contains the input columns of the model, such as ``text``, with the names and types of its
+        learner's fields.
     model
-        A model; or the models of a run that may still be learning: each task then takes the
-        newest one when it starts, so a stream follows what is learned. A task that runs again
-        may find a newer one.
+        A model, or the models of a run that may still be learning: each task then uses the
+        newest model when it starts, so a stream follows the learning. A task that runs again
+        may use a newer model.
     column
-        Name of the new column: a string, null where the model has none.
+        Name of the new column: a string, null if the model predicts none.
 
     Raises
     ------
     ConfigurationError
-        There is such a column already, or `model` is none.
+        The column already exists, or `model` is no model.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
     """
     check_frame(df)
     if not isinstance(model, Model | Models):
-        message = f"model = {shown(model)}: pass what train() or a run learned, or its Models"
+        message = f"model = {shown(model)}: pass a model that train() or a run learned, or Models"
         raise ConfigurationError(message)
     absent(df, column)
     schema = StructType([*df.schema.fields, StructField(column, StringType())])
@@ -94,12 +94,12 @@ def classify_by_words(
     workers: int = 4,
     column: str = "prediction",
 ) -> DataFrame:
-    """Classify a batch of documents by asking workers for their words.
+    """Classify a batch of documents word by word on workers.
 
-    Each word is a message that a grouping sends to a worker, as when words are counted. A worker
-    answers for the words that it is asked: it adds up their log-probabilities by document and
-    class, and these partial answers are added up by document. Since log-probabilities are whole
-    multiples of `UNIT`, the sums, and so the answers, are those of `BayesModel.predict`.
+    A grouping sends each word to a worker, as in a word count. A worker adds up the
+    log-probabilities of its words by document and class, and these partial sums are added up by
+    document. Log-probabilities are integer multiples of `UNIT`, so the sums, and therefore the
+    labels, equal those of `BayesModel.predict`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def classify_by_words(
     text
         Column with the text, a string.
     model
-        What was learned.
+        The model.
     grouping, workers
         As for `evenkey.spark.route`.
     column
@@ -142,7 +142,7 @@ def classify_by_words(
     """
     check_frame(df)
     if not isinstance(model, BayesModel):
-        message = f"model = {shown(model)}: pass a model of naive Bayes; classify takes any other"
+        message = f"model = {shown(model)}: pass a model of naive Bayes, or use classify"
         raise ConfigurationError(message)
     number, words = (
         key_columns(df, name, what)[0] for name, what in ((document, "document"), (text, "text"))
@@ -152,12 +152,12 @@ def classify_by_words(
     routed = route(asked, "word", grouping, workers, column=WORKER)
     placed = place(routed, workers, column=WORKER)
     answers = placed.mapInArrow(in_workers(df.sparkSession, _AnswerTask(model)), _ANSWER)
-    # A document has its priors also where it has no words.
+    # A document without words still has its priors.
     priors = F.array(*(F.lit(int(units)) for units in model.prior))
     known = named.select("document").distinct()
     start = known.select("document", F.posexplode(priors).alias("class", "units"))
     summed = answers.union(start).groupBy("document", "class").agg(F.sum("units").alias("units"))
-    # The greatest sum, and of equals the first class.
+    # The greatest sum; ties go to the first class.
     best = F.min(F.struct((-F.col("units")).alias("units"), "class")).alias("best")
     labels = F.array(*(F.lit(label) for label in model.labels))
     classified = summed.groupBy("document").agg(best)
@@ -175,7 +175,7 @@ def _ask(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _AnswerTask:
-    """A worker's answers: log-probabilities of the words that it is asked, by document."""
+    """Adds up the log-probabilities of a worker's words by document."""
 
     def __init__(self, model: BayesModel) -> None:
         self._model = model

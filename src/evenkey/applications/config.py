@@ -1,4 +1,4 @@
-"""The configuration of ``evenkey run``: the options of all that it can run."""
+"""The configuration of ``evenkey run``: the options of pipelines and applications."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ApplicationConfig(PipelineOptions, LearningOptions):
-    """What ``evenkey run`` runs: a pipeline, or an application.
+    """The configuration of ``evenkey run``: a pipeline, or an application.
 
-    It is made into the configuration of that kind of run, and has no checks of its own but that
-    an option that was given is one of that kind's.
+    It resolves to the configuration of that kind of run. Its only own check is that each given
+    option belongs to that kind.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
     application: Annotated[str, AfterValidator(lambda text: str(parse(text)))] | None = option(
         "Application",
         None,
-        "What is run in place of an aggregator: wordcount, heavy-hitters(k=20), "
+        "Application to run instead of an aggregator: wordcount, heavy-hitters(k=20), "
         "naive-bayes(alpha=1), decision-tree(max_depth=6).",
         first=True,
     )
@@ -55,26 +55,26 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         super().__init__(**options)
 
     def resolved_application(self) -> Application | None:
-        """Give the application; None where a pipeline of its own is run."""
+        """Return the application; None for a pipeline."""
         return None if self.application is None else parse(self.application)
 
     def learner(self) -> Learner[Any] | None:
-        """Give the application if it learns."""
+        """Return the application if it is a learner."""
         application = self.resolved_application()
         return application if isinstance(application, Learner) else None
 
     def resolved(self) -> PipelineConfig | LearnConfig:
-        """Give the configuration of what is run, with the options that its application sets.
+        """Return the configuration of the run, with the options that its application sets.
 
         Raises
         ------
         ConfigurationError
-            An option was given that the application sets, or has no use for.
+            An option was given that the application sets or does not use.
         """
         return self._resolved(whole=True)
 
     def _resolved(self, *, whole: bool) -> PipelineConfig | LearnConfig:
-        """Give it, perhaps without what an application sets, which may look at the input."""
+        """Resolve it; if not `whole`, without the application's options, which may read files."""
         application = self.resolved_application()
         kind = LearnConfig if isinstance(application, Learner) else PipelineConfig
         given = self.model_dump(exclude_unset=True, exclude={"application"})
@@ -98,15 +98,15 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         return kind(**given)
 
     def manifest(self) -> dict[str, Any]:
-        """Give the options of what is run, and the application."""
+        """Return the options of the run, and the application."""
         return {**self.resolved().manifest(), "application": self.application}
 
     def check_paths(self) -> None:
-        """Make sure, before anything starts, that all that options name can be reached."""
+        """Check, before anything starts, that everything the options name can be reached."""
         self.resolved().check_paths()
 
     def derive(self) -> None:
-        """Set what follows from the options of what is run, which are checked by it."""
+        """Set derived options; creating the run's configuration checks them."""
         resolved = self._resolved(whole=False)
         for name in type(self).model_fields:
             if name not in self.model_fields_set and hasattr(resolved, name):
@@ -114,8 +114,8 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         self.set_derived("dataset", resolved.dataset)
 
     def _refuse(self, name: str, application: Application | None) -> NoReturn:
-        why = "only applications that learn take it"
+        why = "only applications that learn use it"
         if isinstance(application, Learner):
-            why = f"application {application} has no use for it"
+            why = f"application {application} does not use it"
         message = f"{name} = {getattr(self, name)!r}: {why}; drop it"
         raise ConfigurationError(message)

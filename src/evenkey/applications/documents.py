@@ -15,23 +15,23 @@ from evenkey.core.streams import Zipf
 from evenkey.pipeline.learn import LabelledStream
 
 _LABEL, _OWN = 1, 2
-"""Which of the derived hash functions draws what."""
+"""Numbers of the derived hash functions, by what they draw."""
 
 
 @dataclass(frozen=True)
 class Documents(LabelledStream):
-    """Documents of `size` words; the words of the classes differ, the hottest are common.
+    """Documents of `size` words; classes have different words, but share the hottest.
 
-    A document is of class c with probability in proportion to ``1 / (c + 1)``. Each of its words
-    is a rank r of a Zipf distribution. With probability `own` it is a word of the class's own,
-    number ``r + (c + 1) * words // (classes + 1)`` modulo `words`, else number r.
+    A document has class c with probability proportional to ``1 / (c + 1)``. Each of its words is
+    a rank r of a Zipf distribution. With probability `own` it is a word of the class, number
+    ``r + (c + 1) * words // (classes + 1)`` modulo `words`, else number r.
 
     Parameters
     ----------
     classes
         At least 2.
     words
-        Words that there are, at least one more than classes.
+        Number of distinct words, at least one more than classes.
     z
         Exponent of the Zipf distribution.
     size

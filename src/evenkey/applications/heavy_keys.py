@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FindHeavyHitters(PipelineApplication):
-    """Finds the heaviest keys (``heavy-hitters``), PKG paper, section 4.2.
+    """Finds the most frequent keys (``heavy-hitters``), PKG paper, section 4.2.
 
-    The aggregator is `HeavyHitters`, given the number of workers that the grouping puts a
-    key on: a key's error has one term under ``kg``, two under ``pkg``, and up to W under
-    groupings that may put it anywhere. Lines of text are split into words, other input keeps
-    its own keys.
+    The aggregator is `HeavyHitters`, with the number of workers per key of the grouping: a key's
+    error has one term under ``kg``, two under ``pkg``, and up to W under groupings that may send it
+    to any worker. Lines of text are split into words; other input keeps its own keys.
 
     Parameters
     ----------
@@ -50,9 +49,9 @@ class FindHeavyHitters(PipelineApplication):
         HeavyHitters(self.k, self.capacity)
 
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
-        """Give the aggregator, and the split where the input is plain text."""
+        """Return the aggregator, and the split if the input is plain text."""
         choices = config.resolved_grouping().most_workers_of_a_key
-        # Of records without a count a column of that name would be another thing.
+        # Records without the option `count` may have another column of that name.
         weight = None if config.key is not None and config.count is None else "count"
         hitters = HeavyHitters(self.k, self.capacity, choices, weight)
         return {"aggregator": str(hitters), **split_into_words(config)}

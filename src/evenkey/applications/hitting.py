@@ -61,20 +61,20 @@ def heavy_hitters(
         ``evenkey``: SpaceSaving summaries on workers chosen by `grouping`; each count comes with
         its error. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of Apache
         DataSketches that tracks `capacity` items; `grouping`, `workers` and `state` are not
-        used. It gives an estimate that may be too high and no error, so ``error`` and ``terms``
-        are null; it leaves out null keys, and keys that it cannot distinguish from lighter ones, so
+        used. Its estimates may be too high and have no error, so ``error`` and ``terms`` are null.
+        It leaves out null keys, and keys that it cannot distinguish from less frequent ones, so
         there may be fewer than `k`.
 
     Returns
     -------
     DataFrame
-        ``window`` where there are windows, as `aggregate` gives it, the key's columns, ``count``,
+        ``window`` if there are windows, as in `aggregate`, the key's columns, ``count``,
         ``error``, ``terms`` and ``rank``.
 
     Raises
     ------
     ConfigurationError
-        As `aggregate` does; there is no such way, or a parameter is out of range.
+        As for `aggregate`, `through` is unknown, or a parameter is out of range.
 
     Examples
     --------
@@ -107,14 +107,14 @@ def heavy_hitters(
     if len(keys) > 1:
         message = (
             f"key = {list(keys)}: Spark's approx_top_k takes one column; pass through='evenkey', "
-            "or make one column of them"
+            "or combine the columns into one"
         )
         raise ConfigurationError(message)
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     column = one_key(df, keys)
     groups = []
     if window is not None and time is not None:
-        # Spark has no watermark of times without a zone.
+        # Spark has no watermark on timestamps without a time zone.
         event_time = (time_column if df.isStreaming else windowed_column)(df, time)
         df = df.withColumn("__time", event_time)
         if df.isStreaming:

@@ -1,4 +1,4 @@
-"""Streaming naive Bayes: classes of documents by their words."""
+"""Streaming naive Bayes: classify documents by their words."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 class NaiveBayes(Learner[BayesModel]):
     """Multinomial naive Bayes (``naive-bayes``), the running example of the PKG paper, section 2.
 
-    Each word of a document is a message with the word as its key, and the document is one more
-    under the key `DOCUMENT`. Workers tally messages by key and class; the model is the sum of
-    all tallies, so it is exact under every grouping. With K distinct words in an epoch, workers
+    Each word of a document is a message with the word as its key, and the document itself is one
+    message with the key `DOCUMENT`. Workers count messages by key and class; the model is the sum
+    of all counts, so it is exact under every grouping. With K distinct words in an epoch, workers
     hold K keys under key grouping, at most 2 K under partial key grouping, up to W K under
     shuffle grouping.
 
     Parameters
     ----------
     alpha
-        Laplace smoothing: what is added to each count, above 0.
+        Laplace smoothing: the number added to each count, above 0.
 
     Raises
     ------
@@ -73,29 +73,29 @@ class NaiveBayes(Learner[BayesModel]):
 
     @property
     def aggregator(self) -> Aggregator:
-        """Messages of each word by class."""
+        """Counts the messages of each word by class."""
         return Tally("label")
 
     def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
-        """Take the text from the column that `text` names."""
+        """Return the column of the text, which `text` names."""
         if config.text is None:
             message = (
-                "naive-bayes needs text: the column that holds a document; the input has: "
+                "naive-bayes needs text: the column with the documents; the input has: "
                 f"{', '.join(schema.names)}"
             )
             raise ConfigurationError(message)
         return {"text": [config.text]}
 
     def start(self) -> BayesModel:
-        """Make the model of no documents."""
+        """Return the model of no documents."""
         return BayesModel.empty(self.alpha)
 
     def restore(self, table: pa.Table) -> BayesModel:
-        """Make the model that gave a table."""
+        """Restore a model from its table."""
         return BayesModel.from_table(table)
 
     def messages(self, records: pa.Table, model: BayesModel) -> pa.Table:
-        """Make a message of each document, and one of each of its words."""
+        """Make one message per document, and one per word."""
         del model
         words = words_of(records["text"])
         place = np.arange(records.num_rows)
@@ -107,7 +107,7 @@ class NaiveBayes(Learner[BayesModel]):
         return pa.table({"record": record, "key": keys.take(order), "label": labels})
 
     def learn(self, model: BayesModel, merged: pa.Table) -> BayesModel:
-        """Add the epoch's tallies."""
+        """Add the epoch's counts."""
         return model.plus(merged.rename_columns({"key": "word", "value": "label"}))
 
     def counters(self, partials: pa.Table) -> int:

@@ -1,4 +1,4 @@
-"""Word count: how often each word came, by window."""
+"""Word count: occurrences of each word, by window."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class WordCount(PipelineApplication):
     """Counts words (``wordcount``), the application of the PKG paper's section 6, Q5.
 
-    The aggregator is `Count`; lines of text are split into words, other input keeps its own
-    keys. Counts are exact under every grouping.
+    The aggregator is `Count`; lines of text are split into words; other input keeps its own keys.
+    Counts are exact under every grouping.
 
     Examples
     --------
@@ -28,15 +28,15 @@ class WordCount(PipelineApplication):
     """
 
     name: ClassVar[str] = "wordcount"
-    summary: ClassVar[str] = "how often each word came, by window"
+    summary: ClassVar[str] = "occurrences of each word, by window"
 
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
-        """Give the aggregator, and the split where the input is plain text."""
+        """Return the aggregator, and the split if the input is plain text."""
         return {"aggregator": "count", **split_into_words(config)}
 
 
 def split_into_words(config: PipelineOptions) -> dict[str, Any]:
-    """Give the option that splits lines into words, unless the input has another split."""
+    """Return the option that splits lines into words, unless the input has another split."""
     if config.split is not None or config.dataset is not None:
         return {}
     text = config.kafka is not None or split_of(config.input) == Lines.name

@@ -1,4 +1,4 @@
-"""The command line: one file a subcommand, each of which parses, calls and prints.
+"""The command line: one file per subcommand, which parses, calls and prints.
 
 Exit codes: 0 done, 2 bad usage or configuration, 1 failed, 130 interrupted.
 """

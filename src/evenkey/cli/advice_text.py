@@ -19,14 +19,14 @@ _LONGEST_KEY = 40
 
 
 def print_advice(advice: Advice) -> None:
-    """Print all of it, the recommendation last."""
+    """Print the skew, the predictions and the recommendation."""
     console = Console()
     skew, sample = advice.skew, advice.sample
     print_title(console, f"{sample.name}: {whole(skew.messages)} messages, {whole(skew.keys)} keys")
     _say(console, advice.headline)
     _say(console, advice.caution or "All lines were read.")
     if sample.rejected:
-        _say(console, f"{whole(sample.rejected)} of them hold no message.")
+        _say(console, f"{whole(sample.rejected)} of them are not messages.")
     _print_skew(console, advice)
     _print_predictions(console, advice)
     print_title(console, "Recommendation")
@@ -44,7 +44,7 @@ def _say(console: Console, text: str) -> None:
 def _print_skew(console: Console, advice: Advice) -> None:
     skew = advice.skew
     table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    table.add_column("heaviest keys")
+    table.add_column("hottest keys")
     table.add_column("messages", justify="right", no_wrap=True)
     table.add_column("share, %", justify="right", no_wrap=True)
     for key, messages, share in skew.top[:_SHOWN_KEYS]:
@@ -55,14 +55,14 @@ def _print_skew(console: Console, advice: Advice) -> None:
     if skew.zipf is not None:
         _say(
             console,
-            f"Zipf's law fits best with z = {number(skew.zipf.exponent)}; it is off by "
-            f"{number(100 * skew.zipf.distance, 1)} % of the messages at most.",
+            f"Zipf's law fits best with z = {number(skew.zipf.exponent)}; it is off by at most "
+            f"{number(100 * skew.zipf.distance, 1)} % of the messages.",
         )
     _say(
         console,
-        f"The heaviest key is more than a fair load on more than 1/p1 = "
-        f"{number(skew.most_workers(1), 1)} workers; split over two, on more than 2/p1 = "
-        f"{number(skew.most_workers(2), 1)}.",
+        f"The hottest key exceeds a worker's fair share on more than 1/p1 = "
+        f"{number(skew.most_workers(1), 1)} workers; split over two workers, on more than "
+        f"2/p1 = {number(skew.most_workers(2), 1)}.",
     )
 
 

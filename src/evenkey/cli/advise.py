@@ -1,4 +1,4 @@
-"""``evenkey advise``: which grouping and how many workers serve the user's own data."""
+"""``evenkey advise``: recommend a grouping and a worker count for the user's data."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def _advise(
         str,
         typer.Option(
             metavar="W[,W...]",
-            help="Worker counts to choose from, with commas between.",
+            help="Worker counts to choose from, separated by commas.",
             rich_help_panel=_PANEL,
         ),
     ] = "10",
     groupings: Annotated[
         str | None,
         typer.Option(
-            help="Groupings to choose from, with commas between; else all that suit a stream.",
+            help="Groupings to choose from, separated by commas; default: all that suit a stream.",
             rich_help_panel=_PANEL,
             show_default=False,
         ),
@@ -54,8 +54,8 @@ def _advise(
     aggregator: Annotated[
         str | None,
         typer.Option(
-            help="What is computed by key: count, sum(column=...), mean(column=...), top-k(k=10); "
-            "else work of your own.",
+            help="What is computed per key: count, sum(column=...), mean(column=...), "
+            "top-k(k=10); default: your own function.",
             rich_help_panel=_PANEL,
             show_default=False,
         ),
@@ -63,14 +63,14 @@ def _advise(
     sample: Annotated[
         int,
         typer.Option(
-            metavar="LINES", help="Most lines or rows that are read.", rich_help_panel=_PANEL
+            metavar="LINES", help="Maximum lines or rows to read.", rich_help_panel=_PANEL
         ),
     ] = 1_000_000,
     sampling: Annotated[
         str,
         typer.Option(
             metavar="even|first",
-            help="Which ones: evenly spread over all by number, or the first.",
+            help="Which lines: at equal distances over the input, or the first.",
             rich_help_panel=_PANEL,
         ),
     ] = "even",
@@ -92,10 +92,10 @@ def _advise(
     counts = _worker_counts(workers)
     chosen = None if groupings is None else distinct_groupings(config, groupings)
     if aggregator is not None:
-        # Its columns are looked for, and read, as a run would.
+        # A run also checks and reads the aggregator's columns.
         config = config.with_options(aggregator=aggregator)
     config.check_paths()
-    # Not before: what is wrong is reported, and help shown, without kernels.
+    # Imported late: errors and help need no kernels.
     from evenkey.reports import advice
 
     split = config.resolved_split()
@@ -128,7 +128,7 @@ def _worker_counts(text: str) -> list[int]:
 
 
 def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sample, bool]:
-    """Take a sample, and say whether records run over several lines."""
+    """Take a sample, and return whether records span several lines."""
     from evenkey.pipeline.aggregate import opened_records
     from evenkey.reports import advice
 
@@ -140,7 +140,7 @@ def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sa
 
 @contextlib.contextmanager
 def _shown_step() -> Iterator[Callable[[str], None]]:
-    """Show on standard error what is simulated, where that is a terminal, else nothing."""
+    """Show on standard error what is simulated, if it is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None

@@ -23,7 +23,7 @@ from evenkey.cli.error_lines import show_traces
 app = typer.Typer(
     name="evenkey",
     cls=Program,
-    help="Keyed stream processing that stays even when keys are skewed, on Apache Spark.",
+    help="Keyed stream processing on Apache Spark that stays balanced under skewed keys.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

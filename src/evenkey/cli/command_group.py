@@ -1,4 +1,4 @@
-"""The program's group of commands, which says in one line what is wrong with how it was called."""
+"""The program's group of commands, which reports a usage error in one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from evenkey.core.addresses import without_password
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
-"""What stands for any call that is not understood; Typer offers it under this name only."""
+"""The base class of usage errors; Typer offers it under this name only."""
 
 
 _WORDS = (
@@ -21,11 +21,11 @@ _WORDS = (
     (re.compile(r"Input should be"), "it must be"),
     (re.compile(r"Value error, "), ""),
 )
-"""What the package that reads options says, in our words."""
+"""Messages of the package that reads options, and ours in their place."""
 
 
 class Program(TyperGroup):
-    """Commands whose usage errors are one line as all other errors are, and no box."""
+    """Commands that print a usage error as one line, like all other errors, without a box."""
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
         """Run the program with the arguments of the process, or with those given."""
@@ -39,7 +39,7 @@ class Program(TyperGroup):
 
 
 def _report(error: Any) -> int:
-    """Print what is wrong with a call; where nothing was said at all, the help."""
+    """Print a usage error; for a call without arguments, print the help."""
     message = without_password(error.format_message())
     for theirs, ours in _WORDS:
         message = theirs.sub(ours, message)

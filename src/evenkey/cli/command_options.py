@@ -37,7 +37,7 @@ _CONFIG_FILE = inspect.Parameter(
         typer.Option(
             "--config",
             metavar="PATH",
-            help="TOML file with any of these options as keys; options go before it.",
+            help="TOML file with any of these options as keys; options override it.",
         ),
     ],
 )
@@ -68,11 +68,11 @@ _PANELS = (
     *("Input", "Stream", "Static side", "Grouping", "Join", "Distributor", "Work"),
     *("Application", "Run", "Output", "Kafka"),
 )
-"""Of options, in the order of the help."""
+"""Panels of options, in the order of the help."""
 
 
 def option_name(field: str) -> str:
-    """Name of the option of a field.
+    """Return the name of a field's option.
 
     Examples
     --------
@@ -119,11 +119,11 @@ def with_pipeline_options(
     Parameters
     ----------
     only
-        Fields for which it has an option.
+        Fields that get an option.
     without
-        Those of them for which it has none.
+        Fields among them that get none.
     arguments
-        Those of them that are given without the option's name.
+        Fields among them that are positional arguments.
     """
     left_out = (PipelineConfig.model_fields.keys() - {*only}) | {*without}
     return with_options_of(PipelineConfig, without=left_out, arguments=arguments)
@@ -138,7 +138,7 @@ def with_options_of(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each field of a configuration, as `with_pipeline_options`.
 
-    With `brief` its help shows those that a newcomer needs, and ``--help-all`` shows all.
+    With `brief` the help shows only the basic options, and ``--help-all`` shows all.
     """
     family = configuration.__mro__
     ordered = sorted(
@@ -152,7 +152,7 @@ def with_options_of(
         def with_options(*, config_file: Path | None, **given: Any) -> None:
             given.pop("help_all", None)
             options = {name: given.pop(name) for name in fields}
-            # An option that may be repeated comes as an empty list where it was not given.
+            # A repeatable option that was not given is an empty list.
             chosen = {name: value for name, value in options.items() if value != []}
             command(config=configuration.read(config_file, **chosen), **given)
 
@@ -179,15 +179,15 @@ def with_options_of(
 
 
 def _depth(family: tuple[type, ...], field: str) -> int:
-    """How far up in a family of classes a field is declared."""
+    """Return how far up in a class hierarchy a field is declared."""
     return next(
         i for i, each in enumerate(family) if field in vars(each).get("__annotations__", ())
     )
 
 
 def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> inspect.Parameter:
-    # Values stay text: the configuration reads them, so that a bad one is named in the same
-    # words wherever it was given.
+    # Values stay text: the configuration parses them, so an invalid value gets the same message
+    # wherever it was given.
     kind = _kind(field)
     annotation: Any = {bool: bool | None, tuple: list[str] | None}.get(kind, str | None)
     panel = fact(field, "panel")
@@ -228,7 +228,7 @@ def _help(field: FieldInfo) -> str:
 
 
 def _kind(field: FieldInfo) -> Any:
-    """The type of a field, without ``None`` and what checks it."""
+    """Return the type of a field, without ``None`` and its validators."""
     kind: Any = field.annotation
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         kind = next(each for each in typing.get_args(kind) if each is not type(None))

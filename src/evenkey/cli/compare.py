@@ -29,7 +29,7 @@ def _compare(
     *,
     config: PipelineConfig,
     groupings: Annotated[
-        str, typer.Option(help="Groupings with commas between, such as kg,pkg(choices=3),dkg.")
+        str, typer.Option(help="Groupings, separated by commas, such as kg,pkg(choices=3),dkg.")
     ] = "sg,kg,pkg,dkg",
     as_json: JsonOption = False,
 ) -> None:

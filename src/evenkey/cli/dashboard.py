@@ -20,24 +20,25 @@ def _dashboard(
         list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="Output of a run or of a comparison, or a directory that holds several: a path "
-            "or a URI; may be given several times. Default: this directory.",
+            help="Output of a run or a comparison, or a directory of several: a path or a URI; "
+            "may be given several times. Default: the current directory.",
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen; 0.0.0.0 lets others in, without a password.")
+        str,
+        typer.Option(help="Address to listen on; 0.0.0.0 admits other hosts, without a password."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8050,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8050,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Name by which browsers may ask for the page besides localhost and --host, such "
-            "as a proxy's; may be given several times.",
+            help="Host name that browsers may use besides localhost and --host, such as a "
+            "proxy's; may be given several times.",
         ),
     ] = None,
 ) -> None:
-    """Show how runs stand on a web page, which follows them while they go on.
+    """Show the state of runs on a live web page.
 
     Runs with an output are found by their history in it.
     """
@@ -45,5 +46,5 @@ def _dashboard(
 
     server = Server(run or ["."], host=host, port=port, allow_hosts=allow_host or ())
     typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")
-    with interrupted_with("the runs go on without it"):
+    with interrupted_with("the runs continue without it"):
         server.serve()

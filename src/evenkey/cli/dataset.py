@@ -1,4 +1,4 @@
-"""``evenkey dataset``: generated streams, listed, measured, written to files or topics."""
+"""``evenkey dataset``: list generated streams, measure them, write them to files or topics."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, such as country-skew-r80.")]
 Messages = Annotated[
-    int | None, typer.Option(min=1, help="How many messages; without it the dataset's own.")
+    int | None, typer.Option(min=1, help="Number of messages; default: the dataset's own.")
 ]
 Seed = Annotated[int, typer.Option(help="Another seed gives another stream of the same kind.")]
 Rate = Annotated[
-    float | None, typer.Option(help="Messages per second of event time; else it spans 400 s.")
+    float | None,
+    typer.Option(help="Messages per second of event time; default: the stream spans 400 s."),
 ]
 
 
@@ -47,11 +48,11 @@ def register(app: typer.Typer) -> None:
 
 
 def _list() -> None:
-    """List the generated datasets; those that stand in for others, with the published figures."""
+    """List the generated datasets, with published figures of the real data they stand for."""
     console = Console()
     entries = catalogue()
     table = _table("messages")
-    table.add_column("what it is")
+    table.add_column("description")
     for each in entries:
         if each.published is None:
             table.add_row(escape(each.spelling), whole(each.usual_messages), escape(each.summary))
@@ -79,10 +80,10 @@ def _describe(
     *,
     messages: Messages = None,
     seed: Seed = 0,
-    top: Annotated[int, typer.Option(min=0, help="How many of the heaviest keys to name.")] = 10,
+    top: Annotated[int, typer.Option(min=0, help="Number of hottest keys to list.")] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Count a dataset's keys and name the heaviest."""
+    """Count a dataset's keys and list the hottest."""
     stream = generated(name, messages=messages, seed=seed)
     with message_bar("counting", stream.length) as show:
         summary = summarize_dataset(stream, top=top, on_progress=show)
@@ -117,19 +118,19 @@ def _spelled(figures: Published) -> str:
 
 def _write(
     name: Name,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")],
     *,
     form: Annotated[
         DatasetFormat | None,
-        typer.Option("--format", help="Without it by suffix: .csv, .jsonl, .parquet, else lines."),
+        typer.Option("--format", help="Default: by suffix: .csv, .jsonl, .parquet, else lines."),
     ] = None,
     messages: Messages = None,
     seed: Seed = 0,
     rate: Rate = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
-    """Write a dataset to a file that `evenkey run --input` reads back."""
+    """Write a dataset to a file that `evenkey run --input` can read."""
     stream = generated(name, messages=messages, seed=seed, rate=rate)
     with message_bar("writing", stream.length) as show:
         chosen = write_dataset(stream, file, form, overwrite=overwrite, on_progress=show)
-    typer.echo(f"{whole(stream.length)} messages of {stream.name} lie in {file} ({chosen})")
+    typer.echo(f"{whole(stream.length)} messages of {stream.name} written to {file} ({chosen})")

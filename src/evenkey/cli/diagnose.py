@@ -1,4 +1,4 @@
-"""``evenkey diagnose``: which stages of jobs suffer from skewed keys, and what to change."""
+"""``evenkey diagnose``: find the stages that skewed keys slow down, and what to change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis import Diagnosis
 
 _USUAL = Thresholds()
-_PANEL = "From where on a stage is named"
+_PANEL = "Thresholds"
 
 
 def register(app: typer.Typer) -> None:
@@ -30,15 +30,15 @@ def _diagnose(
         str,
         typer.Argument(
             metavar="LOG|DIR|URL",
-            help="An event log of Spark's, packed or not, a directory of logs, or the address of a "
-            "history server or of an application that runs, such as http://host:4040.",
+            help="A Spark event log, compressed or not, a directory of logs, or the address of a "
+            "history server or a running application, such as http://host:4040.",
         ),
     ],
     application: Annotated[
         str | None,
         typer.Option(
             metavar="ID",
-            help="The only application to look at; else all, of a history server the newest 20.",
+            help="Application to examine; default: all, or the newest 20 of a history server.",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +46,7 @@ def _diagnose(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a page with a picture of each stage to change; needs the extra "
+            help="Write a page with a chart of each stage to change; needs the extra "
             "`experiments`.",
             show_default=False,
         ),
@@ -54,24 +54,22 @@ def _diagnose(
     least_fullness: Annotated[
         float,
         typer.Option(
-            help="Rows of the fullest task over the mean, at least.", rich_help_panel=_PANEL
+            help="Minimum ratio of rows in the largest task to the mean.", rich_help_panel=_PANEL
         ),
     ] = _USUAL.least_fullness,
     least_gain: Annotated[
         float,
-        typer.Option(
-            help="How many times shorter the stage would be, at least.", rich_help_panel=_PANEL
-        ),
+        typer.Option(help="Minimum speed-up of the stage.", rich_help_panel=_PANEL),
     ] = _USUAL.least_gain,
     least_seconds: Annotated[
         float,
-        typer.Option(help="Wall time that it would save, at least.", rich_help_panel=_PANEL),
+        typer.Option(help="Minimum wall time that it would save.", rich_help_panel=_PANEL),
     ] = _USUAL.least_seconds,
     as_json: JsonOption = False,
 ) -> None:
-    """Name the stages of jobs that ran which suffer from skewed keys, and the lines to change.
+    """Find the stages of finished jobs that skewed keys slow down, and the lines to change.
 
-    Reads what Spark wrote while they ran; no Spark is started.
+    Reads Spark's event logs and does not start Spark.
     """
     if page is not None:
         from evenkey.reports.diagnosis import check_page

@@ -1,4 +1,4 @@
-"""A diagnosis as text: what to change first, then all that was looked at."""
+"""A diagnosis as text: the stages to change, then all stages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERDICTS = {
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:
-    """Print all of it: by application, the stages to change first."""
+    """Print the stages of each application, those to change first."""
     console = Console()
     count = len(diagnosis.named)
     noun = "stage" if count == 1 else "stages"
@@ -57,13 +57,13 @@ def _print_change(console: Console, finding: Finding) -> None:
     _say(console, f"{finding.reason[0].upper()}{finding.reason[1:]}.")
     _say(
         console,
-        f"It took {number(finding.work.seconds, 1)} s; that its tasks are uneven costs "
-        f"{number(finding.work.skew_cost, 1)} s of it.",
+        f"It took {number(finding.work.seconds, 1)} s, of which skew between its tasks costs "
+        f"{number(finding.work.skew_cost, 1)} s.",
     )
     for change in finding.changes:
         _say(
             console,
-            f"- {change.remedy.condition} {number(change.gain, 1)} times shorter "
+            f"- {change.remedy.condition} {number(change.gain, 1)}x faster "
             f"({number(change.seconds, 1)} s, with {number(change.counting, 1)} s to count keys)",
         )
         for line in change.remedy.code.splitlines():
@@ -77,17 +77,20 @@ def _print_table(console: Console, diagnosed: Diagnosed) -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for each in diagnosed.findings:
-        fullest = each.fullness
+        over_mean = each.fullness
         table.add_row(
             stage_names(each),
             whole(len(each.run.tasks)),
-            *(number(fullest[what]) for what in ("rows", "bytes", "seconds")),
+            *(number(over_mean[what]) for what in ("rows", "bytes", "seconds")),
             number(each.work.seconds, 1),
             number(each.work.skew_cost, 1),
             _VERDICTS[each.verdict],
         )
     console.print(table)
-    _say(console, "rows, bytes, time: the fullest task over the mean; costs: wall time by skew.")
+    _say(
+        console,
+        "rows, bytes, time: the largest task over the mean; costs: wall time lost to skew.",
+    )
     for each in diagnosed.findings:
         if each.verdict != "change":
             _say(console, f"- {stage_title(each)}: {_reason(each)}")

@@ -1,4 +1,4 @@
-"""Errors as the command line reports them: one clear line and an exit code, no trace."""
+"""Report an error on the command line: one clear line and an exit code, no trace."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _PREAMBLE = re.compile(
     r"^(?:An error occurred while calling \S+\n: |.*? terminated with exception: )"
 )
 _NO_PACKAGE = "No module named 'evenkey'"
-_WORKERS_MEND = (
-    ": the workers' Python lacks it; install evenkey on their hosts, or name an interpreter that "
-    "has it in PYSPARK_PYTHON"
+_WORKERS_FIX = (
+    ": the workers' Python lacks it; install evenkey on their hosts, or set PYSPARK_PYTHON to an "
+    "interpreter that has it"
 )
 _STATE = re.compile(r"\s*SQLSTATE: \w+")
 
 
 class Explanation(NamedTuple):
-    """What to tell about an error, and the code to exit with."""
+    """The message of an error, and the exit code."""
 
     message: str
     exit_code: int
@@ -55,11 +55,11 @@ def show_traces(*, wanted: bool) -> None:
 
 
 def explain(error: BaseException) -> Explanation:
-    """Find the most telling line of an error.
+    """Find the most informative line of an error.
 
-    Spark wraps an error of a task, or of a sink, several times: in the text of a Python
-    trace, in the exceptions of the JVM, in the one that ends the query. What evenkey raised
-    on purpose is reported as it was raised, however deep it lies; of other errors the innermost.
+    Spark wraps an error of a task or a sink several times: in the text of a Python trace, in
+    exceptions of the JVM, in the exception that ends the query. If one of them is evenkey's own,
+    its message is reported unchanged, at any depth; otherwise the innermost error is.
 
     Examples
     --------
@@ -77,9 +77,9 @@ def explain(error: BaseException) -> Explanation:
     if ours:
         kind = getattr(errors, ours[-1]["name"], EvenkeyError)
         return Explanation(_STATE.sub("", ours[-1]["message"]), _exit_code(kind))
-    line = _telling_line(error, text)
+    line = _informative_line(error, text)
     if line.endswith(_NO_PACKAGE):
-        line += _WORKERS_MEND
+        line += _WORKERS_FIX
     return Explanation(line, _FAILED)
 
 
@@ -94,7 +94,7 @@ def _exit_code(kind: type) -> int:
     return _USAGE if issubclass(kind, ConfigurationError) else _FAILED
 
 
-def _telling_line(error: BaseException, text: str) -> str:
+def _informative_line(error: BaseException, text: str) -> str:
     innermost = [line for line in _trace_ends(text) if not line.startswith(_WRAPPERS)]
     if innermost:
         return _STATE.sub("", innermost[-1])
@@ -108,12 +108,12 @@ def _telling_line(error: BaseException, text: str) -> str:
 
 
 def _trace_ends(text: str) -> Iterator[str]:
-    """Lines that name the exception, behind the frames of each Python trace in a text."""
+    """Yield the line that names the exception after each Python trace in a text."""
     margin: int | None = None
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
         if line.endswith(_TRACE_START):
-            # A trace may be indented as a whole, or begin behind other text.
+            # A whole trace may be indented, or follow other text on its line.
             margin = indent if line.strip() == _TRACE_START else 0
         elif margin is not None and line.strip() and indent <= margin:
             margin = None
@@ -121,12 +121,12 @@ def _trace_ends(text: str) -> Iterator[str]:
 
 
 class _TerminatedError(KeyboardInterrupt):
-    """The process was asked to end, by another than its terminal."""
+    """The process received SIGTERM."""
 
 
 @contextlib.contextmanager
 def _termination_heard() -> Iterator[None]:
-    """Let the signal to terminate end a command as an interrupt does."""
+    """Let SIGTERM end a command as an interrupt does."""
 
     def end(*_: object) -> None:
         raise _TerminatedError
@@ -143,7 +143,7 @@ def _termination_heard() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupted_with(note: str) -> Iterator[None]:
-    """Say what an interrupt of what is inside leaves behind, and what the same command would do."""
+    """Add a note to an interrupt: what it leaves behind and what the same command would do."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
@@ -152,14 +152,14 @@ def interrupted_with(note: str) -> Iterator[None]:
 
 
 def going_on(output: Path | str | None) -> AbstractContextManager[None]:
-    """Say, as `interrupted_with`, whether a run with this output goes on."""
+    """Add a note to an interrupt: whether the same command continues the run."""
     if output is None:
-        return interrupted_with("nothing was kept; with --output the same command goes on")
-    return interrupted_with("the same command goes on where this run stopped")
+        return interrupted_with("nothing was kept; with --output the same command continues a run")
+    return interrupted_with("the same command continues where this run stopped")
 
 
 def reported(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command tell its errors in one line, and give it ``--debug``."""
+    """Make a command report each error in one line, and add the option ``--debug``."""
 
     @functools.wraps(command)
     def with_reports(*, debug: bool, **given: Any) -> None:
@@ -175,7 +175,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(_TERMINATED if terminated else _INTERRUPTED) from None
         except (typer.Exit, BrokenPipeError):
             raise
-        except Exception as error:  # noqa: BLE001 - the last to hear of any error
+        except Exception as error:  # noqa: BLE001 - the outermost handler
             raise typer.Exit(_report(error)) from None
 
     signature = inspect.signature(command, eval_str=True)

@@ -26,9 +26,9 @@ _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 
 @contextlib.contextmanager
 def standard_output_kept(*, wanted: bool) -> Iterator[None]:
-    """Let everything that is printed inside go to standard error, if that is wanted.
+    """Redirect everything printed inside to standard error, if that is wanted.
 
-    Holds for child processes too, such as Spark's, which would otherwise write between the
+    This includes child processes such as Spark's, which would otherwise write between the
     figures.
     """
     if not wanted:
@@ -64,7 +64,7 @@ def _finite(value: Any) -> Any:
 
 
 def whole(value: float | None) -> str:
-    """Write a number without decimals, its thousands apart.
+    """Write a number without decimals, with commas between thousands.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def whole(value: float | None) -> str:
 
 
 def number(value: float | None, decimals: int = 2) -> str:
-    """Write a number with a fixed number of decimals, its thousands apart.
+    """Write a number with fixed decimals, with commas between thousands.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``evenkey dataset produce``: a dataset, or a file's lines, into a topic of Kafka."""
+"""``evenkey dataset produce``: send a dataset, or a file's lines, to a Kafka topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenkey.cli.progress_bars import message_bar
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, produce
 
-SENT = "what was sent stays in the topic, and the same command sends it again; use a new topic"
+SENT = "sent messages stay in the topic, and the same command sends them again; use a new topic"
 """What an interrupt leaves behind."""
 
 
@@ -35,15 +35,15 @@ def produce_command(
         typer.Option("--format", help="A dataset's values: the key's text, or JSON objects."),
     ] = "lines",
     messages: Annotated[
-        int | None, typer.Option(min=1, help="How many, from the first; without it all.")
+        int | None, typer.Option(min=1, help="Number of messages from the first; default: all.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed gives another stream.")] = 0,
     rate: Annotated[
         float | None,
         typer.Option(
             min=1e-6,
-            help="Messages a second, on the clock; without it as fast as it goes, with event "
-            "times spread over 400 s that end now.",
+            help="Messages per second of real time; default: as fast as possible, with event "
+            "times spread over the last 400 s.",
         ),
     ] = None,
     start: Annotated[
@@ -51,14 +51,14 @@ def produce_command(
         typer.Option(help="Event time of the first message, such as 2020-01-01T00:00:00+00:00."),
     ] = None,
     partitions: Annotated[
-        int, typer.Option(min=1, help="Partitions of the topic, where it is not there yet.")
+        int, typer.Option(min=1, help="Partitions of the topic, if it does not exist yet.")
     ] = 5,
     kafka_config: Annotated[
         Path | None, typer.Option(help="Properties file for Kafka's client, as for run.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send a dataset, or the lines of a file, into a topic."""
+    """Send a dataset, or the lines of a file, to a topic."""
     address = Address.parse_one(target)
     settings = ClientSettings.read(kafka_config)
     found = find_records(source, form=form, messages=messages, seed=seed, rate=rate)
@@ -87,7 +87,7 @@ def produce_command(
     else:
         speed = whole(produced.messages_per_second)
         typer.echo(
-            f"{whole(produced.messages)} messages of {found.name} lie in {address} ({speed}/s)"
+            f"{whole(produced.messages)} messages of {found.name} sent to {address} ({speed}/s)"
         )
 
 

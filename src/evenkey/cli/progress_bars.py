@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal; of runs, lines elsewhere."""
+"""Progress on standard error: bars on a terminal, lines for runs elsewhere."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _LONGEST_NAME = 20
 
 @contextlib.contextmanager
 def message_bar(what: str, messages: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error where that is a terminal, else nothing.
+    """Show a bar on standard error if it is a terminal.
 
     Parameters
     ----------
     what
-        What goes on.
+        Name of the activity.
     messages
-        Messages to come; None if that is not known.
+        Total messages; None if unknown.
 
     Yields
     ------
@@ -53,7 +53,7 @@ def message_bar(what: str, messages: int | None) -> Iterator[Callable[[int], Non
 
 @contextlib.contextmanager
 def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], None]]:
-    """Show what is reported inside, one bar a grouping.
+    """Show the progress that is reported inside, one bar per grouping.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], N
 
 
 class _Lines:
-    """A line an epoch."""
+    """One line per epoch."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -105,7 +105,7 @@ class _Lines:
 
 
 class _Bars:
-    """A bar for each grouping, in the order in which they come."""
+    """One bar per grouping, in order of their first report."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -115,7 +115,7 @@ class _Bars:
         self._current = TaskID(0)
 
     def show(self, progress: EpochProgress) -> None:
-        # Not before: an error found before anything starts stands alone.
+        # Started late: an error before the run begins is printed alone.
         self._bars.start()
         if progress.grouping != self._grouping:
             self.end()
@@ -130,11 +130,11 @@ class _Bars:
             figures=self._figures if progress.phase == "running" else progress.phase,
         )
         if progress.detail:
-            # It is too long to stand beside a bar.
+            # The text is too long to stand beside a bar.
             _print(self._bars.console, _line(progress))
 
     def end(self) -> None:
-        """Fill the current bar, and leave the last epoch's figures beside it."""
+        """Fill the current bar, and keep the last epoch's figures beside it."""
         if self._grouping is None:
             return
         done = max(1, self._messages)
@@ -146,12 +146,12 @@ def _print(console: Console, line: str) -> None:
 
 
 def _done(progress: EpochProgress) -> float:
-    """What was done of `_total`."""
+    """Return the part of `_total` that is done."""
     return progress.messages if progress.share is None else progress.share
 
 
 def _total(progress: EpochProgress) -> int | None:
-    """What is to be done: all offsets of topics as 1, else messages.
+    """Return the total work: 1 for all offsets of topics, else messages.
 
     Unknown where lines are split into more messages than lines.
     """

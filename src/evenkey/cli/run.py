@@ -1,4 +1,4 @@
-"""``evenkey run``: one pipeline, from its source to its sink."""
+"""``evenkey run``: run one pipeline, from its source to its sink."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _run(*, config: ApplicationConfig, as_json: JsonOption = False) -> None:
-    """Read a stream, route it by a grouping, work on it, write the results.
+    """Read a stream, route it by a grouping, aggregate it, write the results.
 
-    The work is an aggregator's, or an application's. With an output, the same command goes on
-    where a stopped run left off.
+    An aggregator or an application does the work. With an output, the same command continues a
+    stopped run.
     """
     config.check_paths()
     with (

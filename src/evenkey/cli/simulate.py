@@ -1,4 +1,4 @@
-"""``evenkey simulate``: a stream under one or more groupings, without Spark."""
+"""``evenkey simulate``: simulate groupings on a stream, without Spark."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _simulate(
     groupings: Annotated[
         str | None,
         typer.Option(
-            help="Several groupings with commas between, in place of one.",
+            help="Several groupings, separated by commas, instead of one.",
             rich_help_panel="Grouping",
             show_default=False,
         ),
@@ -57,7 +57,7 @@ def _simulate(
         str,
         typer.Option(
             metavar="shuffle|key",
-            help="How messages come to sources: in turn, or by a hash of their sender or key.",
+            help="How messages reach sources: round-robin, or by a hash of their sender or key.",
             rich_help_panel=_PANEL,
         ),
     ] = "shuffle",
@@ -65,7 +65,7 @@ def _simulate(
         str,
         typer.Option(
             metavar="local|global|probing(SECONDS)",
-            help="What sources know of loads: what they sent, all, or all now and then.",
+            help="Loads that sources know: what they sent, all loads, or all loads at intervals.",
             rich_help_panel=_PANEL,
         ),
     ] = "local",
@@ -74,7 +74,7 @@ def _simulate(
         typer.Option(
             "--hash",
             metavar="xxhash64|murmur3",
-            help="Hash of keys: as on Spark, or as in the papers.",
+            help="Hash function of keys: Spark's, or the papers'.",
             rich_help_panel=_PANEL,
         ),
     ] = "xxhash64",
@@ -90,21 +90,21 @@ def _simulate(
         float,
         typer.Option(
             min=0,
-            help="Cost of a message in ms: the makespan is the most messages of a worker times "
-            "the cost, and messages/s are messages over makespan. Nothing waits for it.",
+            help="Cost per message in ms: the makespan is this times the maximum load, and "
+            "messages/s are messages over makespan. Nothing waits for it.",
             rich_help_panel=_PANEL,
         ),
     ] = 1.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate sources that route a stream to workers, and tell how even the loads are.
+    """Simulate sources that route a stream to workers, and print how balanced the loads are.
 
-    No Spark is started. All figures but those of speed depend on the options alone. With
-    --epoch-messages each epoch has figures of its own too.
+    Spark is not started. All figures except speeds depend only on the options. With
+    --epoch-messages each epoch also has its own figures.
     """
     spellings = _spellings(config, groupings)
     config.check_paths()
-    # Not before: what is wrong is reported, and help shown, without kernels.
+    # Imported late: errors and help need no kernels.
     from evenkey.pipeline.aggregate import opened_stream
     from evenkey.simulation import simulate
 
@@ -117,7 +117,7 @@ def _simulate(
                     config.with_options(grouping=spelling).resolved_grouping(),
                     workers=config.workers,
                     sources=config.sources,
-                    feed=cast("Feed", feed),  # what it cannot be is for the simulator to say
+                    feed=cast("Feed", feed),  # the simulator checks it
                     estimation=estimation,
                     hash=cast("HashName", hash_name),
                     route_by=config.route_by,

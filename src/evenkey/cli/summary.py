@@ -1,4 +1,4 @@
-"""Tables that a run or a comparison ends with."""
+"""Tables printed at the end of a run or a comparison."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PREVIEW_ROWS = 10
 
 
 def print_run(report: RunReport) -> None:
-    """Print the figures of one run, and where its output lies."""
+    """Print the figures of one run, and the location of its output."""
     console = Console()
     figures = report.to_json()
     if report.table is not None:
@@ -37,9 +37,9 @@ def print_run(report: RunReport) -> None:
         table.add_row(name, escape(text))
     console.print(table)
     if figures["finished_before"]:
-        console.print("Already finished: nothing was run, these are the figures of that run.")
+        console.print("Already finished: nothing was run; these are the figures of that run.")
     if not figures["finished"]:
-        console.print("Stopped before its end: with an output, the same command goes on from here.")
+        console.print("Stopped early: with an output, the same command continues the run.")
 
 
 def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -54,8 +54,8 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     if "application" in figures:
         rows += _learned(figures)
     if figures["overflows"]:
-        said = f"{whole(figures['overflows'])} results are null: a sum does not fit its type"
-        rows.append(("overflows", said))
+        text = f"{whole(figures['overflows'])} results are null: a sum does not fit its type"
+        rows.append(("overflows", text))
     if figures["late"]:
         rows.append(("late", f"{whole(figures['late'])} partial results"))
     for name, label in (
@@ -71,19 +71,19 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _learned(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Say what a learner learned."""
+    """Return the rows about what a learner learned."""
     accuracy = figures["accuracy"]
-    said = "no record was predicted" if accuracy is None else f"{number(100 * accuracy)} %"
+    shown = "no record was predicted" if accuracy is None else f"{number(100 * accuracy)} %"
     counters, most = whole(figures["counters"]), whole(figures["most_counters"])
     return [
         ("records", whole(figures["records"])),
-        ("accuracy", f"{said}, each epoch by the model before it"),
-        ("counters", f"{counters} at most in an epoch, {most} on one worker"),
+        ("accuracy", f"{shown}, each epoch by the previous model"),
+        ("counters", f"at most {counters} in an epoch, {most} on one worker"),
     ]
 
 
 def _export(summary: dict[str, Any]) -> str:
-    """Say what became of an exporter's points."""
+    """Describe what an exporter sent and dropped."""
     lost = f", {whole(summary['dropped'])} dropped" if summary["dropped"] else ""
     why = "" if summary["error"] is None else f" ({summary['error']})"
     return f"{summary['to']}: {whole(summary['points'])} points{lost}{why}"
@@ -108,7 +108,7 @@ def _cell(value: Any) -> str:
 
 
 def print_comparison(reports: Sequence[RunReport]) -> None:
-    """Print one row a grouping, and how its throughput compares with key grouping's."""
+    """Print one row per grouping, with its throughput over key grouping's."""
     rows = [report.to_json() for report in reports]
     base = next((row["messages_per_second"] for row in rows if row["grouping"] == "kg"), None)
     first = rows[0]
@@ -137,7 +137,7 @@ def print_comparison(reports: Sequence[RunReport]) -> None:
 
 
 def _where(row: dict[str, Any]) -> list[str]:
-    """Say where the results of a run lie, and its dead letters if it has any."""
+    """Return where a run's results are, and its dead letters if it has any."""
     name, output, lines = row["grouping"], row["output"], []
     if output["results"] is not None:
         lines.append(f"{name}: results in {output['results']}")

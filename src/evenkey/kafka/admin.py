@@ -1,4 +1,4 @@
-"""Kafka's own admin client, which runs in Spark's JVM: topics, offsets and open transactions."""
+"""Kafka's admin client, which runs in Spark's JVM: topics, offsets and open transactions."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ Offsets = dict[str, dict[int, int]]
 _TIMEOUT_MS = 20_000
 _REQUEST_MS = 10_000
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""What a broker reports that gives topics no ids."""
+"""The id that a broker reports if it has no topic ids."""
 _LOOK_AGAIN_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class TopicState:
-    """What tells a topic from another one of the same name.
+    """The identity of a topic, which differs from a later topic of the same name.
 
     Parameters
     ----------
     id
-        Kafka's id of the topic, which a topic that is created again does not keep; None where
-        the broker gives no ids.
+        Kafka's topic id, which changes if the topic is created again; None if the broker has no
+        topic ids.
     partitions
-        How many it has.
+        Number of partitions.
     """
 
     id: str | None
@@ -55,9 +55,9 @@ class OpenTransaction:
     Parameters
     ----------
     name
-        Its producer's ``transactional.id``; None where the broker does not let us see it.
+        Its producer's ``transactional.id``; None if the broker does not permit us to read it.
     started
-        When it began, in seconds since 1970; None where the broker does not let us see it.
+        When it began, in seconds since 1970; None if the broker does not permit us to read it.
     """
 
     name: str | None
@@ -72,9 +72,9 @@ class Admin:
     Parameters
     ----------
     java
-        The JVM, as py4j shows it.
+        The JVM, through py4j.
     client
-        Kafka's own object.
+        Kafka's Java object.
     address
         Servers and topics, for messages.
     """
@@ -84,7 +84,7 @@ class Admin:
         self._client = client
         self._address = address
         self.timeout_ms = _TIMEOUT_MS
-        """How long a call waits for brokers."""
+        """Timeout of a call to the brokers."""
 
     @classmethod
     @contextlib.contextmanager
@@ -96,7 +96,7 @@ class Admin:
         Raises
         ------
         ConfigurationError
-            Its settings cannot be used.
+            The client rejects its settings.
         """
         java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
         properties = java.java.util.Properties()
@@ -115,12 +115,12 @@ class Admin:
         try:
             yield cls(java, client, address)
         finally:
-            # Java may have died meanwhile.
+            # The JVM may have died in the meantime.
             with contextlib.suppress(Exception):
                 client.close()
 
     def existing_topics(self, names: Iterable[str]) -> dict[str, TopicState]:
-        """Describe topics, each of which must be there."""
+        """Describe topics, each of which must exist."""
         names = tuple(names)
         found = self.topics(names)
         if missing := [name for name in names if name not in found]:
@@ -128,10 +128,10 @@ class Admin:
         return found
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
-        """Describe topics; one that is not there is left out."""
+        """Describe topics; leave out those that do not exist."""
         found = {}
         with self._explained():
-            # A broker that has just started knows of a topic later than another one.
+            # A broker that has just started may learn of a topic later than another one.
             deadline = time.monotonic() + _PATIENCE_SECONDS
             for name in names:
                 state = self._topic(name)
@@ -155,7 +155,7 @@ class Admin:
         return TopicState(None if topic_id == _NO_ID else topic_id, described.partitions().size())
 
     def names(self) -> set[str]:
-        """Name all topics that there are."""
+        """Return the names of all topics."""
         with self._explained():
             return set(self._client.listTopics().names().get())
 
@@ -175,14 +175,15 @@ class Admin:
         Parameters
         ----------
         partitions
-            How many each topic has.
+            Number of partitions of each topic.
         which
-            ``earliest``: of the first record that is still there. ``latest``: behind the last
-            record. ``stable``: behind the last record that is not held back by an open transaction.
+            ``earliest``: the first record that still exists. ``latest``: after the last record.
+            ``stable``: after the last record before any open transaction.
         """
         admin, common = self._kafka.clients.admin, self._kafka.common
-        level = common.IsolationLevel
-        isolation = level.READ_COMMITTED if which == "stable" else level.READ_UNCOMMITTED
+        isolations = common.IsolationLevel
+        committed, every = isolations.READ_COMMITTED, isolations.READ_UNCOMMITTED
+        isolation = committed if which == "stable" else every
         specs = admin.OffsetSpec
         spec = specs.earliest() if which == "earliest" else specs.latest()
         with self._explained():
@@ -204,7 +205,7 @@ class Admin:
     def transactions(self, topic: str, partition: int) -> list[OpenTransaction]:
         """List the open transactions that have records in a partition, the oldest first.
 
-        What the broker does not let us see of them is left out.
+        Leaves out what the broker does not permit us to read.
         """
         place = self._kafka.common.TopicPartition(topic, partition)
         try:
@@ -252,7 +253,7 @@ class Admin:
 
 def _no_topic(address: Address, names: Iterable[str]) -> str:
     return (
-        f"kafka: there is no topic {', '.join(names)} at {address.servers}: create it, or fill it "
+        f"kafka: no topic {', '.join(names)} at {address.servers}: create it, or fill it "
         "with `evenkey dataset produce`"
     )
 
@@ -269,7 +270,7 @@ def _kind(cause: Any) -> str:
 
 
 def _explain(error: Py4JJavaError, address: Address, timeout_ms: int) -> str:
-    """Say what went wrong, in one line without the values of settings."""
+    """Explain an error in one line that contains no values of settings."""
     cause = _cause(error)
     kind = _kind(cause)
     if kind == "UnknownTopicOrPartitionException":
@@ -280,5 +281,5 @@ def _explain(error: Py4JJavaError, address: Address, timeout_ms: int) -> str:
             "it (`make kafka-up`), or correct the servers and security.protocol"
         )
     if kind == "ConfigException":
-        return "kafka_config: Kafka's client refuses a setting; compare their names with its guide"
+        return "kafka_config: Kafka's client rejects a setting; check the names in Kafka's manual"
     return f"kafka at {address.servers}: {kind}: {cause.getMessage()}"

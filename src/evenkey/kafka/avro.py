@@ -1,4 +1,4 @@
-"""Avro records as lines of JSON, by Spark's own module for Avro."""
+"""Convert Avro records to lines of JSON with Spark's Avro module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_schema(file: Path) -> str:
     Raises
     ------
     ConfigurationError
-        The file cannot be read, or holds no JSON, or no schema of a record.
+        The file cannot be read, or does not contain the JSON schema of a record.
     """
     try:
         text = file.read_text("utf-8")
@@ -35,25 +35,25 @@ def read_schema(file: Path) -> str:
 
 
 def json_lines(record: Column, schema: str) -> Column:
-    """Give Avro records as JSON objects.
+    """Convert Avro records to JSON objects.
 
     Parameters
     ----------
     record
-        Binary, as Avro's own encoding without a header.
+        Binary, in Avro's encoding without a header.
     schema
-        Of a record, as JSON.
+        Schema of a record, as JSON.
 
     Returns
     -------
     Column
-        Binary. What is no such record, or holds nothing but nulls, stays as it is: the splitter
-        rejects it, and the dead letter shows what came.
+        Binary. A value that is not such a record, or has only nulls, stays unchanged: the splitter
+        rejects it, and the dead letter shows the original.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    # Spark makes a row of nulls of what it cannot read, and JSON leaves nulls out where it may.
+    # Spark turns an unreadable record into a row of nulls, which `to_json` may leave out.
     parsed = from_avro(record, schema, {"mode": "PERMISSIVE"})
     text = F.to_json(parsed, {"ignoreNullFields": "false"})
     return F.when(F.to_json(parsed) != "{}", F.encode(text, "UTF-8")).otherwise(record)

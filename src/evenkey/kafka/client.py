@@ -1,4 +1,4 @@
-"""Settings of Kafka's clients: security above all. Secrets come from files or the environment."""
+"""Settings of Kafka's clients, mainly for security. Secrets come from files or the environment."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ _LOGIN_MODULES = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
-# Spark sets these itself, and refuses them.
+# Spark sets these itself and rejects them.
 _SPARKS_OWN = ("bootstrap.servers", "group.id", "auto.offset.reset", "enable.auto.commit")
 
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """Properties of Kafka's clients; what they hold is not shown by ``repr``.
+    """Properties of Kafka's clients; ``repr`` does not show their values.
 
-    Two clients are used: Kafka's own in Java, inside Spark, and librdkafka, which produces
-    datasets. Their names for most properties are the same. Where they differ,
-    ``sasl.username`` with ``sasl.password`` and ``ssl.ca.location`` (librdkafka's) are
-    translated for Java.
+    evenkey uses two clients: Kafka's Java client inside Spark, and librdkafka to produce datasets.
+    Most properties have the same names in both. librdkafka's ``sasl.username``, ``sasl.password``
+    and ``ssl.ca.location`` are translated for Java.
 
     Parameters
     ----------
@@ -48,8 +47,7 @@ class ClientSettings:
     >>> "secret" in repr(settings), settings.for_librdkafka()["security.protocol"]
     (False, 'SASL_SSL')
 
-    From a file of properties, as Kafka's own programs have it; variables of the environment go
-    first.
+    From a properties file, as Kafka's own tools use it; environment variables override it.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -70,14 +68,14 @@ class ClientSettings:
         file
             Lines ``name = value`` as Kafka's own tools read them, or None.
         environment
-            ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD`` sets ``sasl.password``, and so on; goes
-            before the file. ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names a file that holds
-            the value instead.
+            ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD`` sets ``sasl.password``, and so on; overrides
+            the file. ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names a file that contains the
+            value.
 
         Raises
         ------
         ConfigurationError
-            The file cannot be read, or sets what evenkey sets; no message holds a value.
+            The file cannot be read, or sets what evenkey sets; no message contains a value.
         """
         properties = {} if file is None else _parse(file)
         named = {name.removesuffix("_FILE") for name in environment if name.startswith(_PREFIX)}
@@ -92,12 +90,12 @@ class ClientSettings:
         return cls(properties)
 
     def for_java(self) -> dict[str, str]:
-        """Give the properties as Kafka's own client reads them.
+        """Return the properties for Kafka's Java client.
 
         Raises
         ------
         ConfigurationError
-            There is a user name for a mechanism without one.
+            There is a user name, but the mechanism has none.
 
         Examples
         --------
@@ -128,20 +126,20 @@ class ClientSettings:
         return properties
 
     def for_librdkafka(self) -> dict[str, str]:
-        """Give the properties as librdkafka reads them."""
+        """Return the properties for librdkafka."""
         return dict(self.properties)
 
     def for_spark(self) -> dict[str, str]:
-        """Give Java's properties as options of Spark's source and sink."""
+        """Return Java's properties as options of Spark's source and sink."""
         return {f"kafka.{name}": value for name, value in self.for_java().items()}
 
     def for_reading(self, isolation: Isolation) -> dict[str, str]:
-        """Give the options of Spark's source, which reads with this isolation.
+        """Return the options of Spark's source with this isolation.
 
         Raises
         ------
         ConfigurationError
-            The properties ask for another one.
+            The properties set another isolation.
 
         Examples
         --------
@@ -177,7 +175,7 @@ def _parse(file: Path) -> dict[str, str]:
             continue
         name, sign, value = bare.partition("=")
         if not sign or not name.strip():
-            message = f"kafka_config {file}: line {number} is no `name = value`"
+            message = f"kafka_config {file}: line {number} is not `name = value`"
             raise ConfigurationError(message)
         properties[name.strip()] = value.strip()
     return properties

@@ -1,4 +1,4 @@
-"""Spark's Kafka connector: where its jars are, and whether a session has it."""
+"""Find the jars of Spark's Kafka connector, and check that a session has it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 _JARS = Path("build", "kafka", "connector")
 _CHECKOUT = Path(__file__).resolve().parents[3]
-_MEND = (
-    "run `make setup-kafka` in a checkout, or name a directory with the jars of "
-    "spark-sql-kafka-0-10 (and spark-avro) in EVENKEY_KAFKA_JARS"
+_FIX = (
+    "run `make setup-kafka` in a checkout, or set EVENKEY_KAFKA_JARS to a directory with the jars "
+    "of spark-sql-kafka-0-10 (and spark-avro)"
 )
 
 
 def connector_settings() -> dict[str, str]:
-    """Give the Spark settings that load the connector: none where its jars are not found.
+    """Return the Spark settings that load the connector, or none if its jars are not found.
 
-    They are looked for in ``EVENKEY_KAFKA_JARS``, else where `make setup-kafka` puts them in the
-    checkout that holds this package.
+    Searches ``EVENKEY_KAFKA_JARS``, or by default the directory that `make setup-kafka` fills in
+    the checkout of this package.
 
     Raises
     ------
@@ -40,12 +40,12 @@ def connector_settings() -> dict[str, str]:
     if jars:
         return {
             "spark.jars": ",".join(map(str, jars)),
-            # Spark hides what these match in plans, logs and its event log.
+            # Spark redacts matches in plans, logs and its event log.
             "spark.redaction.regex": _HIDDEN,
             "spark.sql.redaction.options.regex": _HIDDEN,
         }
     if named:
-        message = f"EVENKEY_KAFKA_JARS = {named!r}: holds no jars; {_MEND}"
+        message = f"EVENKEY_KAFKA_JARS = {named!r}: has no jars; {_FIX}"
         raise ConfigurationError(message)
     return {}
 
@@ -54,18 +54,18 @@ _HIDDEN = r"(?i)secret|password|token|jaas|access[.]?key|ssl[.].*key|url"
 
 
 def check_findable() -> None:
-    """Make sure, before Spark starts, that the connector's jars may be found.
+    """Check, before Spark starts, that the connector's jars can be found.
 
-    Where a session runs already, or Spark's own configuration may name jars, it is left to
-    `check_loaded`.
+    If a session is already running, or Spark's own configuration may name jars, `check_loaded`
+    checks instead.
 
     Raises
     ------
     ConfigurationError
-        They are nowhere; the message names the mend.
+        There are none; the message names the fix.
     """
     if not (_session_runs() or connector_settings() or _named_to_spark()):
-        message = f"Spark has no {KAFKA.name}: {_MEND}"
+        message = f"Spark has no {KAFKA.name}: {_FIX}"
         raise ConfigurationError(message)
 
 
@@ -75,7 +75,7 @@ def _session_runs() -> bool:
 
 
 def _named_to_spark() -> bool:
-    """Whether Spark may know of the jars by itself: among its own, or by its configuration."""
+    """Return whether Spark itself may have the jars, among its own or by its configuration."""
     spec = find_spec("pyspark")
     places = [] if spec is None else [*(spec.submodule_search_locations or ())]
     home = Path(os.environ.get("SPARK_HOME") or next(iter(places), "."))
@@ -87,7 +87,7 @@ def _named_to_spark() -> bool:
 
 
 class Module(NamedTuple):
-    """A part of Spark that its wheel lacks: what it is called, and a class of it."""
+    """A part of Spark that its wheel lacks: its name, and one of its classes."""
 
     name: str
     provider: str
@@ -98,12 +98,12 @@ _AVRO = Module("module for Avro", "org.apache.spark.sql.avro.AvroDataToCatalyst"
 
 
 def check_loaded(spark: SparkSession, *, avro: bool = False) -> None:
-    """Make sure that a session has the connector, or the module for Avro.
+    """Check that a session has the connector, or the module for Avro.
 
     Raises
     ------
     ConfigurationError
-        It does not; the message names the mend.
+        It does not; the message names the fix.
     """
     module = _AVRO if avro else KAFKA
     loader: Any = _jvm(spark).Thread.currentThread().getContextClassLoader()
@@ -111,8 +111,8 @@ def check_loaded(spark: SparkSession, *, avro: bool = False) -> None:
         loader.loadClass(module.provider)
     except Py4JJavaError:
         message = (
-            f"Spark has no {module.name}: {_MEND}; a session that runs already must have been "
-            "started with them (spark.jars)"
+            f"Spark has no {module.name}: {_FIX}; an existing session must have been started with "
+            "them (spark.jars)"
         )
         raise ConfigurationError(message) from None
 

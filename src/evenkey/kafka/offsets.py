@@ -1,4 +1,4 @@
-"""Which records of which partitions a run reads."""
+"""The range of records that a run reads from each partition."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SPARKS_WORDS = {-2: "earliest", -1: "latest"}
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """From which record up to which, exclusive.
+    """A range of offsets per partition.
 
     Parameters
     ----------
     start
-        The first record of each partition that is read.
+        The first record of each partition.
     end
-        Behind the last record of each partition; None for a run that follows its topics.
+        The end of each partition, exclusive; None for a run that follows its topics.
     """
 
     start: Offsets
@@ -37,18 +37,18 @@ class OffsetRange:
     def span(self) -> int | None:
         """Offsets between start and end; None for a run that follows its topics.
 
-        Records are often fewer: transactions take offsets for their markers and for records that
-        were aborted, and compaction leaves gaps. So this bounds an epoch, and counts nothing.
+        There are often fewer records: transactions use offsets for their markers and for aborted
+        records, and compaction leaves gaps. So this is only an upper bound.
         """
         return None if self.end is None else self._passed(self.end)
 
     def share(self, reached: Offsets) -> float | None:
-        """Give the share of the offsets that a query has passed, at most 1; None where it follows.
+        """Return the share of the range that a query has read; None if it follows its topics.
 
         Parameters
         ----------
         reached
-            Behind the last record of each partition that it has read.
+            The query's next offset of each partition.
         """
         if self.end is None:
             return None
@@ -64,11 +64,11 @@ class OffsetRange:
 
     @property
     def partitions(self) -> int:
-        """How many partitions there were at the start."""
+        """Number of partitions at the start."""
         return sum(map(len, self.start.values()))
 
     def reached(self, ends: Offsets) -> bool:
-        """Whether a query that has read up to offsets has read all of the range."""
+        """Return whether a query that has read up to `ends` has read the whole range."""
         return self.end is not None and all(
             ends.get(topic, {}).get(partition, 0) >= end
             for topic, partitions in self.end.items()
@@ -78,10 +78,10 @@ class OffsetRange:
 
     @classmethod
     def find(cls, admin: Admin, address: Address, starting: str, *, follow: bool) -> Self:
-        """Ask the broker from where to where its topics reach now.
+        """Ask the broker for the current range of the topics.
 
-        The end lies behind all records that were sent, those of open transactions included: a run
-        that reads only what is committed waits for these to end.
+        The end comes after all records that were sent, including those of open transactions: a
+        run that reads only committed records waits for these to end.
 
         Parameters
         ----------
@@ -90,13 +90,13 @@ class OffsetRange:
             23, "1": -2}}``, where -2 is the earliest and -1 the latest; partitions left out
             begin at the earliest.
         follow
-            Whether the run goes on past the records that are there now.
+            Whether the run continues past the records that exist now.
 
         Raises
         ------
         ConfigurationError
-            The broker does not answer, there is no such topic, or `starting` names another
-            partition or a record that is not there.
+            The broker does not answer, there is no such topic, or `starting` names a partition or
+            a record that does not exist.
         """
         partitions = _partitions(admin, address)
         earliest = admin.offsets(partitions, "earliest")
@@ -113,7 +113,7 @@ class OffsetRange:
         Raises
         ------
         ConfigurationError
-            They are not of that form.
+            The text does not have this form.
 
         Examples
         --------
@@ -131,7 +131,7 @@ class OffsetRange:
 
     @staticmethod
     def ends_of(ends: Iterable[Any]) -> Offsets:
-        """Give the offsets of topics among the ends of a query's sources, as Spark writes them.
+        """Return the offsets of topics among a query's end offsets, in the form Spark writes.
 
         Examples
         --------
@@ -145,7 +145,7 @@ class OffsetRange:
         return found
 
     def to_json(self) -> str:
-        """Write it down."""
+        """Convert to JSON."""
         return json.dumps({"start": self.start, "end": self.end}, indent=2, sort_keys=True)
 
     @classmethod
@@ -155,7 +155,7 @@ class OffsetRange:
         Raises
         ------
         RunError
-            It is something else.
+            The text is something else.
         """
         try:
             stated = json.loads(text)
@@ -167,9 +167,9 @@ class OffsetRange:
 
 
 def with_new_partitions(admin: Admin, address: Address, start: Offsets) -> Offsets:
-    """Add the partitions that topics have got since a run began: these begin at the earliest.
+    """Add the partitions that topics got since a run began, which start at the earliest offset.
 
-    Spark takes them up by itself once it has begun an epoch; before that it asks for all of them.
+    Spark adds them itself after its first epoch; before, it requires an offset of each partition.
 
     Raises
     ------
@@ -189,17 +189,16 @@ def _chosen(starting: str, earliest: Offsets, latest: Offsets) -> Offsets:
     for topic, partitions in stated.items():
         for partition, offset in partitions.items():
             if partition not in start.get(topic, {}):
-                message = f"starting_offsets: there is no partition {partition} of topic {topic!r}"
+                message = f"starting_offsets: topic {topic!r} has no partition {partition}"
                 raise ConfigurationError(message)
             words = {"earliest": earliest, "latest": latest}
             word = _SPARKS_WORDS.get(offset)
             start[topic][partition] = words[word][topic][partition] if word else offset
-            first, behind = earliest[topic][partition], latest[topic][partition]
-            if not first <= start[topic][partition] <= behind:
+            first, end = earliest[topic][partition], latest[topic][partition]
+            if not first <= start[topic][partition] <= end:
                 message = (
                     f"starting_offsets: partition {partition} of topic {topic!r} has offsets "
-                    f"{first} to {behind}, and {offset} is none of them: pass one of these, or -2 "
-                    "for the earliest"
+                    f"{first} to {end}, not {offset}: pass one of these, or -2 for the earliest"
                 )
                 raise ConfigurationError(message)
     return start

@@ -1,4 +1,4 @@
-"""Replay a stream through a topic of its own."""
+"""Replay a stream through its own topic."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 def replayed(
     stream: KeyStream, servers: str, partitions: int, form: ValueFormat = "lines"
 ) -> Iterator[str]:
-    """Send a stream into a new topic, which is deleted in the end.
+    """Send a stream to a new topic, and delete the topic at the end.
 
-    Event times begin in 1970, so that they are the same each time. Clients take the settings that
-    the environment names.
+    Event times begin in 1970, so they are the same each time. The environment sets the clients.
 
     Parameters
     ----------
     stream
-        What is sent, in whole.
+        The stream, sent in full.
     servers
-        ``HOST:PORT``, several with commas between.
+        ``HOST:PORT``, separated by commas.
     partitions
-        Of the topic.
+        Partitions of the topic.
     form
         As for `dataset_records`.
 
@@ -49,7 +48,7 @@ def replayed(
     ConfigurationError
         The package ``confluent-kafka`` is missing, or no broker answers.
     RunError
-        The broker did not take a record.
+        The broker rejected a record.
     """
     address = Address.parse(f"{servers}/evenkey-{uuid.uuid4().hex}")
     settings = ClientSettings.read(None)

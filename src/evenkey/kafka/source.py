@@ -1,4 +1,4 @@
-"""The records of topics as lines to split, through Spark's own connector."""
+"""Read the records of topics as lines to split, through Spark's Kafka connector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.kafka.topic_address import Address
 
 PLACES = ("topic", "partition", "offset")
-"""Columns that say where a record is."""
+"""Columns with the position of a record."""
 
 
 def kafka_lines(
@@ -41,29 +41,28 @@ def kafka_lines(
     Parameters
     ----------
     offsets
-        What to read. The source itself knows no end: records behind it, which come while the
-        run goes on, are dropped, and so are those of partitions that a topic gets meanwhile. Where
-        there is no end, these are read from their beginning.
+        The range to read. Spark's source has no end: later records are dropped, and so are
+        partitions that a topic gets during the run. A range without an end reads such partitions
+        from their beginning.
     part
         ``value`` or ``key``: which of the two is the line.
     sources
-        Tasks that read: partitions are split where there are fewer, and read one after the
-        other by the same task where there are more.
+        Number of reading tasks: partitions are split if there are fewer; if there are more, a task
+        reads several, one after the other.
     epoch_records
-        Most offsets, and so most records, of an epoch, over all partitions; None takes all there
-        are.
+        Maximum offsets of an epoch over all partitions, and so maximum records; None takes all.
     isolation
-        Whether records of transactions are read that are open or were aborted.
+        Whether to read records of open and aborted transactions.
     avro
-        Schema of Avro records, whose lines are JSON objects; None: the records are lines.
+        Schema of Avro records, which become JSON objects; None: the records are lines.
     max_ahead
         Seconds that a record's timestamp may be ahead of the epoch's processing time; None: any.
 
     Returns
     -------
     DataFrame
-        ``topic``, ``partition``, ``offset``, ``line`` (binary, empty where the record's is
-        null), ``time`` (the record's timestamp), and `FAR_AHEAD` where there is a `max_ahead`.
+        ``topic``, ``partition``, ``offset``, ``line`` (binary, empty if the record's is
+        null), ``time`` (the record's timestamp), and `FAR_AHEAD` if there is a `max_ahead`.
     """
     with Admin.open(spark, address, settings) as admin:
         start = with_new_partitions(admin, address, offsets.start)
@@ -94,7 +93,7 @@ def kafka_lines(
 
 
 def _ends(offsets: OffsetRange) -> Column:
-    """The end of a record's partition; 0 for one that has been added since the start."""
+    """Return the end of a record's partition; 0 for a partition added since the start."""
     known = []
     for topic, partitions in (offsets.end or {}).items():
         ends = [partitions.get(number, 0) for number in range(max(partitions, default=0) + 1)]

@@ -1,4 +1,4 @@
-"""Where topics are: ``SERVERS/TOPIC[,TOPIC]``."""
+"""The address of topics: ``SERVERS/TOPIC[,TOPIC]``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _CONNECT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Address:
-    """Brokers to ask first, and topics.
+    """Bootstrap servers and topics.
 
     Parameters
     ----------
     servers
-        ``HOST:PORT``, several with commas between.
+        ``HOST:PORT``, separated by commas.
     topics
-        Their names.
+        Names of the topics.
 
     Examples
     --------
@@ -52,15 +52,15 @@ class Address:
 
     @staticmethod
     def check_topic(name: str) -> str:
-        """Make sure that a text can be a topic's name; give it back.
+        """Check that a text is a valid topic name, and return it.
 
         Raises
         ------
         ConfigurationError
-            It cannot be.
+            It is not.
         """
         if not _TOPIC.fullmatch(name):
-            message = f"{name!r} is no name of a topic; letters, digits and . _ - make one"
+            message = f"{name!r} is not a valid topic name; use only A-Z a-z 0-9 . _ -"
             raise ConfigurationError(message)
         return name
 
@@ -71,12 +71,12 @@ class Address:
         Raises
         ------
         ConfigurationError
-            It has no such form, or it holds a user or a password; a password is not repeated.
+            It does not have this form, or contains a user or password, which is not repeated.
         """
         if "@" in text:
             message = (
-                f"{without_password(text)!r}: servers are named without user and password, as "
-                "addresses are shown and kept; write SERVERS/TOPIC[,TOPIC] and set "
+                f"{without_password(text)!r}: an address must not contain a user or password, "
+                "because addresses are printed and stored; write SERVERS/TOPIC[,TOPIC] and set "
                 "EVENKEY_KAFKA_CLIENT_SASL_USERNAME and EVENKEY_KAFKA_CLIENT_SASL_PASSWORD"
             )
             raise ConfigurationError(message)
@@ -85,11 +85,11 @@ class Address:
         for server in servers.split(","):
             read = _SERVER.fullmatch(server)
             if read is None or int(read[2]) > _HIGHEST_PORT:
-                message = f"{server!r} is no HOST:PORT; write SERVERS/TOPIC[,TOPIC]"
+                message = f"{server!r} is not HOST:PORT; write SERVERS/TOPIC[,TOPIC]"
                 raise ConfigurationError(message)
         for topic in names:
             if not _TOPIC.fullmatch(topic):
-                message = f"{topic!r} is no name of a topic; write SERVERS/TOPIC[,TOPIC]"
+                message = f"{topic!r} is not a valid topic name; write SERVERS/TOPIC[,TOPIC]"
                 raise ConfigurationError(message)
         if len(set(names)) < len(names):
             message = f"{text!r}: a topic is named twice; name it once"
@@ -98,16 +98,16 @@ class Address:
 
     @classmethod
     def parse_one(cls, text: str) -> Self:
-        """Read an address of one topic, which can be written.
+        """Read an address of one topic, to write to.
 
         Raises
         ------
         ConfigurationError
-            It has no such form, or names several.
+            It does not have this form, or names several topics.
         """
         address = cls.parse(text)
         if len(address.topics) > 1:
-            message = f"{text!r}: one topic can be written; name one"
+            message = f"{text!r}: only one topic can be written; name one"
             raise ConfigurationError(message)
         return address
 
@@ -121,21 +121,21 @@ class Address:
             There are several.
         """
         if len(self.topics) > 1:
-            message = f"{str(self)!r}: one topic can be written; name one"
+            message = f"{str(self)!r}: only one topic can be written; name one"
             raise ConfigurationError(message)
         return self.topics[0]
 
     def __str__(self) -> str:
-        """Spell it as `parse` reads it."""
+        """Write it in the form that `parse` reads."""
         return f"{self.servers}/{','.join(self.topics)}"
 
     def check_reachable(self) -> None:
-        """Make sure that something listens at one of the servers.
+        """Check that one of the servers accepts connections.
 
         Raises
         ------
         ConfigurationError
-            Nothing does; the message says why not.
+            None does; the message says why.
         """
         reasons = []
         for server in self.servers.split(","):

@@ -1,4 +1,4 @@
-"""Send records into a topic."""
+"""Send records to a topic."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from evenkey.kafka.topic_address import Address
     from evenkey.kafka.topic_records import Record
 
-_TOLD_EVERY = 10_000
+_PROGRESS_EVERY = 10_000
 _LATE_SECONDS = 0.01
-"""A producer that is ahead of its rate by less than this does not wait."""
+"""A producer ahead of its rate by less than this does not wait."""
 _FLOAT_ERROR = 1e-6
 
 
@@ -30,9 +30,9 @@ class Produced:
     Parameters
     ----------
     messages
-        Records that the broker has acknowledged.
+        Records that the broker acknowledged.
     seconds
-        How long it took.
+        Duration.
     """
 
     messages: int
@@ -40,7 +40,7 @@ class Produced:
 
     @property
     def messages_per_second(self) -> float:
-        """Records a second."""
+        """Records per second."""
         return self.messages / self.seconds
 
 
@@ -54,32 +54,31 @@ def produce(
     settings: ClientSettings | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Produced:
-    """Send records to a topic, record i to partition i mod P, and wait until they are kept.
+    """Send records to a topic, record i to partition i mod P, and wait for acknowledgement.
 
     Parameters
     ----------
     records
         In order of event time.
     address
-        Servers, and the one topic.
+        Servers and one topic.
     first
         Event time of the first record, in seconds since 1970.
     live
-        Whether each record waits until its time has passed on the clock, from now on;
-        otherwise they are sent as fast as it goes.
+        Whether to send records in real time, starting now; otherwise as fast as possible.
     partitions
-        Partitions of the topic, where it is not there yet.
+        Partitions of the topic, if it does not exist yet.
     settings
-        Of the client.
+        Settings of the client.
     on_progress
-        Called with the records so far.
+        Called with the number of records so far.
 
     Raises
     ------
     ConfigurationError
-        The package ``confluent-kafka`` is missing, no broker answers, or a setting cannot be.
+        The package ``confluent-kafka`` is missing, no broker answers, or a setting is invalid.
     RunError
-        The broker did not take a record.
+        The broker rejected a record.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def produce(
             _wait(started + record.seconds)
         sender.send(record, sent % count, round(1000 * first) + _milliseconds(record.seconds))
         sent += 1
-        if on_progress is not None and sent % _TOLD_EVERY == 0:
+        if on_progress is not None and sent % _PROGRESS_EVERY == 0:
             on_progress(sent)
     sender.finish()
     if on_progress is not None:
@@ -119,7 +118,7 @@ def _wait(due: float) -> None:
 
 
 class _Sender:
-    """librdkafka's producer: idempotent, so that no record is kept twice or out of order."""
+    """librdkafka's idempotent producer, which stores each record once and in order."""
 
     def __init__(self, kafka: Any, address: Address, settings: ClientSettings) -> None:
         self._kafka = kafka
@@ -145,7 +144,7 @@ class _Sender:
                     value=record.value,
                     partition=partition,
                     timestamp=timestamp,
-                    on_delivery=self._heard,
+                    on_delivery=self._delivered,
                 )
             except BufferError:  # the queue is full: let some be delivered
                 self._producer.poll(0.1)
@@ -163,10 +162,10 @@ class _Sender:
         if self._fault is not None:
             raise self._refused(self._fault)
 
-    def _heard(self, error: Any, message: Any) -> None:
+    def _delivered(self, error: Any, message: Any) -> None:
         del message
         if error is not None:
             self._fault = error.str()
 
     def _refused(self, reason: str) -> RunError:
-        return RunError(f"topic {self._topic!r} did not take a record: {reason}")
+        return RunError(f"topic {self._topic!r} rejected a record: {reason}")

@@ -1,4 +1,4 @@
-"""What is sent into a topic: a dataset, or the lines of a file, as records."""
+"""Make records to send to a topic from a dataset or the lines of a file."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Record(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What is to be sent.
+    """Records to send.
 
     Parameters
     ----------
     name
-        The dataset's, or the path.
+        The dataset's name, or the path.
     records
         In order of event time.
     total
-        How many they are.
+        Number of records.
     seconds
         Event time that they span.
     """
@@ -86,9 +86,9 @@ def line_records(index: LineIndex, lines: int, per_second: float) -> Iterator[Re
     Parameters
     ----------
     index
-        The files; what a splitter later makes of their lines is not looked at.
+        The files; their lines are not parsed.
     lines
-        How many, from the first.
+        Number of lines, from the first.
     per_second
         Lines per second of event time.
     """
@@ -106,7 +106,7 @@ def find_records(
     seed: int = 0,
     rate: float | None = None,
 ) -> Records:
-    """Find what a name or a path stands for.
+    """Find the records that a name or a path stands for.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def find_records(
     form
         As for `dataset_records`.
     messages
-        How many, from the first; None is all there are.
+        Number of messages from the first; None takes all.
     seed
         Another seed gives another stream of the same dataset.
     rate
@@ -124,13 +124,13 @@ def find_records(
     Raises
     ------
     ConfigurationError
-        There is no such file or dataset, or it is empty; lines have no place for its weights.
+        There is no such file or dataset, it is empty, or lines cannot represent its weights.
     """
     if not (Path(source).exists() or _like_a_path(source)):
         stream = generated(source, messages=messages, seed=seed, rate=rate)
         if stream.weighs and form == "lines":
             message = (
-                f"format = 'lines': lines hold keys only, and messages of {stream.name} have "
+                f"format = 'lines': lines contain only keys, but messages of {stream.name} have "
                 "weights: pass --format json"
             )
             raise ConfigurationError(message)
@@ -144,5 +144,5 @@ def find_records(
 
 
 def _like_a_path(source: str) -> bool:
-    """Whether a text that names nothing would be a file's, as no dataset's name has a dot in it."""
+    """Return whether a text looks like a path: the names of datasets contain no dot."""
     return "/" in source or ("." in source and "(" not in source)

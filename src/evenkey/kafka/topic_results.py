@@ -1,4 +1,4 @@
-"""Read results back from a topic, each once."""
+"""Read results from a topic, each once."""
 
 from __future__ import annotations
 
@@ -38,30 +38,29 @@ def read_topic(
     settings: ClientSettings | None = None,
     isolation: Isolation = "read_committed",
 ) -> DataFrame:
-    """Read what a pipeline wrote to a topic, without the rows that it wrote twice.
+    """Read the results that a pipeline wrote to a topic, without duplicates.
 
-    Spark writes to Kafka at least once: an epoch that was interrupted runs again and writes
-    its rows again. A result is identified by its window and key (the record's key), and is
-    emitted once a run, so what is repeated is identical.
+    Spark writes to Kafka at least once: an interrupted epoch runs again and writes its rows
+    again. The record's key, window and key of the result, identifies a result. A run emits each
+    result once, so duplicates are identical.
 
     Parameters
     ----------
     address
         ``SERVERS/TOPIC``, as for ``evenkey run --output-kafka``.
     aggregator
-        What the pipeline computed.
+        The pipeline's aggregator.
     key
-        The names of the key, as for ``evenkey run --key``; ``"key"`` where the input has no
+        The names of the key, as for ``evenkey run --key``; ``"key"`` if the input has no
         columns.
     types
-        Types of the aggregator's columns, and of key columns that are no text, as for
+        Types of the aggregator's columns and of key columns that are not text, as for
         ``evenkey run --types``.
     settings
-        Of the client, such as `ClientSettings.read` gives.
+        Settings of the client, such as `ClientSettings.read` returns.
     isolation
-        ``"read_committed"`` leaves out records of transactions that are open or were aborted, and
-        all records behind an open transaction, of which it warns. ``"read_uncommitted"`` reads all
-        records.
+        ``"read_committed"`` skips records of open and aborted transactions and all records after
+        an open transaction, and warns about the latter. ``"read_uncommitted"`` reads all records.
 
     Returns
     -------
@@ -72,9 +71,9 @@ def read_topic(
     Raises
     ------
     ConfigurationError
-        The address cannot be, or Spark has no Kafka connector. Spark itself raises, when the
-        rows are computed, if the same window and key have two different results: then two
-        runs have written to the topic.
+        The address is invalid, or Spark has no Kafka connector. Spark raises an error while it
+        computes the rows if a window and key have two different results: then two runs wrote to
+        the topic.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def read_topic(
 
 
 def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientSettings) -> None:
-    """Warn of open transactions, behind which nothing is read."""
+    """Warn of open transactions, after which no record is read."""
     with Admin.open(spark, place, settings) as admin:
         topics = admin.existing_topics(place.topics)
         partitions = {place.topic: topics[place.topic].partitions}
@@ -120,8 +119,8 @@ def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientS
     if held:
         message = (
             f"topic {place.topic!r} has open transactions in partitions "
-            f"{', '.join(map(str, held))}: what lies behind them is not read; wait until they end, "
-            "or pass isolation='read_uncommitted'"
+            f"{', '.join(map(str, held))}: later records are not read; wait until they end, or "
+            "pass isolation='read_uncommitted'"
         )
         warnings.warn(message, UserWarning, stacklevel=3)
 
@@ -129,7 +128,7 @@ def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientS
 def _schema(
     aggregator: Aggregator, keys: Sequence[str], types: Mapping[str, pa.DataType]
 ) -> StructType:
-    """Say which columns a pipeline's results have, and their types."""
+    """Return the columns of a pipeline's results with their types."""
     own = [(name, kind) for name, kind in types.items() if name in aggregator.columns]
     messages = dict([("key", pa.string()), ("count", pa.int64()), *own])
     bound = aggregator.bind(pa.schema(list(messages.items())))

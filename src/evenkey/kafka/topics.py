@@ -1,4 +1,4 @@
-"""Make, measure and delete topics."""
+"""Create, inspect and delete topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS = 20.0
 
 SILENT = logging.getLogger(__name__)
-"""librdkafka reports each attempt at a server here; what counts is raised."""
+"""librdkafka logs each connection attempt here; errors that matter are raised."""
 SILENT.addHandler(logging.NullHandler())
 
 
@@ -27,7 +27,7 @@ def confluent_kafka() -> Any:
     Raises
     ------
     ConfigurationError
-        It is not installed; the message names the extra that brings it.
+        It is not installed; the message names the extra to install.
     """
     try:
         import confluent_kafka
@@ -39,19 +39,19 @@ def confluent_kafka() -> Any:
 
 
 class Topic:
-    """One topic, as an administrator sees it.
+    """Administration of one topic.
 
     Parameters
     ----------
     address
-        Servers, and the one topic.
+        Servers and one topic.
     settings
-        Of the client.
+        Settings of the client.
 
     Raises
     ------
     ConfigurationError
-        The package ``confluent-kafka`` is missing, no broker answers, or a setting cannot be.
+        The package ``confluent-kafka`` is missing, no broker answers, or a setting is invalid.
     """
 
     def __init__(self, address: Address, settings: ClientSettings) -> None:
@@ -64,7 +64,7 @@ class Topic:
             )
 
     def partitions(self, wanted: int) -> int:
-        """How many partitions it has; it is made with as many as wanted where it is not there.
+        """Return the number of partitions; create the topic with `wanted` if it does not exist.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class Topic:
         return wanted
 
     def delete(self) -> None:
-        """Delete it with all that it holds.
+        """Delete it with all its records.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Topic:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """Name the mend of what the client or the broker refuses."""
+        """Explain an error of the client or the broker, and name the fix."""
         try:
             yield
         except self._kafka.KafkaException as error:

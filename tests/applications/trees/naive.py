@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def naive_gini(labels: Sequence[str]) -> float:
-    """Chance that two labels drawn with replacement differ, times their number."""
+    """Return the chance that two labels drawn with replacement differ, times their number."""
     return len(labels) - sum(count**2 for count in Counter(labels).values()) / max(len(labels), 1)
 
 
 def naive_gain(values: Sequence[float], labels: Sequence[str], min_leaf: int) -> float:
-    """The most that any threshold takes from `naive_gini`; -1 where there is none."""
+    """Return the best reduction of `naive_gini` by any threshold; -1 if there is none."""
     best = -1.0
     for threshold in set(values):
         sides: dict[bool, list[str]] = {False: [], True: []}

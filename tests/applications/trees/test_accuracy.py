@@ -1,4 +1,4 @@
-"""Accuracy beside scikit-learn's tree of the same depth: at most two points less."""
+"""Accuracy is at most two points below that of scikit-learn's tree of the same depth."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def records_of(values, labels):
 
 
 def accuracy(model, records):
-    told = np.array(model.predict(records).to_pylist())
-    return (told == np.array(records["label"].to_pylist())).mean()
+    predicted = np.array(model.predict(records).to_pylist())
+    return (predicted == np.array(records["label"].to_pylist())).mean()
 
 
 @pytest.mark.soak
@@ -33,7 +33,7 @@ def accuracy(model, records):
     [("iris", 3, 5), ("wine", 4, 5), ("breast_cancer", 4, 3), ("digits", 6, 2)],
 )
 def test_bundled_sets(name, depth, folds):
-    """Sets so small are read once for each level; the mean over all folds of cross-validation."""
+    """Read these small sets once per level of the tree; compare means of cross-validation."""
     bundle = getattr(datasets, f"load_{name}")()
     ours, theirs = [], []
     parts = selection.StratifiedKFold(folds, shuffle=True, random_state=0)

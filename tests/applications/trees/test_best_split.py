@@ -1,4 +1,4 @@
-"""The best split against all thresholds tried one by one."""
+"""The best split, compared with a search over all thresholds."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_few_bins_still_leave_weight_on_both_sides(records):
         assert (split.right >= 0).all()
 
 
-def test_a_feature_that_tells_nothing_gains_nothing():
+def test_a_feature_without_information_has_no_gain():
     records = [(value, label) for value in (0.0, 1.0) for label in LABELS]
     assert split_of(records).gain == pytest.approx(0)
 

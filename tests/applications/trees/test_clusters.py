@@ -1,4 +1,4 @@
-"""Generated clusters: a pure function of seed and offset, with the parameters that it states."""
+"""Generated clusters: a pure function of seed and offset that follows its parameters."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def test_classes_are_as_likely_and_points_as_spread_as_stated():
 @pytest.mark.parametrize(
     ("name", "value"), [("classes", 1), ("features", 0), ("clusters", 0), ("spread", 0)]
 )
-def test_bad_parameters_are_refused(name, value):
+def test_bad_parameters_are_rejected(name, value):
     with pytest.raises(ConfigurationError, match=f"{name} = {value}"):
         Clusters(**{name: value})

@@ -1,4 +1,4 @@
-"""Growing: what becomes a message, where a tree stops, and that cuts and groupings do not show."""
+"""Growing a tree: messages, stopping rules, and independence of batches and groupings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKERS = 6
 
 
 def grid_records(count, seed=0):
-    """Points of a grid, so coarse that histograms of 16 bins are exact; classes by two features."""
+    """Return points of a grid, coarse enough for exact 16-bin histograms; two features decide."""
     points = np.random.default_rng(seed).integers(0, 12, (count, 4))
     labels = np.where(points[:, 1] > 6, "high", np.where(points[:, 3] > 3, "middle", "low"))
     return records_of(points, labels)
@@ -33,7 +33,7 @@ def grow(tree, epochs, grouping="pkg", **options):
     )
 
 
-def test_grows_a_level_an_epoch_and_finds_the_tests():
+def test_a_tree_grows_deeper_each_epoch_and_finds_the_tests():
     records = grid_records(600)
     trained = grow(DecisionTree(bins=16), [records] * 3)
     model = trained.model
@@ -66,7 +66,7 @@ def test_any_cut_of_an_epoch_grows_the_same_tree(batch):
     assert one.equals(other, check_metadata=True)
 
 
-def test_going_on_from_a_model_is_as_if_it_had_never_stopped():
+def test_continuing_from_a_model_equals_an_uninterrupted_run():
     stream = Clusters(length=1200, features=3)
     epochs = [stream.records(start, start + 300) for start in range(0, 1200, 300)]
     tree = DecisionTree(bins=16)
@@ -78,8 +78,8 @@ def test_going_on_from_a_model_is_as_if_it_had_never_stopped():
 
 @pytest.mark.slow(5)
 def test_histograms_held_are_few_under_pkg_and_many_under_sg():
-    """The PKG paper's section 4.1: 2 D C L under pkg, W D C L under sg."""
-    # As many features as workers, dealt by turn, would come to the same worker each time.
+    """PKG paper, section 4.1: 2 D C L under pkg, W D C L under sg."""
+    # With as many features as workers, round-robin would send a feature to one worker.
     stream = Clusters(length=12_000, features=7, classes=3)
     epochs = [stream.records(start, start + 3000) for start in range(0, 12_000, 3000)]
     tree = DecisionTree(max_depth=4, bins=64)
@@ -97,7 +97,7 @@ def test_histograms_held_are_few_under_pkg_and_many_under_sg():
     assert (held["sg"] > 2 * held["pkg"]).all()
 
 
-def test_records_of_leaves_that_split_no_more_are_one_message():
+def test_records_of_leaves_that_cannot_split_are_one_message():
     tree = DecisionTree(bins=16, max_depth=1)
     records = grid_records(200)
     trained = grow(tree, [records] * 3)
@@ -105,12 +105,12 @@ def test_records_of_leaves_that_split_no_more_are_one_message():
     messages = tree.messages(records, trained.model)
     assert messages["key"].unique().to_pylist() == [CLASS]
     leaves = trained.model.leaves
-    # What the split said of the first epoch, and what came in the two others.
+    # The split's estimate of the first epoch, and the records of the two others.
     assert trained.model.counts[leaves].sum() == 600
 
 
 @pytest.mark.slow(4)
-def test_leaves_are_as_many_as_allowed_and_the_best_splits_go_first():
+def test_leaves_are_limited_and_the_best_splits_come_first():
     records = grid_records(600)
     trained = grow(DecisionTree(bins=16, max_leaves=2, min_leaf=1), [records] * 3)
     assert len(trained.model.leaves) == 2
@@ -119,7 +119,7 @@ def test_leaves_are_as_many_as_allowed_and_the_best_splits_go_first():
     assert len(model.leaves) == 7
 
 
-def test_small_and_pure_leaves_stay_whole():
+def test_small_and_pure_leaves_are_not_split():
     records = grid_records(30)
     assert grow(DecisionTree(bins=16, min_leaf=16), [records]).model.depth == 0
     pure = records_of(np.arange(40).reshape(-1, 1), ["only"] * 40)
@@ -127,7 +127,7 @@ def test_small_and_pure_leaves_stay_whole():
     assert grow(DecisionTree(bins=16, min_gain=0.9), [grid_records(200)]).model.depth == 0
 
 
-def test_classes_that_come_later():
+def test_classes_may_appear_later():
     first = records_of([[1], [2]] * 10, ["b", "b"] * 10)
     later = records_of([[1], [9]] * 10, ["b", "a"] * 10)
     model = grow(DecisionTree(), [first, later]).model
@@ -143,7 +143,7 @@ def test_an_epoch_without_records_changes_nothing():
     assert trained.model.to_table().equals(grow(tree, [records]).model.to_table())
 
 
-def test_values_that_are_no_numbers_are_refused():
+def test_values_that_are_not_numbers_are_rejected():
     with pytest.raises(RunError, match="value nan"):
         grow(DecisionTree(), [records_of([[1.0], [float("nan")]], "ab")])
 
@@ -160,12 +160,12 @@ def test_values_that_are_no_numbers_are_refused():
         ("bins", 1),
     ],
 )
-def test_bad_parameters_are_refused(option, value):
+def test_bad_parameters_are_rejected(option, value):
     with pytest.raises(ConfigurationError, match=f"{option} = {value}"):
         DecisionTree(**{option: value})
 
 
-def test_a_run_in_process_refuses_what_it_cannot_do():
+def test_a_run_in_process_rejects_invalid_arguments():
     with pytest.raises(ConfigurationError, match="sources = 0"):
         InProcess(DecisionTree(), "kg", 2, sources=0)
     with pytest.raises(ConfigurationError, match="workers = 0"):

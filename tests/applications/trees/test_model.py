@@ -1,4 +1,4 @@
-"""The tree itself: where records go, what it says of them, and that it comes back whole."""
+"""The tree itself: leaves of records, predictions, and the round trip through a table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_leaves_equal_naive_twin(tree, records):
 
 
 @given(TREES)
-def test_a_table_brings_the_tree_back(tree):
+def test_a_tree_survives_a_round_trip_through_a_table(tree):
     restored = TreeModel.from_table(tree.to_table())
     assert restored.to_table().equals(tree.to_table(), check_metadata=True)
     assert restored.classes == tree.classes
@@ -58,7 +58,7 @@ def test_depths_and_children():
     assert tree.depth == 2
 
 
-def test_the_heaviest_class_of_the_leaf_is_told():
+def test_the_most_frequent_class_of_the_leaf_is_predicted():
     tree = tree_of([(0, 0, 0.5)])
     records = pa.table({"features": [[0.0], None, [1.0]]})
     assert tree.counts.tolist() == [[0, 0], [1, 2], [2, 1]]
@@ -66,7 +66,7 @@ def test_the_heaviest_class_of_the_leaf_is_told():
     assert tree.predict(records.slice(0, 0)).to_pylist() == []
 
 
-def test_a_tree_that_saw_nothing_tells_nothing():
+def test_a_tree_without_records_predicts_null():
     assert TreeModel.empty().classify(np.zeros((2, 3))).to_pylist() == [None, None]
 
 
@@ -76,9 +76,9 @@ def test_new_classes_keep_the_counts_of_the_old():
     assert tree.counts.tolist() == [[0, 0, 0], [1, 0, 2], [2, 0, 1]]
 
 
-def test_other_records_are_refused():
+def test_records_with_too_few_features_are_rejected():
     tree = tree_of([(0, 2, 0.5)])
-    with pytest.raises(RunError, match="2 features, and the tree tests feature number 2"):
+    with pytest.raises(RunError, match="2 features, but the tree tests feature number 2"):
         tree.classify(np.zeros((1, 2)))
     with pytest.raises(RunError, match=r"records have \[1, 2\] features"):
         tree.predict(pa.table({"features": [[1.0], [1.0, 2.0]]}))

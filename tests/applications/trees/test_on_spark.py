@@ -1,4 +1,4 @@
-"""Decision trees on Spark: the tree of one process, in streams and batches, through a pause."""
+"""Decision trees on Spark equal the tree of one process, in streams, batches and after a pause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 LEARNER = DecisionTree(max_depth=2, min_leaf=2)
 STREAM = Clusters(features=3, classes=2, length=180)
-"""So few records in an epoch that histograms of 64 bins lose nothing, under any grouping."""
+"""Few enough records per epoch that 64-bin histograms are exact under any grouping."""
 RECORDS = STREAM.records(0, 180)
 EPOCHS = [RECORDS.slice(start, 60) for start in (0, 60, 120)]
 OPTIONS = {"application": str(LEARNER), "workers": 3, "sources": 2, "epochs": 3}
@@ -42,9 +42,9 @@ def is_same(model, other):
 
 @pytest.mark.slow(8)
 @pytest.mark.classic("the command line's own run")
-def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
-    told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
-    config = ApplicationConfig(**told, output=tmp_path / "out")
+def test_a_paused_run_continues_from_the_model_of_the_previous_epoch(tmp_path):
+    options = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
+    config = ApplicationConfig(**options, output=tmp_path / "out")
     paused = tmp_path / "out" / "state" / "paused"
     first = run(config, prepare=False, on_progress=when_running(paused))
     assert not first.finished
@@ -76,12 +76,14 @@ def test_columns_of_a_file_become_features(tmp_path, features):
     assert kept.rejected["reason"].to_pylist() == ["y is not finite"]
     assert pq.read_table(target).to_pylist() == RECORDS.to_pylist()
     path.write_text("name,kind\nann,x\n")
-    with pytest.raises(ConfigurationError, match="no column of numbers, but: name, kind"):
+    with pytest.raises(
+        ConfigurationError, match="numeric columns; the input has none, but: name, kind"
+    ):
         keep_records(config.with_options(features=()), LEARNER, target, tmp_path)
 
 
 @pytest.mark.slow(3)
-def test_rows_that_cannot_be_learned_from_are_left_out_and_told(spark, caplog):
+def test_rows_that_cannot_be_learned_from_are_skipped_and_reported(spark, caplog):
     rows = [tuple(row.values()) for row in RECORDS.to_pylist()]
     nan, infinity = float("nan"), float("inf")
     bad = [
@@ -111,10 +113,10 @@ def test_a_batch_is_read_in_several_passes_and_classified(spark):
     assert is_same(model, in_process([RECORDS] * 2).model)
     judged = classify(df, model).collect()
     points = [tuple(point) for point in RECORDS["features"].to_pylist()]
-    told = dict(zip(points, model.predict(RECORDS).to_pylist(), strict=True))
+    label = dict(zip(points, model.predict(RECORDS).to_pylist(), strict=True))
     assert {row["prediction"] for row in judged if row["features"] is None} == {None}
     known = [row for row in judged if row["features"] is not None]
-    assert [row["prediction"] for row in known] == [told[tuple(row["features"])] for row in known]
+    assert [row["prediction"] for row in known] == [label[tuple(row["features"])] for row in known]
     with pytest.raises(ConfigurationError, match="passes = 0"):
         train(df, LEARNER, passes=0)
     with pytest.raises(ConfigurationError, match="no column 'features'"):

@@ -1,4 +1,4 @@
-"""Where a leaf is best split: what histograms say of the impurity on either side."""
+"""Find the best split of a leaf, by the impurity that histograms estimate on either side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Criterion: TypeAlias = Literal["gini", "entropy"]
 
 
 def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
-    """Say how mixed classes are, 0 where there is only one.
+    """Return how mixed the classes are, 0 for a single class.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.fl
     Returns
     -------
     float64[...]
-        0 also where there is no weight.
+        Also 0 without weight.
 
     Examples
     --------
@@ -56,33 +56,34 @@ def best_split(
     criterion: Criterion,
     min_leaf: float,
 ) -> NodeSplit | None:
-    """Find the threshold of a feature that takes most impurity from a leaf.
+    """Find the threshold of a feature that reduces a leaf's impurity most.
 
     Candidates are the points that cut the leaf's values into parts of equal weight (``uniform``
-    of all classes together), and what lies left of one is estimated by ``sum`` of each class
-    (Ben-Haim and Tom-Tov 2010, section 2.2).
+    over all classes). ``sum`` of each class estimates the weight left of a candidate (Ben-Haim
+    and Tom-Tov 2010, section 2.2).
 
     Parameters
     ----------
     place
-        The leaf that is split, and the feature that it is split by.
+        The leaf to split, and the feature to split by.
     classes
-        How many classes there are.
+        Number of classes.
     by_class
         Class to the histogram of the feature's values in this leaf.
     together
-        These histograms merged.
+        The merged histograms.
     candidates
-        Into how many parts values are cut, at least 2.
+        Number of parts that values are cut into, at least 2.
     criterion
-        How impurity is measured.
+        The measure of impurity.
     min_leaf
-        The least weight on either side.
+        Minimum weight on either side.
 
     Returns
     -------
     NodeSplit or None
-        The first of equals; None where no candidate leaves enough weight on both sides.
+        The best split, the first if several are equal; None if no candidate leaves enough weight
+        on both sides.
     """
     points = np.unique(together.uniform(candidates))
     left = np.zeros((len(points), classes))
@@ -92,7 +93,7 @@ def best_split(
         total[number] = histogram.total
     right = np.maximum(total - left, 0)
     weights = np.stack([left.sum(axis=1), right.sum(axis=1)])
-    # Estimates of classes add up to a little more or less than a side that is to be empty.
+    # The sum of the estimates of an empty side may differ slightly from 0.
     allowed = (weights >= max(min_leaf, 1e-9 * total.sum())).all(axis=0)
     if not allowed.any():
         return None

@@ -13,26 +13,26 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.learn import LabelledStream
 
 _CENTRE, _CLUSTER, _RADIUS, _ANGLE = 1, 2, 3, 4
-"""Which of the derived hash functions draws what."""
+"""Numbers of the derived hash functions, by what they draw."""
 
 
 @dataclass(frozen=True)
 class Clusters(LabelledStream):
-    """Points about centres that lie anywhere in a unit cube; a class has several of them.
+    """Points around random centres in a unit cube; a class has several centres.
 
-    Cluster number i belongs to class i modulo `classes`. All clusters are equally likely, and
-    a point lies normally distributed about its centre, with deviation `spread` in each feature.
+    Cluster number i belongs to class i modulo `classes`. All clusters are equally likely. Points
+    are normally distributed around their centre, with deviation `spread` in each feature.
 
     Parameters
     ----------
     classes
         At least 2.
     features
-        Numbers of a record, at least 1.
+        Numbers in a record, at least 1.
     clusters
         Clusters of each class, at least 1.
     spread
-        Above 0; the larger, the more classes lie over each other.
+        Above 0; the larger, the more the classes overlap.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Clusters(LabelledStream):
         centres = self._uniform(np.arange(count * self.features), _CENTRE).reshape(shape)
         cluster = (self._uniform(np.arange(start, stop), _CLUSTER) * count).astype(np.int64)
         numbers = np.arange(start * self.features, stop * self.features)
-        # Box and Muller's transform; the logarithm is of numbers above 0.
+        # The Box-Muller transform, with logarithms of numbers above 0.
         radius = np.sqrt(-2 * np.log1p(-self._uniform(numbers, _RADIUS)))
         normal = radius * np.cos(2 * np.pi * self._uniform(numbers, _ANGLE))
         points = centres[cluster] + self.spread * normal.reshape(shape)

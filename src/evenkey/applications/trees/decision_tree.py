@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from evenkey.pipeline.learn import LearnConfig
 
 CLASS = "class"
-"""Key of the messages of leaves that are not split any more: only their class is counted."""
+"""Key of the messages of leaves that can no longer split: only their class is counted."""
 
 
 @dataclass(frozen=True)
 class DecisionTree(Learner[TreeModel]):
     """A streaming parallel decision tree (``decision-tree``), the PKG paper's section 4.1.
 
-    A record with D features becomes D messages, one for each feature, with the feature's number
-    as key: leaf, class and value. Workers keep a histogram for each (feature, leaf, class) that
-    they meet. At the end of an epoch these are merged, and each leaf is split once, if that
-    takes impurity away; the next epoch's messages are led down the new tree (Ben-Haim and
-    Tom-Tov, A Streaming Parallel Decision Tree Algorithm, JMLR 11, 2010). Histograms begin anew
-    with each epoch, as there (decision 071). A record that comes to a leaf that can split no more
-    becomes one message, under the key `CLASS`.
+    A record with D features becomes D messages, one per feature, with the feature's number as
+    key: leaf, class and value. Workers keep a histogram for each (feature, leaf, class) that they
+    receive. At the end of an epoch the histograms are merged, and each leaf is split once, if that
+    reduces impurity; the next epoch's messages follow the new tree (Ben-Haim and Tom-Tov, A
+    Streaming Parallel Decision Tree Algorithm, JMLR 11, 2010). As in that paper, each epoch has
+    new histograms (decision 071). A record in a leaf that can no longer split becomes one message
+    with the key `CLASS`.
 
     With C classes and L leaves that can split, workers hold at most D C L histograms together
     under key grouping, 2 D C L under partial key grouping, W D C L under shuffle grouping.
@@ -49,19 +49,20 @@ class DecisionTree(Learner[TreeModel]):
     Parameters
     ----------
     max_depth
-        Tests between the root and a leaf at most, at least 1; the tree grows by one level an
+        Maximum tests between the root and a leaf, at least 1; the tree grows by one level per
         epoch.
     max_leaves
-        Leaves at most, at least 2; where there is no room for all splits, those go first that
-        take most impurity away, weighed by records.
+        Maximum number of leaves, at least 2; if it does not allow all splits, those that reduce
+        impurity most, weighted by records, come first.
     min_leaf
-        Records of one epoch that must go to either side of a split, at least 1.
+        Minimum records of one epoch on either side of a split, at least 1.
     min_gain
-        Impurity that a split must take away, not negative.
+        Minimum reduction of impurity by a split, not negative.
     bins
         Bins of a histogram, at least 2.
     candidates
-        Into how many parts of equal weight a leaf's values are cut to find thresholds, at least 2.
+        Number of parts of equal weight that a leaf's values are cut into to find thresholds, at
+        least 2.
     criterion
         ``gini`` or ``entropy``.
 
@@ -87,7 +88,7 @@ class DecisionTree(Learner[TreeModel]):
     >>> tree.restore(model.to_table()).depth
     1
 
-    Which columns are features, unless it is told; and how many histograms a worker holds.
+    The columns that are features by default, and the number of histograms on a worker.
 
     >>> schema = pa.schema({"label": pa.string(), "width": pa.float64(), "name": pa.string()})
     >>> from evenkey.applications import LearnConfig
@@ -122,11 +123,11 @@ class DecisionTree(Learner[TreeModel]):
 
     @property
     def aggregator(self) -> LeafHistograms:
-        """Histograms of each feature by leaf and class."""
+        """Builds histograms of each feature by leaf and class."""
         return LeafHistograms(self.bins)
 
     def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
-        """Take the columns that `features` names, else all columns of numbers but the label."""
+        """Return the columns of `features`; by default all numeric columns except the label."""
         if config.features:
             return {"features": config.features}
         numbers = [
@@ -137,22 +138,22 @@ class DecisionTree(Learner[TreeModel]):
         ]
         if not numbers:
             message = (
-                "decision-tree needs features: the columns of a record's numbers; the input has "
-                f"no column of numbers, but: {', '.join(schema.names)}"
+                "decision-tree needs features: numeric columns; the input has none, but: "
+                f"{', '.join(schema.names)}"
             )
             raise ConfigurationError(message)
         return {"features": numbers}
 
     def start(self) -> TreeModel:
-        """Make the tree of one leaf."""
+        """Return the tree of one leaf."""
         return TreeModel.empty()
 
     def restore(self, table: pa.Table) -> TreeModel:
-        """Make the tree that gave a table."""
+        """Restore a tree from its table."""
         return TreeModel.from_table(table)
 
     def messages(self, records: pa.Table, model: TreeModel) -> pa.Table:
-        """Lead records to their leaves, and make a message of each feature.
+        """Find the leaves of records, and make one message per feature.
 
         Returns
         -------
@@ -185,8 +186,8 @@ class DecisionTree(Learner[TreeModel]):
         model = model.knowing(pc.unique(cells["label"]).to_pylist())
         model = _counted(model, cells)
         found = self._best(model, cells)
-        room = self.max_leaves - len(model.leaves)
-        best_first = sorted(found, key=lambda split: (-split.gain, split.leaf))[: max(room, 0)]
+        allowed = max(0, self.max_leaves - len(model.leaves))
+        best_first = sorted(found, key=lambda split: (-split.gain, split.leaf))[:allowed]
         return model.grown(sorted(best_first, key=lambda split: split.leaf))
 
     def counters(self, partials: pa.Table) -> int:
@@ -195,11 +196,11 @@ class DecisionTree(Learner[TreeModel]):
 
     def _splittable(self, model: TreeModel) -> NDArray[np.bool_]:
         """bool[nodes], whether a node can be split now or later."""
-        room = len(model.leaves) < self.max_leaves
-        return (model.features < 0) & (model.depths < self.max_depth) & room
+        can_grow = len(model.leaves) < self.max_leaves
+        return (model.features < 0) & (model.depths < self.max_depth) & can_grow
 
     def _best(self, model: TreeModel, cells: pa.Table) -> Iterator[NodeSplit]:
-        """Give the best split of each leaf that has one."""
+        """Yield the best split of each leaf that has one."""
         cells = cells.filter(pc.not_equal(cells["key"], CLASS))
         feature = pc.cast(cells["key"], pa.int64())
         cells = cells.append_column("feature", feature)
@@ -237,13 +238,13 @@ class DecisionTree(Learner[TreeModel]):
 
     def _is_worth_it(self, split: NodeSplit) -> bool:
         weight = float(split.left.sum() + split.right.sum())
-        # Rounding is no gain.
+        # A rounding error is not a gain.
         return split.gain > max(self.min_gain, 1e-9) * weight
 
 
 def _counted(model: TreeModel, cells: pa.Table) -> TreeModel:
     """Add records to the counts of their leaves."""
-    # Each record sent just one message under one of these keys.
+    # Each record sent exactly one message with one of these keys.
     cells = cells.filter(pc.is_in(cells["key"], value_set=pa.array(["0", CLASS])))
     counts = model.counts.copy()
     rows = zip(*(cells[name].to_pylist() for name in ("leaf", "label", "weights")), strict=True)

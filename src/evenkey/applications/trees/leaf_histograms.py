@@ -1,4 +1,4 @@
-"""What workers keep of a decision tree's messages: histograms by leaf and class."""
+"""The aggregator of a decision tree: histograms by leaf and class."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LeafHistograms(Aggregator):
 
     @property
     def inner(self) -> Histogram:
-        """What aggregates the values of a cell."""
+        """The aggregator of a cell's values."""
         return Histogram("value", self.bins, parts=1)
 
     @property
@@ -75,11 +75,11 @@ class LeafHistograms(Aggregator):
         return self._nested(self.inner.merge(self.cells(partials, by), [*by, *_CELL]), by)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Give the histograms back as they are."""
+        """Return the histograms unchanged."""
         return merged.select([*by, *self.state.names])
 
     def cells(self, table: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Take states or results apart: the columns `by`, leaf, label and bins, a row a cell."""
+        """Return states or results with one row per cell: `by`, leaf, label and bins."""
         lists = table["histograms"].combine_chunks()
         parents = pc.list_parent_indices(lists)
         cells = pa.Table.from_struct_array(pc.list_flatten(lists))
@@ -102,5 +102,5 @@ class LeafHistograms(Aggregator):
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """One array, also of no chunks."""
+    """Combine chunks into one array, even if there are none."""
     return pa.concat_arrays([pa.array([], column.type), *column.chunks])

@@ -1,4 +1,4 @@
-"""A decision tree: tests on features, and in its leaves the classes that came there."""
+"""A decision tree: tests on features, and counts of classes in its leaves."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _CLASSES = b"classes"
 
 
 class NodeSplit(NamedTuple):
-    """How a leaf is split in two: values at or below the threshold go left."""
+    """The split of a leaf in two: values at or below the threshold go left."""
 
     leaf: int
     feature: int
     threshold: float
     gain: float
-    """Impurity that the split takes away, times the leaf's weight."""
+    """Reduction of impurity, times the leaf's weight."""
     left: NDArray[np.float64]
     """float64[classes], the estimated weight that goes left."""
     right: NDArray[np.float64]
-    """float64[classes]."""
+    """float64[classes], the estimated weight that goes right."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeModel(Model):
-    """A binary decision tree; node 0 is the root. Never changed: it grows into another one.
+    """An immutable binary decision tree; node 0 is the root.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class TreeModel(Model):
     depths
         int32[nodes], 0 for the root.
     counts
-        float64[nodes, classes], weight of the records of each class that came to a node since
-        it is there, and what its parent's split said of those before.
+        float64[nodes, classes], weight of the records of each class that reached a node since it
+        was created, and the estimate of its parent's split for earlier records.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class TreeModel(Model):
     >>> trained.model.depth, trained.model.classify(np.zeros((1, 3))).to_pylist()
     (1, ['class 2'])
 
-    A tree travels as a table, and leads records to its leaves.
+    A tree is serialised as a table, and finds the leaves of records.
 
     >>> tree = TreeModel.from_table(trained.model.to_table())
     >>> tree.leaves.tolist(), tree.leaves_of(np.zeros((1, 3))).tolist()
@@ -88,12 +88,12 @@ class TreeModel(Model):
 
     @classmethod
     def empty(cls) -> TreeModel:
-        """Make the tree of one leaf that no record came to."""
+        """Return the tree of one leaf without records."""
         return cls((), *_leaves(1, 0), np.zeros((1, 0)))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> TreeModel:
-        """Make the model that gave a table."""
+        """Restore a tree from its table."""
         classes = json.loads((table.schema.metadata or {})[_CLASSES])
         children = [table[name].to_numpy() for name in ("left", "right")]
         return cls(
@@ -106,7 +106,7 @@ class TreeModel(Model):
         )
 
     def to_table(self) -> pa.Table:
-        """Give a row a node: feature, threshold, left, right, depth and counts by class."""
+        """Return one row per node: feature, threshold, left, right, depth and counts by class."""
         columns = {
             "feature": self.features,
             "threshold": self.thresholds,
@@ -129,12 +129,12 @@ class TreeModel(Model):
         return int(self.depths.max())
 
     def leaves_of(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Lead records down the tree.
+        """Find the leaves of records.
 
         Parameters
         ----------
         values
-            float64[n, features]; what is not a number goes right.
+            float64[n, features]; NaN goes right.
 
         Returns
         -------
@@ -149,8 +149,8 @@ class TreeModel(Model):
         most = int(self.features.max())
         if most >= values.shape[1] and len(values):
             message = (
-                f"records have {values.shape[1]} features, and the tree tests feature number "
-                f"{most} (from 0): give it records like those that it learned from"
+                f"records have {values.shape[1]} features, but the tree tests feature number "
+                f"{most} (from 0): pass records like those that it learned from"
             )
             raise RunError(message)
         nodes = np.zeros(len(values), dtype=np.int32)
@@ -162,9 +162,9 @@ class TreeModel(Model):
         return nodes
 
     def classify(self, values: NDArray[np.float64]) -> pa.StringArray:
-        """Give the class of each row of float64[n, features]: the heaviest of its leaf.
+        """Return the class of each row of float64[n, features]: the most frequent in its leaf.
 
-        Equally heavy classes go by their order; null where no record ever came.
+        Ties go to the first class; a leaf without records gives null.
         """
         heaviest = self.counts.argmax(axis=1) if self.classes else np.zeros(len(self.counts))
         leaves = self.leaves_of(values)
@@ -173,21 +173,21 @@ class TreeModel(Model):
         return pa.array(self.classes, pa.string()).take(places)
 
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Give the class of each record's ``features``, null where these are null."""
+        """Return the class of each record's ``features``, null if these are null."""
         features = records["features"]
         there = features.is_valid()
         labels = self.classify(feature_matrix(features.filter(there)))
         return pc.replace_with_mask(pa.nulls(len(features), pa.string()), _whole(there), labels)
 
     def knowing(self, labels: Iterable[str]) -> TreeModel:
-        """Make the same tree with more classes."""
+        """Return the same tree with more classes."""
         classes = tuple(sorted({*self.classes, *labels}))
         counts = np.zeros((len(self.counts), len(classes)))
         counts[:, [classes.index(label) for label in self.classes]] = self.counts
         return replace(self, classes=classes, counts=counts)
 
     def grown(self, splits: Sequence[NodeSplit]) -> TreeModel:
-        """Make the tree whose leaves are split; new leaves stand behind all nodes."""
+        """Return the tree with split leaves; new leaves come after all nodes."""
         if not splits:
             return self
         features, thresholds, children = (
@@ -216,7 +216,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def feature_matrix(features: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Make float64[n, features] of lists of numbers.
+    """Convert lists of numbers to float64[n, features].
 
     Raises
     ------
@@ -225,7 +225,7 @@ def feature_matrix(features: pa.ChunkedArray) -> NDArray[np.float64]:
     """
     lengths = pc.unique(pc.list_value_length(features)).to_pylist()
     if len(lengths) > 1:
-        message = f"records have {sorted(lengths)} features: give all of them the same number"
+        message = f"records have {sorted(lengths)} features: all must have the same number"
         raise RunError(message)
     values: NDArray[np.float64] = pc.list_flatten(features).to_numpy().astype(np.float64)
     return values.reshape(len(features), lengths[0] if lengths else 0)
@@ -234,7 +234,7 @@ def feature_matrix(features: pa.ChunkedArray) -> NDArray[np.float64]:
 def _leaves(
     count: int, depths: NDArray[np.int32] | int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-    """Make features, thresholds, children and depths of leaves."""
+    """Return features, thresholds, children and depths of leaves."""
     return (
         np.full(count, -1, dtype=np.int32),
         np.zeros(count),

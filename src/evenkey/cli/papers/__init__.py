@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to a program."""
     for name, made, summary in (
         ("join", _join, "Join a stream with static data by place, in the six modes of the paper."),
-        ("experiment", _experiment, "Make the papers' tables and figures again."),
+        ("experiment", _experiment, "Reproduce the papers' tables and figures."),
     ):
         group = typer.Typer(cls=_imported_when_used(made), help=summary, no_args_is_help=True)
         app.add_typer(group, name=name, rich_help_panel=_PANEL)
@@ -45,7 +45,7 @@ def _experiment() -> typer.Typer:
 
 
 def _imported_when_used(made: Callable[[], typer.Typer]) -> type[TyperGroup]:
-    """Make the class of a group whose commands are made when somebody asks for one of them."""
+    """Make the class of a group that creates its commands on first use."""
 
     class Group(TyperGroup):
         _made: dict[str, Any] | None = None
@@ -59,6 +59,6 @@ def _imported_when_used(made: Callable[[], typer.Typer]) -> type[TyperGroup]:
 
         @commands.setter
         def commands(self, none: object) -> None:
-            """Take the empty commands that the group is constructed with."""
+            """Accept the empty commands that the group is constructed with."""
 
     return Group

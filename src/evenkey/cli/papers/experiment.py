@@ -61,41 +61,41 @@ def _run(
         list[str],
         typer.Argument(
             metavar="ID...",
-            help="Experiments, or one word: `simulated` for those that need no Spark, `spark` for "
-            "those that run on it, `all`.",
+            help="Experiments, or one of: `simulated` (all that need no Spark), `spark` (all that "
+            "run on Spark), `all`.",
         ),
     ],
     *,
     scale: Annotated[
         str,
         typer.Option(
-            metavar="quick|full", help="quick takes a minute or so; full has the papers' sizes."
+            metavar="quick|full", help="quick takes about a minute; full has the papers' sizes."
         ),
     ] = "quick",
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of results and pages.")
+        Path, typer.Option(metavar="DIR", help="Directory of results and pages.")
     ] = Path("experiments"),
-    seed: Annotated[int, typer.Option(help="Another seed gives other streams of the kind.")] = 0,
+    seed: Annotated[int, typer.Option(help="Another seed gives other such streams.")] = 0,
     repeats: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Runs of what is timed, of which medians are taken; 1 at quick, 3 at full.",
+            help="Timed runs, of which the median counts; 1 at quick, 3 at full.",
             show_default=False,
         ),
     ] = None,
     jobs: Annotated[
         int,
-        typer.Option(min=1, help="Processes that simulate at once; what runs on Spark runs alone."),
+        typer.Option(min=1, help="Concurrent simulations; experiments on Spark run alone."),
     ] = 1,
     again: Annotated[
-        bool, typer.Option("--again", help="Measure anew what has a result in the folder.")
+        bool, typer.Option("--again", help="Repeat what already has a result in the directory.")
     ] = False,
     kafka: Annotated[
         str | None,
         typer.Option(
             metavar="SERVERS",
-            help="Send each stream into a topic at these servers first, and read it from there; "
+            help="Send each stream to a topic on these servers first, and read it from there; "
             "for experiments on Spark.",
         ),
     ] = None,
@@ -112,7 +112,7 @@ def _run(
     output.mkdir(parents=True, exist_ok=True)
     results = []
     for experiment in chosen:
-        note = "the same command goes on with what has no result yet"
+        note = "the same command continues with what has no result yet"
         with interrupted_with(note), _shown_progress(experiment.id) as show:
             outcome = experiments.run(
                 experiment,
@@ -182,7 +182,7 @@ def _print(outcome: Outcome, page: Path) -> None:
 
 @contextlib.contextmanager
 def _shown_progress(name: str) -> Iterator[Callable[[experiments.Progress], None]]:
-    """Show a bar on standard error where that is a terminal, else a line a scenario."""
+    """Show a bar on standard error if it is a terminal, else one line per scenario."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda progress: _print_line(console, name, progress)

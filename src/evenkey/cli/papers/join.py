@@ -23,7 +23,7 @@ _PRODUCES = {
     *("subscriptions", "polygons", "collisions", "pipeline"),
     *("workers", "partitions", "partitioner", "kafka_config"),
 }
-"""Options that decide what publications there are, and where."""
+"""Options that determine the publications and their places."""
 
 _EXAMPLE = (
     "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out. "
@@ -46,7 +46,7 @@ def group() -> typer.Typer:
 def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
     """Join publications with subscriptions by a spatial relation.
 
-    With an output, the same command goes on where a stopped run left off.
+    With an output, the same command continues a stopped run.
     """
     config.check_paths()
     with (
@@ -67,7 +67,7 @@ def _compare(
     *,
     config: JoinConfig,
     modes: Annotated[
-        str, typer.Option(help="Modes with commas between; without it all six.")
+        str, typer.Option(help="Modes, separated by commas; default: all six.")
     ] = _ALL_MODES,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,14 +108,14 @@ def _produce(
     ],
     config: JoinConfig,
     topic_partitions: Annotated[
-        int, typer.Option(min=1, help="Partitions of the topic, where it is not there yet.")
+        int, typer.Option(min=1, help="Partitions of the topic, if it does not exist yet.")
     ] = 32,
     live: Annotated[
-        bool, typer.Option("--live", help="At their times on the clock, not as fast as it goes.")
+        bool, typer.Option("--live", help="In real time, not as fast as possible.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Send publications into a topic, as `join run` with the same options generates them."""
+    """Send publications to a topic, as `join run` with the same options generates them."""
     address = Address.parse_one(target)
     config.check_paths()
     with (
@@ -137,4 +137,4 @@ def _produce(
             }
         )
     else:
-        typer.echo(f"{whole(produced.messages)} publications lie in {address}")
+        typer.echo(f"{whole(produced.messages)} publications sent to {address}")

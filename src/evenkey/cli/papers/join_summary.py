@@ -1,4 +1,4 @@
-"""Tables that a join or a comparison of modes ends with."""
+"""Tables printed at the end of a join or of a comparison of modes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def print_join(report: JoinReport) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     moved = ", ".join(f"{len(each['moved_partitions'])} before {each['epoch']}" for each in moves)
-    asked = "" if report.skew is None else f", asked for: {number(report.skew)}"
+    target = "" if report.skew is None else f", target: {number(report.skew)}"
     rows = [
         (
             "publications",
@@ -36,7 +36,7 @@ def print_join(report: JoinReport) -> None:
         ),
         ("matches", f"{whole(figures['matches'])} (digest {figures['pairs_digest']})"),
         ("partitions", f"{figures['partitions']} on {figures['workers']} workers"),
-        ("skew", f"{number(figures['realised_skew'])} of the items{asked}"),
+        ("skew", f"{number(figures['realised_skew'])} of the items{target}"),
         ("MLDC an epoch", " ".join(number(each) for each in figures["mldc"])),
         ("moved partitions", moved or "none"),
         ("static loads", " ".join(whole(each) for each in figures["epoch_static_loads"])),
@@ -57,13 +57,13 @@ def print_join(report: JoinReport) -> None:
         table.add_row(name, escape(text))
     console.print(table)
     if figures["finished_before"]:
-        console.print("Already finished: nothing was run, these are the figures of that run.")
+        console.print("Already finished: nothing was run; these are the figures of that run.")
     if not figures["finished"]:
-        console.print("Stopped before its end: with an output, the same command goes on from here.")
+        console.print("Stopped early: with an output, the same command continues the run.")
 
 
 def print_modes(reports: Sequence[JoinReport]) -> None:
-    """Print one row a mode."""
+    """Print one row per mode."""
     rows = [report.to_json() for report in reports]
     first = rows[0]
     console = Console()

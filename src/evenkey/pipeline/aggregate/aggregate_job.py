@@ -1,4 +1,4 @@
-"""The pipeline's own kind of run: split, route, aggregate by window and key, write."""
+"""The job of a pipeline: split, route, aggregate by window and key, write."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AggregateJob(Job[RunReport]):
     Parameters
     ----------
     config
-        What it does.
+        The configuration of the pipeline.
     console
         Where the console sink prints; None is standard output.
     """
@@ -62,7 +62,7 @@ class AggregateJob(Job[RunReport]):
         self._console = console
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
-        """Make the report of a run that was finished before."""
+        """Return the report of a finished run."""
         return RunReport.restored(record, directory)
 
     def input_files(self) -> Sequence[Path]:
@@ -75,14 +75,14 @@ class AggregateJob(Job[RunReport]):
         return _FoundAggregate(self.name, self.config, found, self._console)
 
     def session(self) -> SparkSession:
-        """Take a session that can read the topics, if there are any."""
+        """Get a session that can read the topics, if there are any."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
         if config.avro_schema is not None:
             check_loaded(spark, avro=True)
         for module in modules_of(config.aggregator):
-            # The workers may not have it: its functions travel with the tasks.
+            # The workers may lack the module, so tasks carry its functions.
             cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
         return spark
 
@@ -95,7 +95,7 @@ class _FoundAggregate(Prepared[RunReport]):
     console: TextIO | None
 
     def info(self, history: Store | None) -> RunInfo:
-        """Say who runs."""
+        """Return the run's properties."""
         config = self.config
         return self.who_runs(
             self.name,
@@ -107,7 +107,7 @@ class _FoundAggregate(Prepared[RunReport]):
         )
 
     def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
-        """Run a small stream first."""
+        """Warm up with a small stream."""
         warm_up(spark, self.config, directory)
 
     def open(
@@ -150,18 +150,18 @@ class _AggregateWork(KeyedWork[RunReport]):
 
 
 def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory) -> None:
-    """Start the Python workers and compile the kernels, so that no epoch pays for it.
+    """Start the Python workers and compile the kernels before the first measured epoch.
 
-    On a cluster its files lie where those of the run do, which all hosts share, until it is over.
+    On a cluster its temporary files are in the output of the run, which all hosts share.
 
     Parameters
     ----------
     spark
-        Where.
+        The session.
     options
-        Whose grouping and work are warmed up.
+        The options with the grouping and work to warm up.
     directory
-        Of the run.
+        The directory of the run.
     """
     small = AggregateJob(
         PipelineConfig(
@@ -177,12 +177,12 @@ def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory)
     master = spark.conf.get("spark.master") or ""
     place = None if master.startswith("local") else directory.store.under("state/warm-up")
     if place is not None:
-        # An earlier process may have been killed in the middle of it.
+        # An earlier process may have been killed during its warm-up.
         RunDirectory(place).clear()
     with RunDirectory.opened(place) as own:
         found = small.find(own)
         own.begin(small.options.manifest())
-        # Nobody wants its results, so its windows may stay open.
+        # Its results are not used, so its windows may stay open.
         execute(spark, small, found, own, close=False)
     if place is not None:
         RunDirectory(place).clear()

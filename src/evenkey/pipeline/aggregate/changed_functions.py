@@ -1,4 +1,4 @@
-"""Functions of users in a run's aggregator: noted, so that a run that goes on says they changed."""
+"""Record the users' functions in a run's aggregator, to log a change when the run continues."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FUNCTIONS = "state/functions.json"
-"""Where the digest of the functions lies in a run's directory."""
+"""The object in a run's directory with the digest of the functions."""
 
 
 def note_functions(aggregator: Aggregator, directory: RunDirectory) -> None:
-    """Write down which functions a run has, and log a line where they changed.
+    """Record the functions of a run, and log a warning if they changed.
 
     Raises
     ------
     RunError
-        The note cannot be read, or another process has taken the directory.
+        The record cannot be read, or another process has taken the directory.
     """
     digest = aggregator.functions_digest
     if not digest:

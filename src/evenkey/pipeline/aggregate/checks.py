@@ -1,4 +1,4 @@
-"""What options of a pipeline do not go together; each check raises a `ConfigurationError`."""
+"""Check combinations of a pipeline's options; each check raises a `ConfigurationError`."""
 
 from __future__ import annotations
 
@@ -21,40 +21,38 @@ if TYPE_CHECKING:
 
 _INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count", WORKER)
-"""Numbers that every message has, besides its key and its time: its own, its worker's."""
+"""Numbers that every message has, besides its key and time: its weight and its worker."""
 _OF_ALL_RESULTS = ("window_start", "window_end", "epoch")
-"""Columns of all results; the last is their directory's name, which readers make a column of."""
+"""Columns of all results; the last comes from the name of their directory."""
 KEY = "key"
 """Name of the key inside a run."""
 
 
 def check_one_input(config: PipelineOptions) -> None:
-    """Make sure that there is one input, and nothing that describes another one."""
+    """Check that there is one input, and no option of another kind of input."""
     given = [name for name in _INPUTS if getattr(config, name) not in (None, ())]
     if len(given) != 1:
         several = f"{' and '.join(given)} are given" if given else "none is given"
-        message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
+        message = f"a pipeline reads a dataset, an input or kafka, but {several}: pass one"
         raise ConfigurationError(message)
     usual = type(config).model_fields["max_ahead"].default
     if config.kafka is None and config.time is None and config.max_ahead != usual:
         message = (
-            f"max_ahead = {config.max_ahead:g}: only records of topics, and rows with a column of "
-            "times, bear times of their own, and none are read; drop max_ahead, pass time or "
-            "pass kafka"
+            f"max_ahead = {config.max_ahead:g}: applies only to records of topics and to rows "
+            "with a time column, and none are read; drop max_ahead, pass time or pass kafka"
         )
         raise ConfigurationError(message)
     if config.kafka is not None and config.time is not None:
         message = (
-            f"time = {config.time!r}: records of topics bear times of their own, and windows go by "
-            "these; drop time"
+            f"time = {config.time!r}: windows use the timestamps of a topic's records; drop time"
         )
         raise ConfigurationError(message)
     if config.dataset is not None:
         for name in ("split", "key", "count", "time", "types"):
             if getattr(config, name) is not None:
                 message = (
-                    f"{name} = {getattr(config, name)!r}: it describes an input, and a dataset "
-                    f"is read; drop {name} or pass input or kafka in place of dataset"
+                    f"{name} = {getattr(config, name)!r}: it describes an input, but a dataset "
+                    f"is read; drop {name} or pass input or kafka instead of dataset"
                 )
                 raise ConfigurationError(message)
     elif config.split is not None:
@@ -62,14 +60,14 @@ def check_one_input(config: PipelineOptions) -> None:
 
 
 def check_columns(config: PipelineOptions, split: SplitName) -> None:
-    """Make sure that columns are named where a split has some, and only there."""
+    """Check that columns are named if the split has columns, and only then."""
     form = FORMATS.with_columns.get(split)
     if form is not None:
         if config.key is None:
             message = f"split = {split!r}: it needs key, the column or field with the key"
             raise ConfigurationError(message)
         if form.has_types and config.types is not None:
-            message = f"types = {config.types!r}: {split} files have types of their own; drop types"
+            message = f"types = {config.types!r}: {split} files have their own types; drop types"
             raise ConfigurationError(message)
         return
     for name in ("key", "count", "time", "types"):
@@ -83,11 +81,11 @@ def check_columns(config: PipelineOptions, split: SplitName) -> None:
 
 
 def check_avro(config: PipelineOptions) -> None:
-    """Make sure that a schema is one of records, and that these are split as what they become."""
+    """Check that an Avro schema comes with topics, whose records are split as JSON."""
     if config.avro_schema is None:
         return
     if config.kafka is None:
-        message = "avro_schema: only topics have it, and none is read; pass kafka"
+        message = "avro_schema: applies only to topics, and none is read; pass kafka"
         raise ConfigurationError(message)
     if config.split not in (None, JsonLines.name):
         message = (
@@ -98,7 +96,7 @@ def check_avro(config: PipelineOptions) -> None:
 
 
 def check_planning(config: PipelineOptions) -> None:
-    """Make sure that what a grouping wants to count first can be counted."""
+    """Check that the input can be counted first, if the grouping requires it."""
     grouping = config.resolved_grouping()
     if config.kafka is not None and grouping.counts_ahead:
         message = (
@@ -109,7 +107,7 @@ def check_planning(config: PipelineOptions) -> None:
 
 
 def check_work(config: PipelineOptions) -> None:
-    """Make sure that the aggregator finds its columns and that the windows fit."""
+    """Check that the aggregator's columns exist and that the windows fit."""
     if config.dataset is not None:
         _check_weight_alone(config)
     if config.key is not None:
@@ -125,7 +123,7 @@ def check_work(config: PipelineOptions) -> None:
 
 
 def _check_weight_alone(config: PipelineOptions) -> None:
-    """Make sure that the aggregator reads nothing that messages of a key and a weight lack."""
+    """Check that the aggregator reads no columns but key and weight."""
     for column in parse_aggregator(config.aggregator).columns:
         if column not in _MESSAGE_COLUMNS:
             message = (
@@ -136,9 +134,9 @@ def _check_weight_alone(config: PipelineOptions) -> None:
 
 
 def _check_names_of_results(config: PipelineOptions) -> None:
-    """Make sure that no two columns of the results have one name, however it is written."""
+    """Check that no two columns of the results have the same name, regardless of case."""
     for name in config.value_names:
-        # Spark does not tell names apart by case.
+        # Spark ignores the case of names.
         if name.lower() == KEY:
             message = (
                 f"aggregator = {config.aggregator!r}: inside a run {name!r} is the name of the "
@@ -157,7 +155,7 @@ def _check_names_of_results(config: PipelineOptions) -> None:
         if name.lower() == KEY or [each.lower() for each in own].count(name.lower()) > 1:
             message = (
                 f"aggregator = {config.aggregator!r}: results have another column named {name!r}, "
-                "whatever its case; name this one otherwise"
+                "regardless of case; choose another name"
             )
             raise ConfigurationError(message)
     for name in config.key_names:
@@ -170,7 +168,7 @@ def _check_names_of_results(config: PipelineOptions) -> None:
 
 
 def _check_typed(config: PipelineOptions) -> None:
-    """Make sure that types are given to columns that are read, and to all of a topic's."""
+    """Check that types are given only for columns that are read, and for all of a topic's."""
     typed = {} if config.types is None else read_types(config.types)
     for name in typed:
         if name not in config.value_names:

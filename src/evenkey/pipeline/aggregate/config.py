@@ -1,4 +1,4 @@
-"""What a pipeline does: every option of ``evenkey run``, in a TOML file or from Python."""
+"""The configuration of a pipeline, for ``evenkey run``, TOML files and Python."""
 
 from __future__ import annotations
 
@@ -27,27 +27,26 @@ _PLACES_OF_KEYS = (
     "teenage_period",
     "old_period",
 )
-"""Options that say on which workers a key may be."""
+"""Options that determine the possible workers of a key."""
 
 _KAFKA_LATENESS = 60.0
-"""Seconds that the partitions of a topic may lie apart: a window of the results."""
+"""Seconds by which the partitions of a topic may differ: one window of the results."""
 
 
 class PipelineConfig(PipelineOptions):
-    """The configuration of a pipeline; immutable, checked as a whole when it is made.
+    """The configuration of a pipeline; immutable, checked as a whole on creation.
 
     Field names are the long options of the command line with underscores for dashes, and
-    the keys of a configuration file. Windows and periods are seconds of event time. Options
-    that are left out take the reference implementation's defaults, with three exceptions:
-    no simulated cost, no time limit, and 4 aggregators in place of 10, because an epoch
-    commits the state of each, which makes small machines slow. `reference_defaults` sets
-    the reference's here too.
+    the keys of a configuration file. Windows and periods are seconds of event time. Defaults
+    are those of the reference implementation, with three exceptions: no simulated cost, no
+    time limit, and 4 aggregators instead of 10, because an epoch commits the state of each,
+    which is slow on small machines. `reference_defaults` also sets these to the reference's.
 
     Raises
     ------
     ConfigurationError
-        An option does not exist or its value cannot be; the message names the option, the
-        value and what is allowed.
+        An option does not exist or its value is invalid; the message names the option, the
+        value and the allowed values.
 
     Examples
     --------
@@ -63,7 +62,7 @@ class PipelineConfig(PipelineOptions):
     >>> config.check_paths()  # nothing to reach: a generated stream, no output
     >>> counted = PipelineConfig(dataset="country-skew-r80", aggregator="heavy-hitters(k=3)")
     >>> counted.pinned()["grouping"]
-    'heavy-hitters goes by which workers a key is on'
+    'heavy-hitters depends on the workers of a key'
     >>> import tempfile
     >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp(), "clicks.csv")
@@ -73,8 +72,8 @@ class PipelineConfig(PipelineOptions):
     """
 
     def __init__(self, /, **options: Any) -> None:
-        # For type checkers, which would ask for the fields' own types: text and single values
-        # are read too.
+        # For type checkers, which would require the fields' own types, although text and single
+        # values are accepted.
         super().__init__(**options)
 
     @property
@@ -83,12 +82,12 @@ class PipelineConfig(PipelineOptions):
         return self.splitters or self.sources
 
     def resolved_split(self) -> SplitName:
-        """Give the way to split the input: the option's, or what the files' suffixes say.
+        """Return the split of the input: that of the option, or of the files' suffixes.
 
         Raises
         ------
         ConfigurationError
-            The files are of several kinds, or of one that needs a key and there is none.
+            The files have several formats, or one that needs a key without one.
         """
         of_records: SplitName = Lines.name if self.avro_schema is None else JsonLines.name
         split = self.split or (of_records if self.kafka is not None else split_of(self.input))
@@ -96,13 +95,13 @@ class PipelineConfig(PipelineOptions):
         return split
 
     def check_paths(self) -> None:
-        """Make sure, before anything starts, that input and output can be reached.
+        """Check, before anything starts, that input and output can be reached.
 
         Raises
         ------
         ConfigurationError
-            An input is missing, empty or unreadable, the output cannot be a directory, the
-            connector of Kafka is not there, or no broker answers.
+            An input is missing, empty or unreadable, the output cannot be a directory, Spark has
+            no Kafka connector, or no broker answers.
         """
         if self.avro_schema is not None:
             read_schema(self.avro_schema)
@@ -111,20 +110,20 @@ class PipelineConfig(PipelineOptions):
             self.resolved_split()
 
     def pinned(self) -> dict[str, str]:
-        """Say why some options may not change when a run goes on.
+        """Return the options that may not change when a run continues, with reasons.
 
-        An aggregator that reads the workers' numbers asks that a key stays on its workers for as
-        long as a window is open.
+        An aggregator that reads the workers' numbers requires that a key keeps its workers while a
+        window is open.
         """
         pinned = super().pinned()
         if WORKER in parse_aggregator(self.aggregator).columns:
             name = self.aggregator.partition("(")[0]
-            why = f"{name} goes by which workers a key is on"
+            why = f"{name} depends on the workers of a key"
             pinned |= dict.fromkeys(_PLACES_OF_KEYS, why)
         return pinned
 
     def derive(self) -> None:
-        """Set what follows from other options."""
+        """Set derived options."""
         if self.dataset is not None:
             self.set_derived("dataset", generated(self.dataset).name)
         if "sink" not in self.model_fields_set:
@@ -135,12 +134,12 @@ class PipelineConfig(PipelineOptions):
         if self.lateness is None and self.time is None:
             self.set_derived("lateness", 0.0 if self.kafka is None else _KAFKA_LATENESS)
         if "worker_window" not in self.model_fields_set and self.time is not None:
-            # A file's epochs span all of its time: smaller windows would only be more of them.
+            # Each epoch of a file spans the whole time: smaller windows would only add rows.
             self.set_derived("worker_window", self.aggregator_window)
         super().derive()
 
     def check(self) -> None:
-        """Refuse options that do not go together."""
+        """Reject invalid combinations."""
         check_one_input(self)
         self.check_kafka_input(self.split)
         self.check_kafka_output(self.sink)
@@ -148,6 +147,6 @@ class PipelineConfig(PipelineOptions):
         check_work(self)
         check_planning(self)
         if self.output is None and self.sink in FILE_SINKS:
-            message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
+            message = f"sink = {self.sink!r}: it writes files, but there is no output; pass output"
             raise ConfigurationError(message)
         super().check()

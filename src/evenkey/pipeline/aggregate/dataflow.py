@@ -1,4 +1,4 @@
-"""The pipeline's plan: source, splitter, grouping, worker, aggregator, as one DataFrame."""
+"""The dataflow of a pipeline as one DataFrame: source, splitter, grouping, worker, aggregator."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _MOMENT = "__moment"
 _WEIGHT = "__weight_of"
 _OPEN = "__open"
-"""Column that the watermark follows where nothing is late: it is the same in all rows but the
-closing one, so that no window passes before that."""
+"""Column for the watermark of runs in which nothing is late: it is equal in all rows but the
+closing row, so no window closes before that."""
 _OPEN_SECONDS = 946_684_800
 """The year 2000: after 1970, where watermarks begin, and before the closing row."""
 
@@ -38,18 +38,18 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     Parameters
     ----------
     messages
-        Streaming, as `Input` has them.
+        Streaming, as in `Input`.
     config
-        What to do with them.
+        The configuration of the pipeline.
     directory
-        Where routing tables, the workers' counts and the sign to close the windows lie.
+        Has routing tables, the workers' counts and the file that closes the windows.
 
     Returns
     -------
     DataFrame
-        Streaming: a window's results appear when the watermark has passed it, or when the
-        closing file exists. Where nothing is late (`lateness` is None) they all appear then:
-        rows may come in any order, and the state has a row for each window and key until then.
+        Streaming: the results of a window appear when the watermark has passed it, or when the
+        closing file exists. If nothing is late (`lateness` is None), all appear at the end: rows
+        may come in any order, and the state has a row for each window and key until then.
     """
     placeable = messages
     if WORKER not in messages.columns:
@@ -86,14 +86,14 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         watermark=_length(1.0 if config.lateness is None else config.lateness),
         clock=_OPEN if config.lateness is None else None,
     )
-    # Files and topics have plain columns, which any reader takes.
+    # Files and topics have flat columns, which any reader accepts.
     bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
     flat = merged.select(*bounds, *(name for name in merged.columns if name != "window"))
     return with_own_keys(flat, messages, config)
 
 
 def _named(routed: DataFrame, config: PipelineConfig, aggregator: Aggregator) -> DataFrame:
-    """Select what is worked on, under names that no column of the user's bears."""
+    """Select the columns to aggregate, under names that differ from the user's columns."""
     own = Own.of(routed, config)
     chosen = {"key": F.col("key"), _MOMENT: own.time, _WEIGHT: F.col("count"), **own.values}
     if "count" in aggregator.columns and "count" not in own.values:
@@ -112,7 +112,7 @@ def routed_messages(
     messages
         Streaming, with the columns ``position``, ``key`` and ``time``.
     config, directory
-        Of the run.
+        Configuration and directory of the run.
     """
     return routed(
         messages,

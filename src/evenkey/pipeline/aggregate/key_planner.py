@@ -1,4 +1,4 @@
-"""The planner of a run: it makes each epoch's plan of what workers held in the previous epoch."""
+"""The planner of a run: it makes each epoch's plan from the counts of the previous epoch."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannableInput:
-    """An input that can be read at any position, and so counted before it is routed.
+    """An input that can be read at any position, and therefore counted before routing.
 
     Parameters
     ----------
     reading
         The input.
     splitter
-        Finds the messages in its lines; None: it holds messages.
+        Finds the messages in its lines; None: the input consists of messages.
     epoch_messages
         Positions of an epoch.
     sources
@@ -50,27 +50,27 @@ class PlannableInput:
 class KeyPlanner:
     """Makes the plan of each epoch before the epoch starts.
 
-    It writes the plans into the run's routing tables. The tasks of the run read them by the plan
+    It writes the plans to the run's routing tables. The tasks of the run read them through the plan
     source `Latest` (`evenkey.spark.plans.plan_source`).
 
-    Workers report how many messages of each key they held before an epoch ends, so its plan is made
-    without a lag and without another pass, of exact counts wherever the parts of a key lay. Where
-    the grouping asks for the next epoch to be counted first, the planner counts it, if the input
-    can be read at any position; topics cannot, so their first epoch has no plan, and its heavy keys
-    are spread as keys that surprise.
+    Workers report their messages per key before an epoch ends, so the plan is made without delay
+    and without another pass, from exact counts over all workers of a key. If the grouping requires
+    counts of the next epoch, the planner counts it, provided that the input can be read at any
+    position. Topics cannot, so their first epoch has no plan, and its hot keys are spread like
+    unexpected hot keys.
 
     Parameters
     ----------
     spark
-        Runs the counting.
+        The session, which runs the counting.
     grouping, workers
-        What is planned.
+        The grouping and workers to plan for.
     directory
-        Where the workers' counts and the plans lie.
+        Has the workers' counts and the plans.
     ahead
-        What can be counted ahead; None: nothing.
+        The input to count ahead; None: none.
     by
-        Whether what is planned are loads of messages, or of what these weigh.
+        The unit of the planned loads: messages or weights.
     """
 
     def __init__(
@@ -93,10 +93,10 @@ class KeyPlanner:
         self._by = by
 
     def plan_first(self) -> None:
-        """Plan the first epoch, unless a run that goes on has its plans.
+        """Plan the first epoch, unless a continued run already has its plans.
 
-        One that goes on by another layout has none of these: it plans its next epoch of what the
-        workers held in the last one, wherever they held it.
+        A run that continues with another layout has none: it plans its next epoch from the
+        workers' counts of the last one.
         """
         if self._tables.numbers():
             return
@@ -107,7 +107,7 @@ class KeyPlanner:
             self._tables.write(0, RoutingTable(self._counted(self._ahead, {}, 0)))
 
     def plan_after(self, epoch: int) -> None:
-        """Plan the epoch after `epoch`, which has ended."""
+        """Plan the epoch after `epoch`, which is complete."""
         table = self._files.read(PLACED, [epoch])
         if table is None:
             return
@@ -120,7 +120,7 @@ class KeyPlanner:
         self._tables.write(epoch + 1, RoutingTable(memory))
 
     def _held(self, table: pa.Table, workers: int) -> dict[int, KeyCounts]:
-        """What each of an epoch's workers held, by key; of another number of them all together."""
+        """Return an epoch's counts by worker and key; only by key if it had other workers."""
         load = "messages" if self._by == "messages" else "weight"
         keys, loads = hash_strings(table["key"]), table[load].to_numpy().astype(np.float64)
         worker_of = table["worker"].to_numpy() * (workers == self._workers)
@@ -133,7 +133,7 @@ class KeyPlanner:
         }
 
     def _epochs_until(self, epoch: int) -> int:
-        """Count the epochs up to `epoch` that held messages: those lie before the next one."""
+        """Count the non-empty epochs up to `epoch`: their positions precede the next one."""
         return sum(each <= epoch for each in self._files.epochs(PLACED))
 
     def _counted(self, ahead: PlannableInput, memory: Snapshot, start: int) -> Snapshot:
@@ -154,7 +154,7 @@ class KeyPlanner:
 
 
 class _CountTask:
-    """Counts the keys of one source's share of an epoch."""
+    """Counts the keys in one source's share of an epoch."""
 
     def __init__(
         self,
@@ -189,6 +189,6 @@ class _CountTask:
         keys = hash_strings(messages["key"])
         if self._by == "messages":
             return keys, None
-        # Rows of a table have not been vetted yet; those that will be dead letters weigh least.
+        # Table rows are not validated yet; those that become dead letters get the lowest weight.
         counts = pc.fill_null(messages["count"], 1).to_numpy(zero_copy_only=False)
         return keys, limited(np.maximum(counts, 1)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What runs over keyed messages share: their session, their observer, their plans, their report."""
+"""The common parts of runs over keyed messages: session, observer, plans and report."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 def keyed_session(
     options: KeyedOptions, *, shuffle_partitions: int, topics: bool = False
 ) -> SparkSession:
-    """Take a session of the run's own settings, on slots that let all workers wait at once.
+    """Get a session with the run's settings, and enough slots for all workers to wait together.
 
     Parameters
     ----------
     options
-        Of the run.
+        The options of the run.
     shuffle_partitions
         Tasks that merge partial results.
     topics
-        Whether it reads or writes topics.
+        Whether the run reads or writes topics.
     """
     slots = max(options.workers, os.cpu_count() or 1)
     master = options.master or os.environ.get("SPARK_MASTER") or local_master(slots)
@@ -48,22 +48,22 @@ def keyed_session(
 
 
 class KeyedWork(Work[ReportT]):
-    """Work on keyed messages that workers hold: observed, and planned where a grouping plans.
+    """Work on keyed messages: observed, and planned if the grouping plans.
 
     Parameters
     ----------
     spark, options, directory, recorder
-        Of the run.
+        Session, options, directory and recorder of the run.
     name
-        Of the dataset, or the input's paths.
+        Name of the dataset, or the input's paths.
     rows, sink, expected
         As for every `Work`.
     routers
         Tasks that route.
     ahead
-        What can be counted before it is routed; None: nothing.
+        The input that can be counted before routing; None: none.
     route_by, observe_by
-        What a message counts for where it is routed, and in the loads: 1, or its weight.
+        What a message counts for in routing, and in the reported loads: 1, or its weight.
     """
 
     measures: Observer
@@ -112,24 +112,24 @@ class KeyedWork(Work[ReportT]):
         self.planning_ms = 1000 * (time.monotonic() - began)
 
     def tallied_by(self, splitters: str | None) -> None:
-        """Let each epoch add up before it is committed.
+        """Check that the counts of each epoch add up before it is committed.
 
         Parameters
         ----------
         splitters
-            Kind of the epoch files in which those who read the source tally; None: nobody does,
-            and workers hold all that is read.
+            Kind of the epoch files in which splitters count; None: there are no splitters, and
+            workers receive everything that is read.
         """
         place = self._directory.files.place
         self.tallies = Tallies(None if splitters is None else place(splitters), place(PLACED))
 
     def after(self, epoch: int) -> None:
-        """Plan the next epoch, where the grouping plans."""
+        """Plan the next epoch, if the grouping plans."""
         if self._planner is not None:
             self._planner.plan_after(epoch)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
-        """Give the fields of a `RunReport`."""
+        """Return the fields of a `RunReport`."""
         directory, options = self._directory, self._options
         metrics = self.measures.metrics()
         lines, rejected = directory.files.lines_and_rejected() or (metrics.messages, 0)
@@ -149,7 +149,7 @@ class KeyedWork(Work[ReportT]):
             "overflows": directory.commits.total("overflows"),
             "finished": outcome.finished,
             "results": directory.results if kept and self.sink.keeps_files else None,
-            "dead_letters": directory.letters if kept else None,
+            "dead_letters": directory.dead_letters_place if kept else None,
             "state": directory.place("state") if kept else None,
             "table": self.sink.table(),
             **self._by,

@@ -1,8 +1,8 @@
-"""The observer: metrics of each epoch and of the whole run, from what the workers held.
+"""The observer: metrics of each epoch and of the whole run, from the workers' counts.
 
-It sees the placement of every message, as the papers' global oracle does (DKG paper,
-section 4.7), and stands outside the data path: workers write down (key, messages, weight) once an
-epoch, and the driver reads it after the epoch has ended.
+It sees the placement of every message, like the papers' global oracle (DKG paper, section 4.7),
+but outside the data path: workers write (key, messages, weight) once per epoch, and the driver
+reads it after the epoch has ended.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_KEY = 256
 
 @dataclass(frozen=True)
 class Observed:
-    """All that was seen of one epoch, and of the run up to its end."""
+    """Metrics of one epoch, and of the run up to its end."""
 
     epoch: EpochMetrics
     run: RunMetrics
@@ -42,20 +42,20 @@ class Observed:
 
 
 class Observer:
-    """Reads what workers held, epoch by epoch.
+    """Reads the workers' counts, epoch by epoch.
 
     Parameters
     ----------
     files
-        Where the workers write.
+        The workers' files.
     workers
-        How many there are.
+        Number of workers.
     by
-        Whether loads are of messages, or of what these weigh.
+        The unit of loads: messages or weights.
     workers_of
-        Says how many workers an epoch had that an earlier process committed; None: as many.
+        Returns the number of workers of an epoch of an earlier process; None: the same number.
     on_epoch
-        Is called with each epoch that was taken in, in order.
+        Called with each epoch, in order.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class Observer:
 
     @property
     def max_over_mean(self) -> float | None:
-        """Of the loads of the last epoch; None before the first."""
+        """Maximum over mean of the last epoch's loads; None before the first."""
         return self.epochs[-1].max_over_mean if self.epochs else None
 
     def catch_up(self, query: StreamingQuery | None = None, last: int | None = None) -> None:
-        """Take in the epochs that have ended since the last call, up to the last of them."""
+        """Read the epochs that have ended since the last call."""
         del query  # workers have written down all there is to know
         known = self.epochs[-1].epoch if self.epochs else -1
         for epoch in self._files.epochs(PLACED):
@@ -101,7 +101,7 @@ class Observer:
             table[self._load].to_numpy(),
         )
         if counts.workers != self._counts.workers:
-            # Loads of other numbers of workers do not add up to any that says how even they are.
+            # Loads of different numbers of workers cannot be added to measure the balance.
             self._counts, self._imbalances = PairCounts(counts.workers), []
         self._counts.merge(counts)
         messages = int(pc.sum(table["messages"]).as_py())
@@ -114,21 +114,21 @@ class Observer:
             self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table, self._load)))
 
     def metrics(self) -> RunMetrics:
-        """Metrics over all epochs taken in so far.
+        """Return metrics over all epochs so far.
 
-        Loads, balance and replication are of those since the number of workers last changed, the
-        number of messages is of all.
+        Loads, balance and replication cover the epochs since the number of workers last changed;
+        the number of messages covers all.
         """
         average = float(np.mean(self._imbalances or [0.0]))
         return RunMetrics.of(Seen(self._counts, self.messages, average))
 
 
 _NULL = "(null)"
-"""How the null key is shown."""
+"""The text for the null key."""
 
 
 def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
-    """The heaviest keys of what workers held by a column of loads, and where they lay."""
+    """Return the hottest keys by a column of loads, with their workers."""
     totals = placed.group_by("key").aggregate([(load, "sum")])
     order = [(f"{load}_sum", "descending"), ("key", "ascending")]
     top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
@@ -145,14 +145,14 @@ def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
 
 
 class AggregateRecords:
-    """Gives a recorder the figures of each epoch that the observer took in.
+    """Passes the figures of each epoch from the observer to a recorder.
 
     Parameters
     ----------
     recorder
-        Takes them.
+        Receives the figures.
     files
-        Where splitters count what they rejected.
+        The splitters' counts of rejected lines.
     """
 
     def __init__(self, recorder: Recorder, files: EpochFiles) -> None:
@@ -161,7 +161,7 @@ class AggregateRecords:
         self._rejected = 0
 
     def add(self, seen: Observed) -> None:
-        """Take in an epoch, in order."""
+        """Record an epoch, in order."""
         epoch = seen.epoch.epoch
         self._rejected += self._rejected_in(epoch)
         figures = {

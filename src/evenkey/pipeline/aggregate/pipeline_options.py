@@ -30,24 +30,24 @@ _WITHOUT_TYPES = ", ".join(
     name for name, form in FORMATS.with_columns.items() if not form.has_types
 )
 _MOST_AHEAD = 1e11
-"""Seconds: what can be added to a timestamp of Spark's."""
+"""Maximum seconds that can be added to a Spark timestamp."""
 
 
 def _names(value: object) -> object:
-    """Take a list of columns for their names with commas between."""
+    """Turn a list of columns into names separated by commas."""
     texts = isinstance(value, list | tuple) and value and all(isinstance(n, str) for n in value)
     return spell_names(cast("list[str]", value)) if texts else value
 
 
 def _check_names(text: str) -> str:
-    """Make sure that the names of columns can be read, and that none is named twice."""
+    """Check that the names of columns can be parsed, and that there are no duplicates."""
     if not text:
         message = "must not be empty"
         raise ValueError(message)
     names = read_names(text)
     for name in names:
         if not name:
-            message = f"{text!r}: a name of a column is empty; write a,b"
+            message = f"{text!r}: a column name is empty; write a,b"
             raise ValueError(message)
         if names.count(name) > 1:
             message = f"{text!r}: {name!r} is named twice; name it once"
@@ -56,39 +56,39 @@ def _check_names(text: str) -> str:
 
 
 def _check_types(text: str) -> str:
-    """Make sure that types of columns can be read."""
+    """Check that types of columns can be parsed."""
     read_types(text)
     return text
 
 
 def _spelled(text: str) -> str:
-    """Make sure that there is such an aggregator, and spell it as all do, but for users' own."""
+    """Check that the aggregator exists, and return its spelling; users' own stay unchanged."""
     found = parse_aggregator(text)
     return text.strip() if modules_of(text) else str(found)
 
 
 class AggregationOptions(Configuration):
-    """What messages are, and what is computed of them; a part of other configurations."""
+    """The columns of messages and the aggregator; a part of other configurations."""
 
     key: Annotated[str, BeforeValidator(_names), AfterValidator(_check_names)] | None = option(
         "Input",
         None,
-        f"Column or field with the key, for {_WITH_COLUMNS}; several with commas between are one "
-        "key.",
+        f"Column or field with the key, for {_WITH_COLUMNS}; several, separated by commas, form "
+        "one key.",
         first=True,
     )
     count: str | None = option(
         "Input",
         None,
-        f"Column or field with a message's weight, for {_WITH_COLUMNS}; else 1.",
+        f"Column or field with a message's weight, for {_WITH_COLUMNS}; default: 1.",
         min_length=1,
         first=True,
     )
     time: str | None = option(
         "Input",
         None,
-        "Column or field with a message's own time, for windows: a timestamp, ISO 8601 (UTC where "
-        "no zone is given), or seconds or milliseconds since 1970. Rows may come in any order.",
+        "Column or field with a message's own time, for windows: a timestamp, ISO 8601 (UTC "
+        "without a zone), or seconds or milliseconds since 1970. Rows may come in any order.",
         min_length=1,
         first=True,
     )
@@ -96,12 +96,12 @@ class AggregationOptions(Configuration):
         "Input",
         None,
         f"Types of the columns of {_WITHOUT_TYPES} that the aggregator reads: amount "
-        "decimal(12,2), clicks bigint; without it bigint where all numbers are whole, else double.",
+        "decimal(12,2), clicks bigint; default: bigint if all numbers are whole, else double.",
     )
     splitters: int | None = option(
         "Grouping",
         None,
-        "Tasks that split and route; without it as many as sources, with no shuffle between.",
+        "Tasks that split and route; default: as many as sources, without a shuffle.",
         ge=1,
         le=MOST_TASKS,
         layout=True,
@@ -109,18 +109,18 @@ class AggregationOptions(Configuration):
     route_by: By = option(
         "Grouping",
         "messages",
-        "What a message counts for where it is routed: 1, or its weight.",
+        "What a message counts for in routing: 1, or its weight.",
     )
     observe_by: By = option(
         "Grouping",
         "messages",
-        "What a message counts for in the loads that are reported: 1, or its weight.",
+        "What a message counts for in the reported loads: 1, or its weight.",
     )
     aggregator: Annotated[str, AfterValidator(_spelled)] = option(
         "Work",
         "count",
-        "What is computed: count, sum(column=amount), mean(column=amount), top-k(k=10); several "
-        "with names, orders=count,revenue=sum(column=amount); or your own, module:name. The column "
+        "Aggregate: count, sum(column=amount), mean(column=amount), top-k(k=10); several with "
+        "names, orders=count,revenue=sum(column=amount); or your own, module:name. The column "
         "count is the message's weight.",
         first=True,
     )
@@ -137,42 +137,42 @@ class AggregationOptions(Configuration):
     lateness: float | None = option(
         "Work",
         None,
-        "Seconds of event time that messages may come late, and results wait for them. Without "
-        "it 60 from Kafka, as partitions are not read in step; and with --time nothing is late, "
-        "and all results come at the end.",
+        "Seconds of event time that messages may be late; results wait that long. Default: 60 "
+        "from Kafka, because its partitions are read at different speeds; with --time nothing is "
+        "late, and all results come at the end.",
         ge=0,
     )
     max_ahead: float = option(
         "Input",
         3600.0,
-        "Seconds that a message's own time, or a record's, may be ahead of the clock when its "
-        "epoch begins; one further ahead is a dead letter. A large number lets all in.",
+        "Seconds that the time of a message or record may be ahead of the clock when its epoch "
+        "begins; a message further ahead is a dead letter. A large number accepts all.",
         ge=0,
         le=_MOST_AHEAD,
     )
     avro_schema: AnyPath | None = option(
         "Kafka",
         None,
-        "File with the Avro schema of the records; they are split as JSON objects of its fields.",
+        "File with the Avro schema of the records, which are then split as JSON objects.",
     )
     sink: SinkName = option(
         "Output",
         "memory",
-        "Where results go; where there is an output, parquet unless it is given.",
+        "Destination of results; with an output the default is parquet.",
     )
 
     @property
     def key_names(self) -> tuple[str, ...]:
-        """Names that the key has in results: those of its columns, or ``key``."""
+        """Names of the key's columns in results: its own names, or ``key``."""
         return ("key",) if self.key is None else read_names(self.key)
 
     @property
     def value_names(self) -> tuple[str, ...]:
-        """Columns of the input that the aggregator reads, besides the messages' weight."""
+        """Columns of the input that the aggregator reads, except the messages' weight."""
         weight = self.key is None or self.count is not None
         own = {WORKER, "count"} if weight else {WORKER}
         return tuple(name for name in parse_aggregator(self.aggregator).columns if name not in own)
 
 
 class PipelineOptions(KeyedOptions, KafkaOptions, AggregationOptions):
-    """All options of a pipeline; what is made of them is a `PipelineConfig`."""
+    """All options of a pipeline, of which a `PipelineConfig` is made."""

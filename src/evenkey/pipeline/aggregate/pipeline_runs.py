@@ -1,4 +1,4 @@
-"""Run a pipeline, or several groupings side by side."""
+"""Run a pipeline, or compare several groupings."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ def run(
 ) -> RunReport:
     """Run a pipeline until its input is processed and its windows are closed.
 
-    A run whose output directory holds an unfinished run of the same configuration goes on
-    where that one stopped, however it stopped; nothing is lost and nothing counted twice. Of a
-    finished run its report is given, without Spark.
+    If the output directory contains an unfinished run of the same configuration, it continues
+    where that run stopped, for whatever reason; nothing is lost or counted twice. For a finished
+    run it returns the report, without Spark.
 
     Parameters
     ----------
     config
-        What to run.
+        The pipeline.
     on_progress
         Called when an epoch has ended.
     console
         Where the console sink prints; None is standard output.
     prepare
-        Whether to run a small stream first, so that no measured epoch pays for starting
-        Python workers and loading kernels.
+        Whether to run a small stream first, so that measured epochs do not include the start of
+        Python workers and the loading of kernels.
 
     Returns
     -------
     RunReport
-        With what became of the points of each exporter.
+        With a summary of each exporter.
 
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, the output holds another run, or another process holds
+        The configuration cannot be run, the output contains another run, or another process uses
         the output.
     RunError
-        State that an earlier run left cannot be read, another process took the output while this
-        one gave no sign of life, or Spark's Java process died.
+        The state of an earlier run cannot be read, another process took the output while this
+        process sent no heartbeat, or Spark's Java process died.
 
     Examples
     --------
@@ -78,10 +78,10 @@ def compare(
     Parameters
     ----------
     config
-        What to run; its grouping is replaced. With an output, each grouping gets a
-        subdirectory of its own. Results cannot go to a topic.
+        The pipeline; its grouping is replaced. With an output, each grouping gets its own
+        subdirectory. Results cannot go to a topic.
     groupings
-        Spellings.
+        Spellings of groupings.
     on_progress
         Called when an epoch has ended.
 
@@ -106,4 +106,4 @@ def compare(
 
 
 def _directory(grouping: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_=." else "_" for letter in grouping)
+    return "".join(each if each.isalnum() or each in "-_=." else "_" for each in grouping)

@@ -1,4 +1,4 @@
-"""What a run over keyed messages reports when it has ended."""
+"""The report of a run over keyed messages."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ class RunReport:
     dataset
         Name of the dataset, or the input's paths.
     metrics
-        Over the whole run, epochs before a restart included.
+        Metrics of the whole run, including epochs before a restart.
     epochs
-        Each epoch's own metrics.
+        Metrics of each epoch.
     timing
-        Over the whole run, too.
+        Times of the whole run.
     seconds
-        From the start of the query to its end, warm-up and session start left out.
+        From the start of the query to its end, without warm-up and session start.
     rejected
         Records in dead letters.
     late
-        Partial aggregates that came after their window was closed.
+        Partial aggregates that arrived after their window was closed.
     overflows
         Results that are null because a sum does not fit its type.
     finished
         Whether the whole input was processed and all windows closed.
     exports
-        What became of the points of each exporter.
+        A summary of each exporter.
     results, dead_letters, state
-        Paths, or URIs where the output is one; None without an output.
+        Paths, or URIs if the output is one; None without an output.
     finished_before
-        Whether an earlier process had finished it already, so that nothing was run.
+        Whether an earlier process had already finished it, so nothing was run.
     route_by, observe_by
-        What messages counted for where they were routed, and in the loads: 1 or their weight.
+        What messages counted for in routing, and in the loads: 1 or their weight.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class RunReport:
     >>> report.finished, report.metrics.messages, report.metrics.max_over_mean  # doctest: +SKIP
     (True, 1000, 1.0)
 
-    What a program prints or keeps of it, without the rows:
+    The figures to print or store, without the rows:
 
     >>> report.pace.messages_per_second > 0  # doctest: +SKIP
     True
@@ -105,11 +105,11 @@ class RunReport:
     observe_by: By = "messages"
 
     def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
-        """Give the same report, with what became of the points of each exporter."""
+        """Return the same report with a summary of each exporter."""
         return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
-        """Give what `restored` makes the report of, as JSON can hold it."""
+        """Return the report as JSON, from which `restored` restores it."""
         plain = {each.name: getattr(self, each.name) for each in fields(RunReport)}
         nested = {
             "metrics": asdict(self.metrics),
@@ -126,16 +126,16 @@ class RunReport:
 
     @staticmethod
     def restored(record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
-        """Make the report of a run that was finished before.
+        """Return the report of a finished run.
 
         Parameters
         ----------
         record
-            What `to_record` gave.
+            The result of `to_record`.
         directory
-            Where the run lies now.
+            The current location of the run.
         """
-        here = (directory.results, directory.letters, directory.place("state"))
+        here = (directory.results, directory.dead_letters_place, directory.place("state"))
         paths = zip(_PATHS, here, strict=True)
         timing = Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"]))
         nested = {
@@ -150,12 +150,12 @@ class RunReport:
 
     @property
     def pace(self) -> Pace:
-        """How fast messages went through, over the whole run."""
+        """Throughput and latency of the whole run."""
         timing = self.timing
         return Pace.of(Paced(self.metrics.messages, timing.makespan_ms, timing.epoch_ms))
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures under the names that all commands share."""
+        """Return the figures under the names that all commands share."""
         return {
             "dataset": self.dataset,
             "grouping": self.grouping,

@@ -1,4 +1,4 @@
-"""The sinks that a run may have, by the names that users type."""
+"""The sinks of runs, by the names that users type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SinkName = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 FILE_SINKS: tuple[SinkName, ...] = ("parquet", "jsonl")
-"""Those that need an output."""
+"""Sinks that need an output."""
 
 
 def sink_of(
@@ -24,22 +24,22 @@ def sink_of(
     keys: Sequence[str],
     console: TextIO | None,
 ) -> Sink:
-    """Make the sink of a run.
+    """Create the sink of a run.
 
     Parameters
     ----------
     name
-        Of the sink.
+        Name of the sink.
     config
-        Names the topic that results go to, or does not.
+        Names the topic for results, if any.
     directory
-        Of the run.
+        Directory of the run.
     keys
         Columns of the results' key.
     console
         Where the console sink prints; None is standard output.
     """
-    # They need Spark, which nobody pays for who only reads options.
+    # Imported late: sinks need Spark, options do not.
     from evenkey.pipeline.aggregate.unstored_sinks import ConsoleSink, MemorySink
     from evenkey.pipeline.runs import FileSink, passed_on
 

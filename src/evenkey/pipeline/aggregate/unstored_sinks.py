@@ -1,4 +1,4 @@
-"""Sinks that store nothing: results stay in memory, or are printed."""
+"""Sinks without files: results stay in memory, or are printed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MemorySink(Sink):
         return ()
 
     def table(self) -> pa.Table:
-        """All results so far, in order of epoch."""
+        """Return all results so far, in order of epochs."""
         return pa.concat_tables(self._epochs[epoch] for epoch in sorted(self._epochs))
 
 

@@ -1,4 +1,4 @@
-"""The pipeline's worker: holds messages, waits their cost, and reports what it held."""
+"""The pipeline's worker: aggregates messages, sleeps for their cost, and reports its counts."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochFiles
 
 PLACED = "placed"
-"""Kind of the epoch files in which workers tell what they held: worker, key, messages, and weight
-where messages are routed or observed by their weights."""
+"""Kind of the epoch files with the workers' counts: worker, key, messages, and the weight if
+messages are routed or observed by weights."""
 
 
 class PipelineWorker(WorkerTask):
-    """A worker with a simulated cost per message, which counts what it held by key.
+    """A worker with a simulated cost per message, which counts its messages by key.
 
     Parameters
     ----------
     aggregator, by
         As for `WorkerTask`.
     files
-        Where the counts go, one file a worker and epoch.
+        Receives the counts, one file per worker and epoch.
     cost_seconds
-        Seconds that the work on one message takes; the worker sleeps for them.
+        Simulated cost per message in seconds; the worker sleeps for them.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class PipelineWorker(WorkerTask):
         self._held: list[pa.Table] = []
 
     def hold(self, messages: pa.Table) -> None:
-        """Count the messages by key, and wait as long as the work on them takes."""
+        """Count the messages by key, and sleep for their cost."""
         counted = messages.select(["key"])
         figures: list[tuple[str | list[str], str]] = [([], "count_all")]
         if WEIGHT in messages.column_names:
@@ -59,7 +59,7 @@ class PipelineWorker(WorkerTask):
             time.sleep(self._cost_seconds * messages.num_rows)
 
     def close(self) -> None:
-        """Write down what was held, under the worker's number."""
+        """Write the counts, under the worker's number."""
         _, epoch, worker = current_task()
         held = pa.concat_tables(self._held) if self._held else _NOTHING
         figures = [name for name in held.column_names if name != "key"]

@@ -1,4 +1,4 @@
-"""All exporters of a run: made from their addresses, fed together, closed together."""
+"""All exporters of a run: created from their addresses, fed and closed together."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _directory(address: ExportAddress) -> Store:
 
 
 class _Kind(NamedTuple):
-    """A kind of exporters: how its addresses are written, made into exporters, and checked."""
+    """A kind of exporter: the form of its addresses, its constructor and its check."""
 
     written: str
     make: Maker
@@ -66,10 +66,10 @@ _KINDS = {
     "parquet": _Kind("parquet:DIRECTORY", _parquet, _check_parquet),
     "kafka": _Kind("kafka://SERVERS/TOPIC", Kafka, Kafka.check),
 }
-"""By the name before the colon. Where no ``//`` follows it, the rest of an address is a path."""
+"""By the name before the colon. Without ``//`` after it, the rest of an address is a path."""
 
 ADDRESSES = ", ".join(each.written for each in _KINDS.values())
-"""How addresses of all kinds are written, for the help of the option."""
+"""The form of all addresses, for the help of the option."""
 
 
 def _parsed(text: str) -> ExportAddress:
@@ -77,13 +77,13 @@ def _parsed(text: str) -> ExportAddress:
 
 
 def check_address(text: str) -> str:
-    """Make sure that there is such an exporter; give the address back.
+    """Check that an address names an exporter, and return it; opens no connection.
 
     Raises
     ------
     ConfigurationError
-        The address cannot be read, is of no known kind, cannot be one of that kind, or holds
-        a password. Whether anything answers there is not looked at.
+        The address cannot be parsed, has an unknown kind, is invalid for its kind, or contains a
+        password.
 
     Examples
     --------
@@ -100,23 +100,23 @@ def check_address(text: str) -> str:
 
 
 class Exports:
-    """Exporters side by side, each behind a queue of its own.
+    """Exporters of one run, each with its own queue.
 
     Parameters
     ----------
     addresses
-        Where to.
+        Addresses of the exporters.
     run
-        Whose records come.
+        The run whose records are exported.
     history
-        Where the run's own history lies, besides; None is nowhere.
+        Location of the run's own history; None for no history.
     held
-        Says whether this process may still write the history.
+        Returns whether this process may still write the history.
 
     Raises
     ------
     ConfigurationError
-        One of them cannot be made; none is left open.
+        An exporter cannot be created; none is left open.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Exports:
     ) -> None:
         self.run = run
         self._outlets: list[Outlet] = []
-        self._asked_for = len(addresses)
+        self._requested = len(addresses)
         try:
             for text in addresses:
                 address = _parsed(text)
@@ -145,22 +145,22 @@ class Exports:
         return bool(self._outlets)
 
     def offer(self, record: EpochRecord) -> None:
-        """Hand a record to all of them; never waits."""
+        """Queue a record for all exporters; never waits."""
         for outlet in self._outlets:
             outlet.offer(record)
 
     def lacks(self, epoch: int) -> bool:
-        """Say whether one of them keeps the epochs of the run, and not this one."""
+        """Return whether an exporter stores the epochs of the run but lacks this one."""
         return any(outlet.lacks(epoch) for outlet in self._outlets)
 
     def complete(self, record: EpochRecord) -> None:
-        """Hand a record of an epoch that an earlier process ran to those that lack it."""
+        """Queue a record of an earlier process's epoch for the exporters that lack it."""
         for outlet in self._outlets:
             if outlet.lacks(record.epoch):
                 outlet.offer(record)
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
-        """Close all of them; report on those that were asked for, and a history that failed."""
+        """Close all exporters; return the summaries of the addresses and of a failed history."""
         summaries = [outlet.close(ending) for outlet in self._outlets]
-        own = [each for each in summaries[self._asked_for :] if each.error is not None]
-        return (*summaries[: self._asked_for], *own)
+        own = [each for each in summaries[self._requested :] if each.error is not None]
+        return (*summaries[: self._requested], *own)

@@ -1,4 +1,4 @@
-"""What an exporter is: it makes points of records and writes them somewhere."""
+"""The base class of exporters, which turn records into points and write them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Ending: TypeAlias = Literal["finished", "paused", "failed"]
 
 
 class Unreachable(Exception):  # noqa: N818 - a state of the other side, not a mistake
-    """The other side does not answer now; the same points may be written later."""
+    """The destination does not answer now; the same points may be written later."""
 
 
 @dataclass(frozen=True)
 class ExportSummary:
-    """What became of the points of one exporter.
+    """How many points one exporter wrote and dropped.
 
     Parameters
     ----------
     to
         The exporter's address, without secrets.
     points
-        Written.
+        Points written.
     dropped
-        Given up: the queue was full, the other side refused them, or the run ended first.
+        Points dropped: the queue was full, the destination rejected them, or the run ended first.
     error
-        Why the last write that failed did; None if none did.
+        The reason of the last failed write; None if no write failed.
     """
 
     to: str
@@ -41,47 +41,47 @@ class ExportSummary:
     error: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures as JSON can hold them."""
+        """Return the figures as JSON."""
         return dict(vars(self))
 
 
 class Exporter(ABC):
-    """Writes the figures of a run somewhere; called from one thread, apart from `points`.
+    """Writes the figures of a run; called from one thread, except for `points`.
 
-    Making one may raise a `ConfigurationError`: what the user can mend is reported before the
-    run starts. Afterwards nothing that an exporter raises reaches the run.
+    The constructor may raise a `ConfigurationError`, so that errors the user can fix are reported
+    before the run starts. Later errors of an exporter never reach the run.
     """
 
     largest_batch: ClassVar[int] = 5000
-    """Points that one write takes at most."""
+    """Maximum points per write."""
 
     @property
     @abstractmethod
     def to(self) -> str:
-        """Where it writes, without secrets."""
+        """The destination, without secrets."""
 
     @abstractmethod
     def points(self, record: EpochRecord) -> Sequence[Any]:
-        """Make points of a record, without waiting for anything."""
+        """Turn a record into points, without waiting."""
 
     @abstractmethod
     def write(self, points: Sequence[Any]) -> None:
-        """Write points; writing the same ones again must do no harm.
+        """Write points; writing the same points again must change nothing.
 
         Raises
         ------
         Unreachable
-            They may be written later.
+            The points may be written later.
         """
 
     def lacks(self, epoch: int) -> bool:
-        """Say whether it keeps the epochs of a run, and has none of this number."""
+        """Return whether it stores the epochs of a run but lacks this one."""
         del epoch
         return False
 
     def beat(self) -> None:  # noqa: B027 - few have anything to do
-        """Show that the run lives; called about once a second."""
+        """Write a heartbeat of the run; called about once per second."""
 
     @abstractmethod
     def close(self, ending: Ending) -> None:
-        """Let go of everything; the run has ended this way."""
+        """Release all resources; the run has ended this way."""

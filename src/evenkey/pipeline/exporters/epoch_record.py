@@ -1,4 +1,4 @@
-"""What is exported: who runs, and the figures of each epoch."""
+"""The exported records: the run, and the figures of each epoch."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What all records of a run share.
+    """The properties that all records of a run share.
 
     Parameters
     ----------
     run
-        Its name, which no other run has; a run that goes on after a stop keeps it.
+        Its unique name; a run that continues after a stop keeps it.
     dataset
         Name of the dataset, or the input's paths.
     grouping
-        Its spelling; of a join its pipeline and mode.
+        Its spelling; for a join its pipeline and mode.
     workers, sources
-        How many there are.
+        Number of workers, of sources.
     load_unit
-        What the loads of workers are counted in, such as ``messages``.
+        The unit of loads, such as ``messages``.
     """
 
     run: str
@@ -41,18 +41,18 @@ class RunInfo:
 
 @dataclass(frozen=True)
 class HotKey:
-    """A heavy key of an epoch and where its messages lay.
+    """A hot key of an epoch, with its workers.
 
     Parameters
     ----------
     key
-        Its text; a long one is cut.
+        Its text, truncated if long.
     messages
-        Of this key in the epoch; what they weigh, where weights are observed.
+        Messages of this key in the epoch, or their weight if weights are observed.
     pool
-        Workers that held it, ascending.
+        Its workers, ascending.
     held
-        The same on each of these workers.
+        Messages or weight on each of these workers.
     """
 
     key: str
@@ -65,10 +65,10 @@ class HotKey:
 class EpochRecord:
     """The figures of a run after an epoch (DKG paper, section 4.7).
 
-    Which figures there are depends on the job. All of them are declared in
-    `evenkey.core.metrics.FIGURES`, with their units and meanings. What begins with ``epoch`` is of
-    this epoch alone; loads, balance and replication without it are of the whole run up to here,
-    epochs before a restart included. Times and rates are of the process that ran the epoch.
+    The job determines the figures. `evenkey.core.metrics.FIGURES` declares all of them, with units
+    and meanings. Figures that begin with ``epoch`` cover only this epoch; other loads, balance and
+    replication cover the run so far, including epochs before a restart. Times and rates come from
+    the process that ran the epoch.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ class EpochRecord:
     ended
         When it ended, in seconds since 1970.
     figures
-        By their names: a number, or one number for each worker.
+        By name: a number, or one number per worker.
     hottest
-        Heaviest keys of this epoch, the heaviest first.
+        Hottest keys of this epoch, in descending order.
 
     Raises
     ------
     ValueError
-        A figure is declared nowhere.
+        A figure is not declared.
     """
 
     epoch: int
@@ -102,13 +102,13 @@ class EpochRecord:
         return self.figures[name]
 
     def get(self, name: str) -> Any:
-        """Give a figure, or None where the job has none of that name."""
+        """Return a figure, or None if the job does not have it."""
         return self.figures.get(name)
 
     def numbers(self) -> dict[str, int | float]:
-        """Give the figures that are one number each."""
+        """Return the figures that are a single number."""
         return {n: v for n, v in self.figures.items() if isinstance(v, int | float)}
 
     def by_worker(self) -> dict[str, tuple[int, ...] | tuple[float, ...]]:
-        """Give the figures that are one number for each worker."""
+        """Return the figures that are one number per worker."""
         return {n: v for n, v in self.figures.items() if isinstance(v, tuple)}

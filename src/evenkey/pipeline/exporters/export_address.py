@@ -1,4 +1,4 @@
-"""Addresses of exporters: ``kind://place?option=value``, never with a password in them."""
+"""Addresses of exporters: ``kind://place?option=value``, never with a password."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ class HostPort:
 
 @dataclass(frozen=True)
 class ExportAddress:
-    """An address, taken apart.
+    """A parsed address.
 
     Parameters
     ----------
     text
-        As it was written.
+        The original text.
     kind
-        Such as ``influxdb``.
+        The name before the colon, such as ``influxdb``.
     user
-        Before an ``@``; None where there is none.
+        The text before an ``@``; None without one.
     place
-        Host and port, or several with commas between.
+        Host and port, or several separated by commas.
     path
-        What follows the place, without its slash; for ``parquet:DIR`` the directory.
+        The text after the place, without its slash; for ``parquet:DIR`` the directory.
     options
-        What follows the question mark.
+        The options after the question mark.
     """
 
     text: str
@@ -54,20 +54,20 @@ class ExportAddress:
 
     @classmethod
     def parse(cls, text: str, written: Sequence[str] = ()) -> ExportAddress:
-        """Take an address apart.
+        """Parse an address.
 
         Parameters
         ----------
         text
             The address.
         written
-            How addresses of each kind are written, such as ``kafka://SERVERS/TOPIC``. A kind that
-            is written without ``//``, such as ``parquet:DIRECTORY``, takes any path.
+            The form of each kind, such as ``kafka://SERVERS/TOPIC``. A kind without ``//``, such as
+            ``parquet:DIRECTORY``, accepts any path.
 
         Raises
         ------
         ConfigurationError
-            It is none, or it holds a password; the password is not repeated.
+            The text is no address, or contains a password, which is not repeated.
 
         Examples
         --------
@@ -80,10 +80,10 @@ class ExportAddress:
         shown = without_password(text)
         if shown != text:
             message = (
-                f"export = {shown!r}: it holds a password, and addresses are shown and kept; "
-                "leave it out and set EVENKEY_INFLUXDB_PASSWORD or "
-                "EVENKEY_KAFKA_CLIENT_SASL_PASSWORD, or the same name with _FILE at its end to a "
-                "file that holds it"
+                f"export = {shown!r}: an address must not contain a password, because addresses "
+                "are printed and stored; leave it out and set EVENKEY_INFLUXDB_PASSWORD or "
+                "EVENKEY_KAFKA_CLIENT_SASL_PASSWORD, or add _FILE to the name and set it to a "
+                "file that contains the password"
             )
             raise ConfigurationError(message)
         kind, colon, rest = text.partition(":")
@@ -92,7 +92,7 @@ class ExportAddress:
         parts = urlsplit(text)
         if not colon or not parts.netloc:
             message = (
-                f"export = {text!r}: it is no address; write one of "
+                f"export = {text!r}: it is not an address; write one of "
                 f"{', '.join(written) or 'KIND://HOST'}"
             )
             raise ConfigurationError(message)
@@ -101,12 +101,12 @@ class ExportAddress:
         return cls(text, parts.scheme, unquote(user) or None, place, parts.path.strip("/"), options)
 
     def host_port(self, usual_port: int) -> HostPort:
-        """Give the one host of the place, and its port.
+        """Return the host and port of the place.
 
         Raises
         ------
         ConfigurationError
-            There is none, or the port cannot be.
+            There is no single host, or the port is invalid.
         """
         match = _HOST_PORT.fullmatch(self.place)
         port = usual_port if match is None or match["port"] is None else int(match["port"])
@@ -116,12 +116,12 @@ class ExportAddress:
         return HostPort(match["host"].strip("[]"), port)
 
     def only(self, *known: str) -> None:
-        """Refuse options that the kind does not have.
+        """Reject options that the kind does not have.
 
         Raises
         ------
         ConfigurationError
-            There is one; the message lists those that exist.
+            There is one; the message lists the kind's options.
         """
         unknown = sorted(self.options.keys() - {*known})
         if unknown:
@@ -135,7 +135,7 @@ class ExportAddress:
         Raises
         ------
         ConfigurationError
-            It is none.
+            It is not such a number.
         """
         text = self.options.get(option, str(default))
         if not text.isdecimal() or int(text) < 1:

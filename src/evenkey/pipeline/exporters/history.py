@@ -1,12 +1,12 @@
-"""The history of a run as objects of a store: written epoch by epoch, read while the run goes on.
+"""The history of a run as objects of a store, which can be read while the run writes them.
 
 ::
 
     history/
-      run.json               who runs
+      run.json               the run
       epochs/00000003.parquet   one row, the record of epoch 3
-      alive                  when the run last showed that it lives, written about once a second
-      ended.json             how and when the run ended; not there while it goes on
+      alive                  the last heartbeat of the run, written about once per second
+      ended.json             how and when the run ended; missing while it runs
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 RUN_FILE = "run.json"
-"""What a history of a run has, and no other directory."""
+"""The object by which a directory is recognised as a history."""
 _ALIVE, _ENDED, _EPOCHS = "alive", "ended.json", "epochs"
 
 
@@ -38,9 +38,9 @@ class History:
     Parameters
     ----------
     place
-        Where they lie, or are to lie: a path, a URI, or a store.
+        Their location: a path, a URI, or a store.
     held
-        Says whether this process may still write them; one that may not leaves them alone.
+        Returns whether this process may still write them; if not, it writes nothing.
     """
 
     def __init__(self, place: str | Path | Store, held: Callable[[], bool] = lambda: True) -> None:
@@ -48,7 +48,7 @@ class History:
         self._held = held
 
     def begin(self, run: RunInfo) -> None:
-        """Write down who runs; epochs of before stay.
+        """Record the run; previous epochs stay.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class History:
         self._live()
 
     def beat(self) -> None:
-        """Show that the run lives."""
+        """Write a heartbeat."""
         if self._held():
             self._live()
 
@@ -76,31 +76,31 @@ class History:
         self.store.put(_ALIVE, json.dumps({"at": time.time()}).encode())
 
     def end(self, ending: Ending) -> None:
-        """Write down how the run ended."""
+        """Record how the run ended."""
         if not self._held():
             return
         self.store.put(_ENDED, json.dumps({"ending": ending, "at": time.time()}).encode())
 
     def run(self) -> RunInfo:
-        """Who runs.
+        """Read the run's properties.
 
         Raises
         ------
         OSError, ValueError, TypeError
-            There is no history here, or it cannot be read: another version wrote it, perhaps.
+            There is no history, or it cannot be read, perhaps because of another version.
         """
         content: dict[str, Any] = json.loads(self.store.read(RUN_FILE))
         check_version(content.pop("version", 0), self.store.path(RUN_FILE))
         return RunInfo(**content)
 
     def numbers(self) -> list[int]:
-        """Epochs that have a record, ascending."""
+        """Return the epochs that have a record, ascending."""
         names = (name.rpartition("/")[2] for name in self.store.names(_EPOCHS))
         files = (name.rpartition(".") for name in names)
         return sorted(int(stem) for stem, _, suffix in files if suffix == "parquet")
 
     def has(self, epoch: int) -> bool:
-        """Say whether an epoch has a record."""
+        """Return whether an epoch has a record."""
         return self.store.find(_epoch(epoch)) is not None
 
     def record(self, epoch: int) -> EpochRecord:
@@ -115,7 +115,7 @@ class History:
         return read_record(self.store.read(name), self.store.path(name))
 
     def ended(self) -> tuple[Ending, float] | None:
-        """How and when (seconds since 1970) the run ended; None while it goes on."""
+        """Return how and when (seconds since 1970) the run ended; None while it runs."""
         content = self.store.find(_ENDED)
         if content is None:
             return None
@@ -123,7 +123,7 @@ class History:
         return ended["ending"], ended["at"]
 
     def last_sign_of_life(self) -> float:
-        """When the run last showed that it lives, in seconds since 1970; 0 where it did not."""
+        """Return the time of the last heartbeat in seconds since 1970; 0 if there is none."""
         content = self.store.read(_ALIVE)
         return float(json.loads(content)["at"]) if content else 0.0
 

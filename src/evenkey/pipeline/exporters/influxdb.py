@@ -25,22 +25,22 @@ _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 404, 429, 500
 class InfluxDB(Exporter):
     """Writes to ``influxdb://[USER@]HOST[:PORT]/DATABASE``.
 
-    A database that is not there is made. The user's password is taken from
+    Creates the database if it does not exist. The user's password comes from
     ``EVENKEY_INFLUXDB_PASSWORD``, or from the file that ``EVENKEY_INFLUXDB_PASSWORD_FILE``
-    names. Writing a point twice replaces it, so a batch
-    whose answer was lost is written again without harm.
+    names. A point that is written twice replaces itself, so a batch is written again if its answer
+    was lost.
 
     Parameters
     ----------
     address
-        Its options: ``tls=true``, and ``queue`` (points that may wait).
+        Its options: ``tls=true``, and ``queue`` (maximum queued points).
     run
-        Whose records come.
+        The run whose records are exported.
 
     Raises
     ------
     ConfigurationError
-        The address cannot be, or the package is missing.
+        The address is invalid, or the package is missing.
     """
 
     def __init__(self, address: ExportAddress, run: RunInfo) -> None:
@@ -49,7 +49,7 @@ class InfluxDB(Exporter):
         password = secret("EVENKEY_INFLUXDB_PASSWORD")
         if address.user is not None and password is None:
             message = (
-                f"export = {address.text!r}: there is no password for {address.user!r}; set "
+                f"export = {address.text!r}: no password for {address.user!r}; set "
                 "EVENKEY_INFLUXDB_PASSWORD or EVENKEY_INFLUXDB_PASSWORD_FILE"
             )
             raise ConfigurationError(message)
@@ -70,7 +70,7 @@ class InfluxDB(Exporter):
 
     @staticmethod
     def check(address: ExportAddress) -> None:
-        """Refuse an address that cannot be one of InfluxDB."""
+        """Reject an address that is invalid for InfluxDB."""
         address.only("queue", "tls")
         address.host_port(_PORT)
         if not address.path:
@@ -83,11 +83,11 @@ class InfluxDB(Exporter):
 
     @property
     def to(self) -> str:
-        """The address, which never holds a password."""
+        """The address, which never contains a password."""
         return self._address.text
 
     def points(self, record: EpochRecord) -> list[str]:
-        """Lines of the protocol."""
+        """Return lines of the protocol."""
         return lines(self._run, record)
 
     def write(self, points: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Export to a Kafka topic, from which InfluxDB or anything else can be fed."""
+"""Export to a Kafka topic, from which InfluxDB or other programs can read."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _PORT = 9092
 
 
 class Kafka(Exporter):
-    """Writes one message an epoch to ``kafka://SERVER[,SERVER]/TOPIC``, its key the run's name.
+    """Writes one message per epoch to ``kafka://SERVER[,SERVER]/TOPIC``, keyed by the run's name.
 
     Its value is a JSON object, or with ``format=influx`` lines of InfluxDB's protocol. Client
-    options with a dot go to librdkafka as they are, such as ``security.protocol=SASL_SSL``;
+    options with a dot, such as ``security.protocol=SASL_SSL``, go to librdkafka unchanged;
     ``sasl.password`` comes from ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``, or from the file that
-    ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names. A message that was retried may come
-    twice: run and epoch identify it.
+    ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names. A retried message may arrive twice: run and
+    epoch identify it.
 
     Parameters
     ----------
     address
-        Where to.
+        The address of the topic.
     run
-        Whose records come.
+        The run whose records are exported.
 
     Raises
     ------
     ConfigurationError
-        The address or an option cannot be, or the package is missing.
+        The address or an option is invalid, or the package is missing.
     """
 
     def __init__(self, address: ExportAddress, run: RunInfo) -> None:
@@ -71,7 +71,7 @@ class Kafka(Exporter):
 
     @staticmethod
     def check(address: ExportAddress) -> None:
-        """Refuse an address that cannot be one of a topic."""
+        """Reject an address that is invalid for a topic."""
         address.only("format", "queue", *(name for name in address.options if "." in name))
         form = address.options.get("format", "json")
         if form not in _FORMATS:
@@ -87,11 +87,11 @@ class Kafka(Exporter):
 
     @property
     def to(self) -> str:
-        """The address, which never holds a password."""
+        """The address, which never contains a password."""
         return self._address.text
 
     def points(self, record: EpochRecord) -> list[bytes]:
-        """One message."""
+        """Return one message."""
         if self._form == "influx":
             return ["\n".join(lines(self._run, record)).encode()]
         hottest = [dataclasses.asdict(each) for each in record.hottest]
@@ -99,7 +99,7 @@ class Kafka(Exporter):
         return [json.dumps({**shared, **record.figures, "hottest": hottest}).encode()]
 
     def write(self, points: Sequence[bytes]) -> None:
-        """Send messages, and wait until the broker has them all."""
+        """Send messages, and wait until the broker has acknowledged all."""
         failures: list[str] = []
 
         def delivered(error: Any, _message: Any) -> None:
@@ -119,5 +119,5 @@ class Kafka(Exporter):
             raise Unreachable(failures[0] if failures else "no answer")
 
     def close(self, ending: Ending) -> None:
-        """Nothing is left to send: every write waits for the broker."""
+        """Do nothing: every write waits for the broker."""
         del ending

@@ -1,8 +1,8 @@
 """Records as lines of InfluxDB's line protocol.
 
-Three measurements: ``evenkey_epoch`` (one point an epoch), ``evenkey_worker`` (one a worker)
-and ``evenkey_hot_key`` (one a rank). A key is a field and not a tag: every value of a tag is
-a series that InfluxDB keeps an index of, and keys are without number.
+Three measurements: ``evenkey_epoch`` (one point per epoch), ``evenkey_worker`` (one per worker)
+and ``evenkey_hot_key`` (one per rank). A key is a field and not a tag: InfluxDB indexes each value
+of a tag as a series, and the number of keys is unbounded.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _FIELD_SPECIAL = re.compile(r'(["\\])')
 
 
 def lines(run: RunInfo, record: EpochRecord) -> list[str]:
-    """Write a record as points at the millisecond in which its epoch ended."""
+    """Return a record as points with the millisecond at which its epoch ended."""
     tags = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
     at = round(1000 * record.ended)
     points = [line("evenkey_epoch", tags, {"epoch": record.epoch, **record.numbers()}, at)]
     by_worker = record.by_worker()
-    # Of the epoch's own workers, should the run have gone on with others.
+    # Only the epoch's own workers: the run may have continued with a different number.
     for worker in range(min(map(len, by_worker.values()), default=0)):
         fields = {name: values[worker] for name, values in by_worker.items()}
         points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, fields, at))
@@ -51,10 +51,10 @@ def line(
     measurement
         Its name, without commas and blanks.
     tags
-        Empty values are left out, as the protocol has none; line ends become blanks and
-        backslashes slashes, which it cannot hold.
+        Empty values are left out, because the protocol has none; line ends become blanks and
+        backslashes become slashes, for the same reason.
     fields
-        Whole numbers stay whole; at least one.
+        At least one; whole numbers stay whole.
     at
         Milliseconds since 1970.
 
@@ -69,8 +69,8 @@ def line(
 
 
 def _tag(text: str) -> str:
-    # A backslash means something before a comma, a blank or an equals sign, and itself elsewhere:
-    # which of the two cannot always be told apart, so there are none.
+    # A backslash escapes a comma, a blank or an equals sign, and is itself elsewhere. This is
+    # ambiguous, so there are none.
     plain = " ".join(text.splitlines()).replace("\\", "/")
     return _TAG_SPECIAL.sub(r"\\\1", plain)
 

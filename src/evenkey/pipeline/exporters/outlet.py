@@ -17,20 +17,19 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.1, 3.0
 
 
 class Outlet:
-    """Hands records to an exporter in a thread of its own; `offer` never waits.
+    """Passes records to an exporter in a separate thread; `offer` never waits.
 
-    Points that the other side cannot take now wait in the queue and are tried again, at
-    growing intervals of up to 3 s. Where the queue is full its oldest points give way, and
-    are counted.
+    While the destination is unreachable, points wait in the queue and are retried at growing
+    intervals of up to 3 s. A full queue drops its oldest points and counts them.
 
     Parameters
     ----------
     exporter
-        Takes the points.
+        The exporter that writes the points.
     capacity
-        Points that the queue holds at most; one batch more is on its way.
+        Maximum points in the queue, besides one batch in progress.
     patience
-        Seconds that `close` waits for the rest to be written.
+        Seconds that `close` waits for the remaining points.
     """
 
     def __init__(
@@ -50,11 +49,11 @@ class Outlet:
         self._thread.start()
 
     def lacks(self, epoch: int) -> bool:
-        """Say whether the exporter keeps epochs, and has none of this number."""
+        """Return whether the exporter stores epochs but lacks this one."""
         return self._exporter.lacks(epoch)
 
     def offer(self, record: EpochRecord) -> None:
-        """Queue the points of a record, and drop the oldest ones where there is no room."""
+        """Queue the points of a record, and drop the oldest points if the queue is full."""
         points = self._exporter.points(record)
         with self._changed:
             self._queue.extend(points)
@@ -64,9 +63,9 @@ class Outlet:
             self._changed.notify_all()
 
     def close(self, ending: Ending) -> ExportSummary:
-        """Write what is left, for as long as `patience` lets, and tell what became of all.
+        """Write the remaining points for at most `patience`, and return the summary.
 
-        What waits for a side that did not answer is tried only once more.
+        Points for an unreachable destination are retried only once.
         """
         with self._changed:
             self._deadline = time.monotonic() + self._patience
@@ -98,7 +97,7 @@ class Outlet:
                 wait = min(2 * wait, _LONGEST_WAIT)
 
     def _take_batch(self) -> bool:
-        """Wait for points, showing signs of life; False where the run ended and none are left."""
+        """Wait for points, with heartbeats; return False if the run ended and none are left."""
         while True:
             with self._changed:
                 if not self._on_its_way:
@@ -112,7 +111,7 @@ class Outlet:
             self._beat()
 
     def _write_batch(self) -> bool:
-        """Write what is on its way, or give it up where it is refused; False: try again."""
+        """Write the batch, or drop it if it is rejected; return False to retry."""
         try:
             self._exporter.write(self._on_its_way)
         except Unreachable as error:
@@ -132,7 +131,7 @@ class Outlet:
             self._on_its_way = []
 
     def _rest(self, seconds: float) -> None:
-        """Wait before the next try; the end of the run cuts it short."""
+        """Wait before the next attempt, at most until the run ends."""
         with self._changed:
             self._changed.wait_for(lambda: self._deadline is not None, seconds)
         self._beat()
@@ -145,6 +144,6 @@ class Outlet:
 
 
 def _line(error: Exception) -> str:
-    """The first line of an error, not too long."""
+    """Return the first line of an error, truncated."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0][:300]

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Parquet(Exporter):
-    """Writes one Parquet file an epoch, and signs of life between epochs.
+    """Writes one Parquet file per epoch, and heartbeats between epochs.
 
     Parameters
     ----------
     place
-        Where this run's history lies: a path, a URI, or a store.
+        Location of this run's history: a path, a URI, or a store.
     run
-        Whose records come.
+        The run whose records are exported.
     held
         As for `History`.
 
@@ -54,22 +54,22 @@ class Parquet(Exporter):
         return f"parquet:{self._history.store}"
 
     def points(self, record: EpochRecord) -> list[EpochRecord]:
-        """The record itself."""
+        """Return the record itself."""
         return [record]
 
     def write(self, points: Sequence[EpochRecord]) -> None:
-        """Write a file a record."""
+        """Write one file per record."""
         for record in points:
             self._history.add(record)
 
     def lacks(self, epoch: int) -> bool:
-        """Say whether there is no file of this epoch."""
+        """Return whether there is no file of this epoch."""
         return not self._history.has(epoch)
 
     def beat(self) -> None:
-        """Touch the sign of life."""
+        """Write a heartbeat."""
         self._history.beat()
 
     def close(self, ending: Ending) -> None:
-        """Write down how the run ended."""
+        """Record how the run ended."""
         self._history.end(ending)

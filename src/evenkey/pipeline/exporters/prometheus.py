@@ -30,21 +30,20 @@ _MS_A_SECOND = 1000
 
 
 class Prometheus(Exporter):
-    """Serves the latest record at ``http://HOST:PORT/metrics`` for as long as the run lasts.
+    """Serves the latest record at ``http://HOST:PORT/metrics`` until the run ends.
 
     Parameters
     ----------
     address
-        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, port 9108 where none is given. Only
-        hosts of `ServedHosts` and those that are allowed are answered.
+        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, by default port 9108. Answers only
+        requests for hosts of `ServedHosts` and for allowed hosts.
     run
-        Whose records come; its name, dataset and grouping label every sample.
+        The run whose records are exported; its name, dataset and grouping label every sample.
 
     Raises
     ------
     ConfigurationError
-        The address cannot be listened at, a host that is allowed is none, or the package is
-        missing.
+        The port cannot be opened, an allowed host is invalid, or the package is missing.
     """
 
     def __init__(self, address: ExportAddress, run: RunInfo) -> None:
@@ -68,7 +67,7 @@ class Prometheus(Exporter):
             self._server = _listening(at, served)
         except OSError as error:
             message = (
-                f"export = {address.text!r}: {at.host}:{at.port} cannot be listened at "
+                f"export = {address.text!r}: cannot listen on {at.host}:{at.port} "
                 f"({error.strerror}); choose another port"
             )
             raise ConfigurationError(message) from error
@@ -77,7 +76,7 @@ class Prometheus(Exporter):
 
     @staticmethod
     def check(address: ExportAddress) -> None:
-        """Refuse an address that cannot be one of Prometheus."""
+        """Reject an address that is invalid for Prometheus."""
         address.only("queue", "allow-host")
         address.host_port(_PORT)
 
@@ -87,7 +86,7 @@ class Prometheus(Exporter):
         return self._address.text
 
     def points(self, record: EpochRecord) -> list[EpochRecord]:
-        """The record itself: only the latest is served."""
+        """Return the record itself: only the latest is served."""
         return [record]
 
     def write(self, points: Sequence[EpochRecord]) -> None:
@@ -102,7 +101,7 @@ class Prometheus(Exporter):
         self._thread.join()
 
     def collect(self) -> Iterator[Any]:
-        """Give all samples; Prometheus' library calls it for each scrape."""
+        """Yield all samples; Prometheus' library calls it for each scrape."""
         record = self._latest
         if record is None:
             return
@@ -113,12 +112,12 @@ class Prometheus(Exporter):
             yield self._figure(FIGURES[name], record[name])
         yield self._family(
             "evenkey_hot_key_messages",
-            "Messages of the last epoch's heaviest keys.",
+            "Messages of the last epoch's hottest keys.",
             [(each, count) for each, count, _ in _hot_keys(record)],
         )
         yield self._family(
             "evenkey_hot_key_workers",
-            "Workers that held them.",
+            "Workers of the last epoch's hottest keys.",
             [(each, pool) for each, _, pool in _hot_keys(record)],
         )
 
@@ -130,7 +129,7 @@ class Prometheus(Exporter):
         return family
 
     def _figure(self, figure: Figure, value: Any) -> Any:
-        """One figure, under the name and in the unit that Prometheus asks for."""
+        """Return one figure, with the name and unit of Prometheus' conventions."""
         name, text = prometheus_name(figure), figure.text
         if figure.by_worker:
             return self._family(name, text, [({"worker": str(w)}, v) for w, v in enumerate(value)])
@@ -144,7 +143,7 @@ class Prometheus(Exporter):
 
 
 def prometheus_name(figure: Figure) -> str:
-    """What a figure is called there: times are in seconds, and what counts up ends in _total.
+    """Return a figure's name in Prometheus: times in seconds, counters end in _total.
 
     Examples
     --------
@@ -167,7 +166,7 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
-    """Keeps a line a scrape off the terminal."""
+    """Writes no log line per scrape."""
 
     def log_message(self, format: str, *_values: object) -> None:  # noqa: A002 - the base's name
         pass

@@ -1,8 +1,8 @@
-"""Which hosts a web server of ours answers: those that it was given, and no others.
+"""Answer only requests for known hosts, as a defence against DNS rebinding.
 
-A page elsewhere can let its own host name lead to this machine (DNS rebinding) and would then
-read what is served here with the browser of whoever looks at it. But the browser says in the
-``Host`` header which name it asked for, and in ``Origin`` whose page asks.
+A foreign web page can point its own host name to this machine and then read the served data
+through the browser of anyone who opens the page. But the browser sends the requested name in the
+``Host`` header, and the origin of the page in ``Origin``.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ _AUTHORITY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^\[\]:,/@\s]+)(?::\d*)?")
 
 
 class ServedHosts:
-    """Answers requests for the hosts that are served, and refuses all others in one line.
+    """Answers requests for served hosts, and rejects all others in one line.
 
-    Served are 127.0.0.1, localhost and ::1, the address that is listened at, and what is
-    allowed besides. Who listens at all addresses of the machine (``0.0.0.0``, ``::``) is asked
-    by any of them: then every host that is an address and no name is served, as no name leads
-    elsewhere from it. The port does not count, as it may be mapped. A request by a page of
-    another origin is refused, unless that page's host is one of those `allowed`.
+    It serves 127.0.0.1, localhost, ::1, the address that it listens on, and the `allowed` hosts.
+    A server that listens on all addresses of the machine (``0.0.0.0``, ``::``) serves every host
+    that is an IP address and not a name, because DNS rebinding needs a name. The port is ignored,
+    because it may be mapped. A request from a page of another origin is rejected, unless the
+    page's host is `allowed`.
 
     Parameters
     ----------
     application
         The WSGI application that answers.
     listening
-        The host that is listened at.
+        The host that the server listens on.
     allowed
-        Names or addresses besides, without port.
+        More names or addresses, without port.
     how
-        What a user passes to allow one more, for messages.
+        The option that allows another host, for messages.
 
     Raises
     ------
     ConfigurationError
-        What is allowed is no host.
+        An allowed host is invalid.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class ServedHosts:
         self._every_address = listening in _EVERYWHERE
 
     def serves(self, authority: str) -> bool:
-        """Whether a host, perhaps with a port, is one of those that are served."""
+        """Return whether a host, with or without a port, is served."""
         match = _AUTHORITY.fullmatch(authority.lower())
         if match is None:
             return False
@@ -83,19 +83,19 @@ class ServedHosts:
         if not self.serves(asked):
             return _refuse(
                 start,
-                f"host = {asked!r}: it is not served here; if it should be, pass {self._how}",
+                f"host = {asked!r}: this host is not served; to allow it, pass {self._how}",
             )
         origin = environment.get("HTTP_ORIGIN")
         if origin is not None and not self._same(origin, asked):
             return _refuse(
                 start,
-                f"origin = {origin!r}: pages of other hosts get no answer here; if this one "
-                f"should, pass {self._how}",
+                f"origin = {origin!r}: pages of other hosts get no answer; to allow it, pass "
+                f"{self._how}",
             )
         return self._application(environment, start)
 
     def _same(self, origin: str, asked: str) -> bool:
-        # Behind its scheme; that of a page without an origin of its own is "null".
+        # The part after the scheme; a page without an origin sends "null".
         authority = origin.lower().partition("://")[2]
         if authority == asked.lower():
             return True
@@ -115,16 +115,16 @@ def _refuse(start: StartResponse, reason: str) -> Iterable[bytes]:
 
 
 def _host(name: str) -> str:
-    """A host as it is compared.
+    """Return a host in the form used for comparisons.
 
     Raises
     ------
     ConfigurationError
-        It is none.
+        It is not a host.
     """
     plain = _plain(name)
     if not (_is_address(plain) or _NAME.fullmatch(plain)):
-        message = f"allowed host = {name!r}: it is no host; write a name or an address without port"
+        message = f"allowed host = {name!r}: it is not a host; write a name or address without port"
         raise ConfigurationError(message)
     return plain
 

@@ -1,4 +1,4 @@
-"""What a learner is: a model that grows with a stream of labelled records."""
+"""Base classes of learners, whose models grow with a stream of labelled records."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Model(ABC):
-    """What was learned by the end of an epoch: a value, never changed.
+    """The immutable result of learning, by the end of an epoch.
 
-    Tasks of the next epoch read it from a file, so it is a table and can be made of one.
+    Tasks of the next epoch read it from a file, so it converts to a table and back.
 
     Examples
     --------
@@ -40,11 +40,11 @@ class Model(ABC):
 
     @abstractmethod
     def to_table(self) -> pa.Table:
-        """Give all of it as a table; what is not columns goes into the schema's metadata."""
+        """Return it as a table; other content goes into the schema's metadata."""
 
     @abstractmethod
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Give the label of each record, null where the model cannot tell yet.
+        """Return the label of each record, null if the model cannot predict it yet.
 
         Parameters
         ----------
@@ -57,12 +57,12 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 
 def check_learner(learner: object) -> None:
-    """Make sure that something learns.
+    """Check that a value is a learner.
 
     Raises
     ------
     ConfigurationError
-        It does not.
+        It is not.
     """
     if not isinstance(learner, Learner):
         message = f"learner = {shown(learner)}: pass a Learner, such as NaiveBayes()"
@@ -73,13 +73,13 @@ def check_learner(learner: object) -> None:
 class Learner(Application, Generic[ModelT]):
     """An application that learns from labelled records, epoch by epoch.
 
-    In each epoch the sources turn records into keyed messages, a grouping places these on
-    workers, workers compute partial aggregates of the messages that they hold, and these are
-    merged by key. Of the model of the epoch before and the merged aggregates the driver makes
-    the model of the epoch, and writes it down under the epoch's number. An epoch that runs
-    again starts from the same model, so what is learned is the same however often a run stops.
+    In each epoch the sources turn records into keyed messages, a grouping assigns these to
+    workers, workers compute partial aggregates of their messages, and these are merged by key.
+    From the model of the previous epoch and the merged aggregates the driver makes the model of
+    the epoch, and stores it under the epoch's number. An epoch that runs again starts from the
+    same model, so interruptions do not change the result.
 
-    The methods run in Spark's tasks and on the driver, and import no Spark.
+    The methods run in Spark's tasks and on the driver, and do not import Spark.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Learner(Application, Generic[ModelT]):
     >>> bayes.messages(records, bayes.start()).column_names
     ['record', 'key', 'label']
 
-    An epoch: messages, partial aggregates on workers, merged, and a model that travels as a table.
+    An epoch: messages, partial aggregates on workers, their merge, and a model as a table.
 
     >>> tally = bayes.aggregator
     >>> partials = tally.partial(bayes.messages(records, bayes.start()), by=["key"])
@@ -106,9 +106,9 @@ class Learner(Application, Generic[ModelT]):
     """
 
     fields: ClassVar[pa.Schema]
-    """What a record has besides its ``label`` (string): text, numbers, lists of numbers."""
+    """Columns of a record besides its ``label`` (string): text, numbers, lists of numbers."""
     streams: ClassVar[Mapping[str, type[LabelledStream]]]
-    """Generated streams of such records by their names; the first is read by default."""
+    """Generated streams of such records by name; the first is the default."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -116,59 +116,58 @@ class Learner(Application, Generic[ModelT]):
     @property
     @abstractmethod
     def aggregator(self) -> Aggregator:
-        """What workers compute on messages; one group a key."""
+        """The aggregate that workers compute over messages, with one group per key."""
 
     @abstractmethod
     def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
-        """Say of which columns of an input each of `fields` is made.
+        """Return the columns of the input that make up each of `fields`.
 
         A field of lists takes any number of columns, any other field takes one.
 
         Raises
         ------
         ConfigurationError
-            An option that names a column is missing, or names none.
+            An option that names a column is missing, or the column does not exist.
         """
 
     @abstractmethod
     def start(self) -> ModelT:
-        """Make the model of nothing learned."""
+        """Return the empty model."""
 
     @abstractmethod
     def restore(self, table: pa.Table) -> ModelT:
-        """Make the model that gave a table."""
+        """Restore a model from its table."""
 
     @abstractmethod
     def messages(self, records: pa.Table, model: ModelT) -> pa.Table:
-        """Take records apart into messages.
+        """Turn records into messages.
 
         Parameters
         ----------
         records
             ``label`` and `fields`, no nulls.
         model
-            Of the epoch before.
+            The model of the previous epoch.
 
         Returns
         -------
         Table
-            ``record`` (int64, place of the record that a message comes from, ascending),
-            ``key`` (string) and the aggregator's columns.
+            ``record`` (int64, position of the message's record, ascending), ``key`` (string) and
+            the aggregator's columns.
         """
 
     @abstractmethod
     def learn(self, model: ModelT, merged: pa.Table) -> ModelT:
-        """Make the model of the epoch.
+        """Return the model of the epoch.
 
         Parameters
         ----------
         model
-            Of the epoch before.
+            The model of the previous epoch.
         merged
-            ``key`` and the aggregator's result, in an order that depends on nothing but the
-            messages.
+            ``key`` and the aggregator's result, in an order that depends only on the messages.
         """
 
     @abstractmethod
     def counters(self, partials: pa.Table) -> int:
-        """Count what a worker holds in its partial aggregates (``key`` and state)."""
+        """Count the counters in a worker's partial aggregates (``key`` and state)."""

@@ -1,4 +1,4 @@
-"""What a run that learns does."""
+"""The configuration of a learner's run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenkey.pipeline.options import Configuration, KeyedOptions, option
 
 
 def _names(value: object) -> object:
-    """Take names with commas between for a list of names."""
+    """Turn names separated by commas into a list."""
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, list | tuple):
         return value
@@ -26,12 +26,12 @@ def _names(value: object) -> object:
 
 
 class LearningOptions(Configuration):
-    """Which columns of a record are what; a part of other configurations."""
+    """The columns of labelled records; a part of other configurations."""
 
     label: str | None = option(
         "Application",
         None,
-        "Column of a record's class, for what learns.",
+        "Column of a record's class, for learners.",
         min_length=1,
     )
     text: str | None = option(
@@ -40,7 +40,7 @@ class LearningOptions(Configuration):
     features: Annotated[tuple[str, ...], BeforeValidator(_names)] = option(
         "Application",
         (),
-        "Columns of a record's numbers, for decision-tree, with commas between; without it all.",
+        "Columns of a record's numbers, for decision-tree, separated by commas; default: all.",
         metavar="COLUMNS",
     )
 
@@ -60,20 +60,20 @@ class LearnConfig(KeyedOptions, LearningOptions):
     >>> config = LearnConfig(input=(str(file),), label="kind")
     >>> str(config.resolved_split())
     'csv'
-    >>> config.check_paths()  # the file is there, and has columns
+    >>> config.check_paths()  # the file exists and has columns
     """
 
     def __init__(self, /, **options: Any) -> None:
-        # For type checkers, which would ask for the fields' own types.
+        # For type checkers, which would require the fields' own types.
         super().__init__(**options)
 
     def resolved_split(self) -> SplitName:
-        """Give the way to split the input; it has columns.
+        """Return the split of the input, which has columns.
 
         Raises
         ------
         ConfigurationError
-            It has none, or the files are of several kinds.
+            It has none, or the files have several formats.
         """
         split = self.split or split_of(self.input)
         if split not in FORMATS.with_columns:
@@ -85,13 +85,13 @@ class LearnConfig(KeyedOptions, LearningOptions):
         return split
 
     def check_paths(self) -> None:
-        """Make sure that files of records are there, and have columns."""
+        """Check that files of records exist and have columns."""
         super().check_paths()
         if self.input:
             self.resolved_split()
 
     def check(self) -> None:
-        """Refuse a dataset beside an input."""
+        """Reject a dataset together with an input."""
         if (self.dataset is None) == (not self.input):
             both = "dataset and input are both given" if self.input else "there is no input"
             message = f"{both}: a run reads one of them"

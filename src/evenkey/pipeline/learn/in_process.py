@@ -1,4 +1,4 @@
-"""A learner's epochs in one process, over routers and workers that are not Spark's."""
+"""Run a learner's epochs in one process, with simulated routers and workers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _KEY = ("key",)
 
 @dataclass(frozen=True)
 class Trained(Generic[ModelT]):
-    """What `InProcess.train` learned, and what it took.
+    """The model that `InProcess.train` learned, with the load of workers.
 
     Parameters
     ----------
     model
         The model at the end of the last epoch.
     counters
-        int64[epochs, workers], what each worker held in its partial aggregates.
+        int64[epochs, workers], counters in each worker's partial aggregates.
     messages
         int64[epochs, workers], messages of each worker.
 
@@ -53,23 +53,23 @@ class Trained(Generic[ModelT]):
 
 @dataclass(frozen=True)
 class InProcess(Generic[ModelT]):
-    """Trains as a run on Spark does: sources route, workers aggregate, epochs end in a model.
+    """Trains like a run on Spark: sources route, workers aggregate, each epoch ends in a model.
 
-    For tests, for notebooks, and to see what a grouping makes of a learner's messages. A grouping
-    that is given frequencies of keys is given those of each epoch before it.
+    Use it in tests and notebooks, and to see how a grouping distributes a learner's messages. A
+    grouping that needs frequencies of keys gets those of each epoch before the epoch.
 
     Parameters
     ----------
     learner
-        What learns.
+        The learner.
     grouping
         A grouping or its spelling.
     workers, sources
-        How many there are, at least 1 each.
+        Number of workers, of sources, at least 1 each.
     batch
-        Records that a source takes apart at a time, which bounds memory.
+        Records that a source converts at a time, which bounds memory.
     rate
-        Messages per second and source that stand for time, for groupings that use times.
+        Messages per second and source, for groupings that use times.
 
     Raises
     ------
@@ -110,7 +110,7 @@ class InProcess(Generic[ModelT]):
             Records of each: ``label`` and the learner's fields. Several passes over a small set
             of records are epochs of the same records.
         model
-            What to go on from; left out, the model of nothing learned.
+            The model to continue from; default: the empty model.
         """
         learner, grouping = self.learner, parse(self.grouping)
         model = learner.start() if model is None else model
@@ -144,12 +144,12 @@ class InProcess(Generic[ModelT]):
         return Trained(model, np.reshape(counters, shape), np.reshape(messages, shape))
 
     def _messages(self, records: pa.Table, model: ModelT) -> Iterator[pa.Table]:
-        """Take records apart, a batch at a time."""
+        """Turn records into messages, one batch at a time."""
         for start in range(0, records.num_rows, self.batch):
             yield self.learner.messages(records.slice(start, self.batch), model)
 
     def _plan(self, grouping: Grouping, records: pa.Table, model: ModelT) -> Snapshot:
-        """Count the keys of an epoch, and plan for them."""
+        """Count the keys of an epoch, and make a plan for them."""
         sent = [hash_strings(each["key"]) for each in self._messages(records, model)]
         keys, counts = np.unique(np.concatenate([hash_strings([]), *sent]), return_counts=True)
         return grouping.plan(keys, counts.astype(np.float64), self.workers)

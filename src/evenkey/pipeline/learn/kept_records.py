@@ -1,4 +1,4 @@
-"""Labelled records from users' files: read once, and kept by row number beside the checkpoint."""
+"""Labelled records from users' files: read once, and stored by row number with the checkpoint."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _ABSENT = r"^(|NA|N/A|null|NULL|None)$"
 _NUMBER = r"^[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|inf|nan|Infinity|NaN)$"
 
 ROWS_OF_A_GROUP = 8192
-"""Rows of each row group but the last, so that a row's group follows from its number."""
+"""Rows of each row group except the last, so that a row's number determines its group."""
 
 
 class Kept(NamedTuple):
-    """What became of the records of an input.
+    """The accepted and rejected records of an input.
 
     Parameters
     ----------
     rows
-        Good records, in the file.
+        Number of accepted records, in the file.
     rejected
         ``position``, ``line`` and ``reason`` of the others.
     """
@@ -50,30 +50,30 @@ class Kept(NamedTuple):
 def keep_records(config: LearnConfig, learner: Learner[Any], target: Path, unpacked: Path) -> Kept:
     """Read the labelled records of files and write them to one Parquet file.
 
-    What cannot be read as a record, a line with too many fields for instance or a text where a
-    number should be, is rejected with its reason, and costs no other record.
+    Input that is not a record, such as a line with too many fields or a text instead of a number,
+    is rejected with its reason, and does not affect other records.
 
     Parameters
     ----------
     config
         Names the files, the label and the columns of the learner's fields.
     learner
-        Knows its fields.
+        The learner, which declares its fields.
     target
-        The Parquet file, ``label`` and the learner's fields; written whole or not at all.
+        The Parquet file, with ``label`` and the learner's fields; written completely or not at all.
     unpacked
         Directory for the content of compressed files.
 
     Raises
     ------
     ConfigurationError
-        A file cannot be read, a column is missing or of a type that does not fit, or no record
-        is good; the message names it.
+        A file cannot be read, a column is missing or has a wrong type, or no record is accepted;
+        the message names the cause.
     """
     files = [str(path) for path in unpack(find_files(config.input), unpacked)]
     form = FORMATS.with_columns[config.resolved_split()]
     if config.label is None:
-        message = "labelled records need label: the column that holds a record's class"
+        message = "labelled records need label: the column of a record's class"
         raise ConfigurationError(message)
     try:
         schema = form.schema(files[0])
@@ -103,9 +103,9 @@ def _copy(
     waiting = schema.empty_table()
     with pq.ParquetWriter(temporary, schema) as writer:
         for piece in pieces:
-            room = piece.table.num_rows if most is None else max(0, most - position)
-            good, bad = _vetted(piece, sources, schema, position, room)
-            position += min(room, piece.table.num_rows)
+            remaining = piece.table.num_rows if most is None else max(0, most - position)
+            good, bad = _vetted(piece, sources, schema, position, remaining)
+            position += min(remaining, piece.table.num_rows)
             rejected.append(bad)
             rows += good.num_rows
             waiting = pa.concat_tables([waiting, good])
@@ -118,19 +118,19 @@ def _copy(
         if waiting.num_rows:
             writer.write_table(waiting, row_group_size=ROWS_OF_A_GROUP)
     temporary.replace(target)
-    letters = pa.concat_tables(rejected)
+    dead_letters = pa.concat_tables(rejected)
     if not rows:
-        why = f"; the first of them: {letters['reason'][0]}" if letters.num_rows else ""
-        message = f"the input has no good record among {position}{why}"
+        why = f"; the first: {dead_letters['reason'][0]}" if dead_letters.num_rows else ""
+        message = f"the input has no valid record among {position}{why}"
         raise ConfigurationError(message)
-    return Kept(rows, letters)
+    return Kept(rows, dead_letters)
 
 
 def _vetted(
-    piece: Piece, sources: Mapping[str, Sequence[str]], schema: pa.Schema, first: int, room: int
+    piece: Piece, sources: Mapping[str, Sequence[str]], schema: pa.Schema, first: int, most: int
 ) -> tuple[pa.Table, pa.Table]:
-    """Give the good ones of a piece's first records, and its dead letters."""
-    table, reason = piece.table.slice(0, room), piece.fault.slice(0, room)
+    """Return the valid ones among a piece's first `most` records, and its dead letters."""
+    table, reason = piece.table.slice(0, most), piece.fault.slice(0, most)
     made: dict[str, pa.Array] = {}
     for field in schema:
         parts = []
@@ -144,9 +144,9 @@ def _vetted(
     bad = pc.is_valid(reason)
     lines = pa.array([str(row) for row in table.filter(bad).to_pylist()], pa.string())
     if piece.text is not None:
-        # What cannot be taken apart is shown as it stands.
-        broken = pc.is_valid(piece.fault.slice(0, room)).filter(bad)
-        lines = pc.if_else(broken, piece.text.slice(0, room).filter(bad), lines)
+        # A line that cannot be parsed is shown unchanged.
+        broken = pc.is_valid(piece.fault.slice(0, most)).filter(bad)
+        lines = pc.if_else(broken, piece.text.slice(0, most).filter(bad), lines)
     positions = pa.array(np.arange(first, first + table.num_rows)).filter(bad)
     return (
         pa.table(made, schema=schema).filter(pc.invert(bad)),
@@ -155,7 +155,7 @@ def _vetted(
 
 
 def _converted(column: str, values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.StringArray]:
-    """Give values of a field's type, and of those that are none why."""
+    """Convert values to a field's type, and return the reasons of those that cannot be."""
     single = kind.value_type if pa.types.is_list(kind) else kind
     reason = pa.nulls(len(values), pa.string())
     if pa.types.is_floating(single) and pa.types.is_string(values.type):
@@ -175,19 +175,19 @@ def _decoded(value: bytes | None) -> str | None:
 
 
 def _numbers(column: str, texts: pa.StringArray) -> tuple[pa.DoubleArray, pa.StringArray]:
-    """Read numbers from texts, null where there is none, and say of those that are none why."""
+    """Read numbers from texts, null for empty texts, with the reasons of invalid texts."""
     trimmed = pc.utf8_trim_whitespace(texts)
     given = pc.fill_null(pc.invert(pc.match_substring_regex(trimmed, _ABSENT)), fill_value=False)
     is_number = pc.match_substring_regex(trimmed, _NUMBER)
     usable = pc.and_(given, pc.fill_null(is_number, fill_value=False))
     numbers = pc.if_else(usable, pc.utf8_ltrim(trimmed, "+"), _NO_REASON).cast(pa.float64())
     shown = pc.utf8_slice_codeunits(texts, 0, 80)
-    said = pc.binary_join_element_wise(f"{column} '", shown, "' is not a number", "")
-    return numbers, pc.if_else(pc.and_(given, pc.invert(usable)), said, _NO_REASON)
+    reason = pc.binary_join_element_wise(f"{column} '", shown, "' is not a number", "")
+    return numbers, pc.if_else(pc.and_(given, pc.invert(usable)), reason, _NO_REASON)
 
 
 def _listed(parts: Sequence[pa.Array]) -> pa.ListArray:
-    """Put columns of equal length side by side into lists."""
+    """Combine columns of equal length into lists, row by row."""
     rows = len(parts[0])
     order = np.arange(rows * len(parts)).reshape(len(parts), rows).T.ravel()
     offsets = pa.array(np.arange(rows + 1) * len(parts), pa.int32())

@@ -1,4 +1,4 @@
-"""Generated streams of labelled records: any part of one can be made again at any time."""
+"""Generated streams of labelled records, of which any part can be generated again."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class LabelledStream(ABC):
     Parameters
     ----------
     length
-        How many records there are, at least 1.
+        Number of records, at least 1.
     seed
         Another seed gives another stream of the same kind.
 
     Raises
     ------
     ConfigurationError
-        There is not one record.
+        There are no records.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class LabelledStream(ABC):
     """
 
     family: ClassVar[str]
-    """How it is spelled."""
+    """The name in its spelling."""
     summary: ClassVar[str]
 
     length: int = field(default=20_000, kw_only=True)
@@ -72,12 +72,12 @@ class LabelledStream(ABC):
         return spell(self.family, {name: getattr(self, name) for name in own})
 
     def records(self, start: int, stop: int) -> pa.Table:
-        """Make the records `start` to `stop` - 1, cut off at the stream's end.
+        """Generate the records `start` to `stop` - 1, up to the stream's end.
 
         Returns
         -------
         Table
-            ``label`` (string), and whatever else the stream's records have.
+            ``label`` (string) and the other columns of the stream.
         """
         return self._records(start, max(start, min(stop, self.length)))
 
@@ -85,7 +85,7 @@ class LabelledStream(ABC):
     def _records(self, start: int, stop: int) -> pa.Table: ...
 
     def _uniform(self, numbers: NDArray[np.int64], salt: int) -> NDArray[np.float64]:
-        """Draw a number from [0, 1) for each of some numbers, the same every time."""
+        """Draw a number from [0, 1) for each given number, the same every time."""
         seed = hash_strings([f"{self.name} {self.seed}"])[0]
         return np.asarray(mix(numbers.astype(np.uint64) ^ seed, salt) / _WORD)
 
@@ -97,23 +97,23 @@ def labelled(
     messages: int | None = None,
     seed: int = 0,
 ) -> LabelledStream:
-    """Give a generated stream of labelled records.
+    """Return a generated stream of labelled records.
 
     Parameters
     ----------
     name
-        Its spelling; None is the first of them.
+        Its spelling; None for the first of `streams`.
     streams
-        Those that there are.
+        The available streams.
     messages
-        How many records; None: as many as is usual for it.
+        Number of records; None: the stream's default.
     seed
         As for every stream.
 
     Raises
     ------
     ConfigurationError
-        There is none of this name, or it is spelled with a length or a seed.
+        There is no stream of this name, or its spelling contains a length or a seed.
     """
     spelling = next(iter(streams)) if name is None else name
     stream = read("dataset of labelled records", spelling, streams)

@@ -1,4 +1,4 @@
-"""A learner's kind of run: records to messages, aggregates by workers, the next model."""
+"""The job of a learner's run: records to messages, aggregates on workers, the next model."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
     Records = FileRecords | GeneratedRecords
 
 _RECORDS = "state/input/records.parquet"
-"""Good records of files, as they were read once."""
+"""Valid records of files, which are read once."""
 
 
 class LearnJob(Job[LearningReport]):
-    """Records to messages, routed and aggregated on workers, merged into the next model.
+    """Turns records into messages, aggregates them on workers, and learns the next model.
 
     Parameters
     ----------
     learner
-        What learns.
+        The learner.
     config
-        From what.
+        Its input and options.
     """
 
     def __init__(self, learner: Learner[Any], config: LearnConfig) -> None:
@@ -73,7 +73,7 @@ class LearnJob(Job[LearningReport]):
         self._learner = learner
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> LearningReport:
-        """Make the report of a run that was finished before."""
+        """Return the report of a finished run."""
         return _reported(vars(RunReport.restored(record, directory)), self._learner, directory)
 
     def input_files(self) -> Sequence[Path]:
@@ -81,7 +81,7 @@ class LearnJob(Job[LearningReport]):
         return find_files(self._config.input)
 
     def find(self, directory: RunDirectory) -> _FoundRecords:
-        """Find generated records, or read those of files, once for all runs that go on."""
+        """Find generated records, or read those of files, once for all continued runs."""
         config = self._config
         if not config.input:
             stream = labelled(
@@ -112,7 +112,7 @@ class LearnJob(Job[LearningReport]):
         return _FoundRecords(self.name, self._learner, config, name, read)
 
     def session(self) -> SparkSession:
-        """Take a session as the pipeline's."""
+        """Get a session like the pipeline's."""
         return keyed_session(self._config, shuffle_partitions=self._config.aggregators)
 
 
@@ -125,7 +125,7 @@ class _FoundRecords(Prepared[LearningReport]):
     records: Records
 
     def info(self, history: Store | None) -> RunInfo:
-        """Say who runs."""
+        """Return the run's properties."""
         config = self.config
         return self.who_runs(
             self.name,
@@ -136,7 +136,7 @@ class _FoundRecords(Prepared[LearningReport]):
         )
 
     def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
-        """Run a small stream of the pipeline's first."""
+        """Warm up with a small stream of the pipeline."""
         warm_up(spark, self.config, directory)
 
     def open(
@@ -185,7 +185,7 @@ class _FoundRecords(Prepared[LearningReport]):
         return work
 
     def _messages(self) -> pa.Schema:
-        """What the learner's messages look like, of none."""
+        """Return an empty table of the learner's messages."""
         learner = self.learner
         nothing = pa.schema([("label", pa.string()), *learner.fields]).empty_table()
         return learner.messages(nothing, learner.start()).drop_columns("record").schema
@@ -198,7 +198,7 @@ class _FoundRecords(Prepared[LearningReport]):
 def _reported(
     figures: Mapping[str, Any], learner: Learner[Any], directory: RunDirectory
 ) -> LearningReport:
-    """Add the model, and what was learned in each epoch."""
+    """Add the model, and the figures of learning of each epoch."""
     models = _models(learner, directory)
     last = models.numbers()
     kept = figures["state"] is not None
@@ -226,7 +226,7 @@ class _LearnWork(KeyedWork[LearningReport]):
         self._reported = reported
 
     def report(self, outcome: Outcome) -> LearningReport:
-        """Report the run, its model, and what was learned."""
+        """Report the run, its model, and the figures of learning."""
         return self._reported(self.figures(outcome))
 
 

@@ -1,4 +1,4 @@
-"""What a learner's run does in Spark's tasks."""
+"""Spark tasks of a learner's run."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochFiles
 
 COUNTERS = "counters"
-"""Kind of the epoch files in which workers tell what they held: worker, counters."""
+"""Kind of the epoch files in which workers report their counters: worker, counters."""
 TRIALS = "trials"
-"""Kind of the epoch files in which sources try the model: records, predicted, right."""
+"""Kind of the epoch files in which sources test the model: records, predicted, right."""
 
 
 class MessagesTask:
-    """A source's records as messages; each record is predicted before it is learned from.
+    """Turns a source's records into messages, and predicts each record before learning from it.
 
     Parameters
     ----------
     models
-        Where the model of the epoch before is.
+        The models, among them that of the previous epoch.
     files
-        Where it is guessed how well that model did, one file a source and epoch.
+        Receives the accuracy of that model, one file per source and epoch.
     """
 
     def __init__(self, models: Models[Any], files: EpochFiles) -> None:
@@ -42,7 +42,7 @@ class MessagesTask:
         """Run over the batches of one partition: ``position``, ``label``, fields, ``time``."""
         _, epoch, source = current_task()
         learner = self._models.learner
-        # Where the driver's files are not seen, no model would be taken for one of nothing learned.
+        # Without shared files a host would take a missing model for an empty one.
         self._files.commits.check_shared()
         model = self._models.read(epoch)
         records, predicted, right, passed_on = 0, 0, 0, 0
@@ -66,16 +66,16 @@ class MessagesTask:
 
 
 class LearningWorker(PipelineWorker):
-    """A pipeline's worker that reports how many counters its partial aggregates hold.
+    """A pipeline's worker that reports the number of counters in its partial aggregates.
 
     Parameters
     ----------
     learner
-        Knows its aggregator and how to count.
+        The learner, which counts them.
     aggregator
-        The learner's, bound.
+        The learner's aggregator, bound.
     files
-        Where workers tell what they held.
+        Receives the reports of workers.
     cost_seconds
         As for `PipelineWorker`.
     """

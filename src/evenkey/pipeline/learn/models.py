@@ -1,4 +1,4 @@
-"""Models of a run: a numbered object an epoch, never changed once it is there."""
+"""Models of a run: one immutable, numbered object per epoch."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _KEPT = 100
 class Models(Generic[ModelT]):
     """Numbered models in a store.
 
-    Model n is what epoch n starts from, and what epoch n - 1 made. It is made by one exclusive
-    create, so whoever reads it sees all of it, and an epoch that runs again changes nothing.
+    Epoch n - 1 makes model n, and epoch n starts from it. A model is written by one exclusive
+    create, so readers see it completely, and an epoch that runs again changes nothing.
 
     Parameters
     ----------
     place
-        Where they lie: a store, or a path or URI that the driver and all executors share.
+        Their location: a store, or a path or URI that the driver and all executors share.
     learner
-        Whose models they are.
+        The learner of the models.
 
     Examples
     --------
@@ -55,21 +55,21 @@ class Models(Generic[ModelT]):
         self.learner = learner
 
     def numbers(self) -> list[int]:
-        """Numbers of the models that exist, ascending."""
+        """Return the numbers of the models that exist, ascending."""
         names = self.store.names()
         return sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name)))
 
     @staticmethod
     def name(number: int) -> str:
-        """Name of a model in the store."""
+        """Return the name of a model in the store."""
         return f"model-{number:08d}.parquet"
 
     def path(self, number: int) -> str:
-        """Path or URI of a model."""
+        """Return the path or URI of a model."""
         return self.store.path(self.name(number))
 
     def write(self, number: int, model: ModelT) -> None:
-        """Write a model unless it is there, and drop those that nobody can need any more.
+        """Write a model unless it exists, and delete models that are no longer needed.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Models(Generic[ModelT]):
             raise RunError(message) from error
 
     def read(self, epoch: int | None = None) -> ModelT:
-        """Read the model that an epoch starts from; None: the newest there is.
+        """Read the model that an epoch starts from; None for the newest model.
 
         Raises
         ------

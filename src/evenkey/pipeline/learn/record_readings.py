@@ -1,4 +1,4 @@
-"""Readings of labelled records by position, for Spark's source."""
+"""Read labelled records by position, for Spark's source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Records(DealtReading):
-    """Rows with the columns of a schema, in blocks dealt to the sources by turn."""
+    """Rows with the columns of a schema, in blocks that go to the sources round-robin."""
 
     def __init__(self, total: int, config: LearnConfig, schema: pa.Schema) -> None:
         block = config.block_positions(total, config.sources)
@@ -42,7 +42,7 @@ class GeneratedRecords(_Records):
         self._stream = stream
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
-        """Make records."""
+        """Generate records."""
         records = self._stream.records(begin, end)
         return tuple(column.combine_chunks() for column in records.columns)
 
@@ -53,16 +53,16 @@ class FileRecords(_Records):
     Parameters
     ----------
     store, name
-        Where it lies.
+        Its store and its name in the store.
     config
-        What runs.
+        The configuration of the run.
     groups
-        Its row groups, as they were written.
+        Its row groups, as written.
 
     Raises
     ------
     RunError
-        It cannot be read.
+        The file cannot be read.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a learner's run reports when it has ended."""
+"""The report of a learner's run."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EpochLearned:
-    """What was learned in an epoch, and how well the model before it did.
+    """Figures of learning in an epoch, and the accuracy of the previous model.
 
     Parameters
     ----------
     records
         Records of the epoch.
     predicted, right
-        Those whose label the model of the epoch before predicted, and predicted rightly.
+        Records that the model of the previous epoch predicted, and predicted correctly.
     counters
-        What each worker held in its partial aggregates at the end of the epoch.
+        Counters in each worker's partial aggregates at the end of the epoch.
     """
 
     epoch: int
@@ -38,7 +38,7 @@ class EpochLearned:
     counters: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures."""
+        """Return the figures as JSON."""
         return {
             "epoch": self.epoch,
             "records": self.records,
@@ -50,18 +50,18 @@ class EpochLearned:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningReport(RunReport):
-    """The figures of a learner's run; messages are those that records became.
+    """The figures of a learner's run; its messages are made from records.
 
     Parameters
     ----------
     application
         Its spelling.
     learned
-        Epoch by epoch, those before a restart included.
+        Figures per epoch, including those before a restart.
     model
         The last model.
     model_file
-        Where it lies; None without an output.
+        Its file; None without an output.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class LearningReport(RunReport):
     model_file: Path | str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures of `RunReport`, and those of learning."""
+        """Return the figures of `RunReport`, and those of learning."""
         figures = super().to_json()
         figures["output"]["model"] = None if self.model_file is None else str(self.model_file)
         predicted = sum(each.predicted for each in self.learned)
@@ -97,7 +97,7 @@ class LearningReport(RunReport):
 
 
 def epochs_learned(files: EpochFiles) -> tuple[EpochLearned, ...]:
-    """Read what sources and workers reported of each epoch."""
+    """Read the reports of sources and workers for each epoch."""
     learned = []
     for epoch in files.epochs(TRIALS):
         trials, held = files.read(TRIALS, [epoch]), files.read(COUNTERS, [epoch])

@@ -46,29 +46,28 @@ def train(
     ----------
     df
         A batch with the column ``label`` and the columns of the learner's `fields`; its
-        partitions are the sources. Rows that cannot be learned from, since they have a null, no
-        label or a number that is not finite, are left out; a warning says how many, and
-        `rejected_records` gives them.
+        partitions are the sources. Rows with a null, an empty label or a number that is not finite
+        are left out; a warning counts them, and `rejected_records` returns them.
     learner
-        What learns.
+        The learner.
     grouping, workers
         As for `evenkey.spark.route`.
     passes
-        How often all records are read, at least 1. A decision tree grows by a level in each; for
-        what only counts, such as naive Bayes, more than one would count all of it again.
+        Number of passes over all records, at least 1. Each adds one level to the tree of a
+        `DecisionTree`; `NaiveBayes` would count all records again in a second pass.
     model
-        What to go on from; left out, the model of nothing learned.
+        The model to continue from; default: the empty model.
 
     Returns
     -------
     Model
-        That of the last pass.
+        The model of the last pass.
 
     Raises
     ------
     ConfigurationError
         The DataFrame is streaming (``evenkey run --application`` reads streams) or lacks a column;
-        there is not one pass; or as `evenkey.spark.route` does.
+        `passes` is below 1; or as for `evenkey.spark.route`.
 
     Examples
     --------
@@ -83,10 +82,10 @@ def train(
     check_learner(learner)
     whole_number("passes", passes)
     if df.isStreaming:
-        message = "train() reads batches: run a stream of records by `evenkey run --application`"
+        message = "train() reads batches: use `evenkey run --application` for a stream of records"
         raise ConfigurationError(message)
     if passes < 1:
-        message = f"passes = {passes}: records are read at least 1 time"
+        message = f"passes = {passes}: must be at least 1"
         raise ConfigurationError(message)
     vetted, seen = vetted_records(df, learner), Observation()
     bad = F.col(REASON).isNotNull()
@@ -114,14 +113,14 @@ def train(
 
 
 class _MessagesTask:
-    """Takes a source's records apart."""
+    """Turns a source's records into messages."""
 
     def __init__(self, learner: Learner[Any], model: Model) -> None:
         self._learner = learner
         self._model = model
 
     def schema(self) -> StructType:
-        """What messages look like, to Spark."""
+        """Return the Spark schema of messages."""
         nothing = pa.schema([("label", pa.string()), *self._learner.fields]).empty_table()
         return StructType(from_arrow_schema(self._messages(nothing).schema).fields)
 

@@ -1,4 +1,4 @@
-"""What every configuration has: reading from files and options, and errors in words."""
+"""The base class of configurations: reading from files and options, and clear errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class _Written(str):
-    """A value as somebody wrote it on the command line, where a number can only be text."""
+    """A value from the command line, where a number is text."""
 
     __slots__ = ()
 
 
 class Configuration(BaseModel):
-    """A configuration; immutable, checked as a whole when it is made.
+    """A configuration; immutable, checked as a whole on creation.
 
     Field names are the long options of the command line with underscores for dashes, and
     the keys of a configuration file.
@@ -35,11 +35,11 @@ class Configuration(BaseModel):
     Raises
     ------
     ConfigurationError
-        An option does not exist or its value cannot be; the message names the option, the
-        value and what is allowed.
+        An option does not exist or its value is invalid; the message names the option, the
+        value and the allowed values.
     """
 
-    # Inputs are hidden: an address that is refused for its password is not to be repeated.
+    # Hide inputs: an address that is rejected for its password must not be repeated.
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
     )
@@ -57,17 +57,17 @@ class Configuration(BaseModel):
         Parameters
         ----------
         file
-            Its keys are the fields; dashes stand for underscores too. Relative paths in it
-            are taken from the current directory, as those of options are.
+            Its keys are the fields, with dashes or underscores. Relative paths start from the
+            current directory, like those of options.
         options
-            Go before the file's values; None means that the option was not given. Numbers may be
-            text here, as on the command line.
+            Override the file's values; None means that the option was not given. Numbers may be
+            text, as on the command line.
 
         Raises
         ------
         ConfigurationError
             The file cannot be read or is not TOML (the message has the line), or as for the
-            class; the message names the file where a value of it is at fault.
+            class; the message names the file if it contains the invalid value.
         """
         chosen = {
             name: _Written(value) if isinstance(value, str) else value
@@ -85,14 +85,14 @@ class Configuration(BaseModel):
             raise ConfigurationError(message) from error.__cause__
 
     def with_options(self, **options: Any) -> Self:
-        """Give the same configuration with other values of some options.
+        """Return the same configuration with other values of some options.
 
-        What was derived from options is derived anew.
+        Derived options are derived again.
         """
         return type(self)(**{**self.model_dump(exclude_unset=True), **options})
 
     def given(self, *groups: type[Configuration]) -> dict[str, Any]:
-        """Give the options of some groups that were set, as `with_options` takes them."""
+        """Return the options of some groups that were set, as `with_options` takes them."""
         names = {name for group in groups for name in group.model_fields}
         return {
             name: value
@@ -101,40 +101,40 @@ class Configuration(BaseModel):
         }
 
     def manifest(self) -> dict[str, Any]:
-        """Give every option as JSON can hold it, paths made absolute: what a run is known by."""
+        """Return every option as JSON, with absolute paths: it identifies a run."""
         return {
             name: _absolute(getattr(self, name), value)
             for name, value in self.model_dump(mode="json").items()
         }
 
     def free(self) -> set[str]:
-        """Name the options that may change when a run goes on."""
+        """Return the options that may change when a run continues."""
         fields = type(self).model_fields
         free = {name for name, field in fields.items() if fact(field, "free")}
         return free - self.pinned().keys()
 
     def pinned(self) -> dict[str, str]:
-        """Say of options that may not change when a run goes on why that is, where it is known."""
+        """Return options that may not change when a run continues, with reasons where given."""
         fields = type(self).model_fields
         reasons = {name: fact(field, "pinned") for name, field in fields.items()}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def layout(self) -> dict[str, Any]:
-        """Give the options that say how epochs are laid out on workers, as `manifest` has them."""
+        """Return the options of the layout of epochs on workers, as in `manifest`."""
         kept = {name for name, field in type(self).model_fields.items() if fact(field, "layout")}
         return {name: value for name, value in self.manifest().items() if name in kept}
 
     def check_paths(self) -> None:
-        """Make sure, before anything starts, that what options name can be reached.
+        """Check, before anything starts, that everything the options name can be reached.
 
-        Each group of options looks at its own, and then asks the next one.
+        Each group checks its own options, then calls the next group.
         """
 
     def derive(self) -> None:
-        """Set what follows from other options; each group its own, and then asks the next one."""
+        """Set derived options; each group sets its own, then calls the next group."""
 
     def check(self) -> None:
-        """Refuse options that do not go together; each group its own, and then asks the next one.
+        """Reject invalid combinations; each group checks its own, then calls the next group.
 
         Raises
         ------
@@ -145,8 +145,7 @@ class Configuration(BaseModel):
     def set_derived(self, name: str, value: object) -> None:
         """Set an option that was not given.
 
-        It goes past the frozen model, and is not among the fields that were set: `with_options`
-        then derives it anew.
+        It bypasses the frozen model and does not count as set, so `with_options` derives it again.
         """
         object.__setattr__(self, name, value)
 
@@ -159,12 +158,12 @@ class Configuration(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _no_truth_for_a_number(cls, value: object, info: ValidationInfo) -> object:
-        # Pydantic takes true for 1.
+        # Pydantic would accept true as 1.
         field = cls.model_fields[str(info.field_name)]
         if isinstance(value, bool) and field.annotation is not bool:
             message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
             raise ValueError(message)
-        # Pydantic reads numbers from text too.
+        # Pydantic would also read numbers from text.
         if isinstance(value, str) and not isinstance(value, _Written):
             kind = _number_of(field.annotation)
             if kind is not None:
@@ -181,13 +180,13 @@ _WANTED = {
 
 
 def _number_of(annotation: Any) -> type | None:
-    """Say which kind of number an option is, perhaps beside None; None where it is none."""
+    """Return the kind of number that an option is, optional or not; None if it is no number."""
     kinds = {*typing.get_args(annotation)} - {type(None)} or {annotation}
     return next((kind for kind in _WANTED if kinds == {kind}), None)
 
 
 def check_configuration(config: object, kind: type[Configuration]) -> None:
-    """Make sure that something is a configuration of a kind.
+    """Check that a value is a configuration of a kind.
 
     Raises
     ------
@@ -197,10 +196,10 @@ def check_configuration(config: object, kind: type[Configuration]) -> None:
     if isinstance(config, kind):
         return
     a = "an" if kind.__name__.startswith(tuple("AEIOU")) else "a"
-    mend = f"pass {a} {kind.__name__}(...)"
+    remedy = f"pass {a} {kind.__name__}(...)"
     if isinstance(config, dict):
-        mend += f"; {kind.__name__}(**options) makes one of a dict"
-    message = f"config = {shown(config)}: {mend}"
+        remedy += f"; {kind.__name__}(**options) makes one from a dict"
+    message = f"config = {shown(config)}: {remedy}"
     raise ConfigurationError(message)
 
 

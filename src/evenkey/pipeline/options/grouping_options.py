@@ -1,4 +1,4 @@
-"""How messages are spread over workers, and what the work on one costs."""
+"""Options of the grouping, its workers and sources, and the cost per message."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GroupingOptions(Configuration):
     sources: int = option(
         "Grouping",
         5,
-        "Sources, each routing by the loads that it sees itself.",
+        "Sources, each of which routes by the loads that it has seen.",
         ge=1,
         le=MOST_TASKS,
         layout=True,
@@ -47,40 +47,40 @@ class GroupingOptions(Configuration):
     load: Literal["epoch", "lifetime"] = option(
         "Grouping",
         "epoch",
-        "Whether a source counts loads anew in each epoch or over its life.",
+        "Whether a source counts loads per epoch or over its lifetime.",
         layout=True,
     )
     expected_keys: int | None = option(
         "Grouping",
         None,
-        "Expected distinct keys, over the grouping's own (dkg: 100).",
+        "Expected distinct keys; overrides the grouping's own (dkg: 100).",
         ge=1,
         layout=True,
     )
     warm_up: float | None = option(
         "Grouping",
         None,
-        "Warm-up in seconds, over the grouping's own (dkg: 15).",
+        "Warm-up in seconds; overrides the grouping's own (dkg: 15).",
         ge=0,
         layout=True,
     )
     teenage_period: float | None = option(
         "Grouping",
         None,
-        "Seconds between promotions to the teenage space, over the grouping's own (dkg: 15).",
+        "Seconds between promotions to the teenage space; overrides the grouping's own (dkg: 15).",
         gt=0,
         layout=True,
     )
     old_period: float | None = option(
         "Grouping",
         None,
-        "Seconds between promotions to the old space, over the grouping's own (dkg: 60).",
+        "Seconds between promotions to the old space; overrides the grouping's own (dkg: 60).",
         gt=0,
         layout=True,
     )
 
     def resolved_grouping(self) -> Grouping:
-        """Give the grouping, with the options that stand over its own parameters."""
+        """Return the grouping with the options that override its parameters."""
         grouping = parse(self.grouping)
         overrides = {
             field.name: getattr(self, field.name)
@@ -90,12 +90,12 @@ class GroupingOptions(Configuration):
         return dataclasses.replace(grouping, **overrides)
 
     def manifest(self) -> dict[str, Any]:
-        """Give every option, the grouping with what stands over its parameters."""
+        """Return every option, the grouping with its overridden parameters."""
         return {**super().manifest(), "grouping": str(self.resolved_grouping())}
 
 
 class WorkOptions(Configuration):
-    """How many merge, and what work is made to cost; a part of other configurations."""
+    """Merging tasks and the simulated cost of work; a part of other configurations."""
 
     aggregators: int = option(
         "Work",
@@ -103,14 +103,14 @@ class WorkOptions(Configuration):
         "Tasks that merge partial results; the reference has 10.",
         ge=1,
         le=MOST_TASKS,
-        pinned="Spark keeps the state of open windows in as many parts as it began with",
+        pinned="Spark does not change the number of partitions of its state",
     )
     cost_ms: float = option(
-        "Work", 0.0, "Simulated cost of a message in ms; a worker sleeps for it.", ge=0, free=True
+        "Work", 0.0, "Simulated cost per message in ms; workers sleep for it.", ge=0, free=True
     )
     speed: float = option("Work", 1.0, "Divides the simulated cost.", gt=0, free=True)
 
     @property
     def cost_seconds(self) -> float:
-        """Seconds that a worker sleeps for a message."""
+        """Seconds that a worker sleeps per message."""
         return self.cost_ms / 1000 / self.speed

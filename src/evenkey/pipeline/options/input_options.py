@@ -1,4 +1,4 @@
-"""What is read that can be read again: generated streams and files, in epochs."""
+"""Options of input that can be read again: generated streams and files, in epochs."""
 
 from __future__ import annotations
 
@@ -38,39 +38,39 @@ class InputOptions(Configuration):
     split: SplitName | None = option(
         "Input",
         None,
-        "How messages are found in the input; without it by suffix: "
+        "Format of the input; default: by suffix: "
         f"{', '.join(FORMATS.by_suffix)}, else each line is a key.",
     )
     messages: int | None = option(
         "Input",
         None,
-        "Messages of the dataset, or most lines or rows of the input.",
+        "Messages of the dataset, or maximum lines or rows of the input.",
         ge=1,
         le=MOST,
     )
     seed: int = option("Input", 0, "Another seed gives another stream of the same dataset.")
     rate: float | None = option(
-        "Input", None, "Messages per second of event time; without it a run spans 400 s.", gt=0
+        "Input", None, "Messages per second of event time; default: a run spans 400 s.", gt=0
     )
     arrival_rate: float | None = option(
         "Input",
         None,
-        "Messages, lines or rows that arrive in a second of real time; an epoch begins when the "
-        "last of its own is there. Without it the whole input is there at the start.",
+        "Messages, lines or rows that arrive per second of real time; an epoch begins when its "
+        "last one has arrived. By default the whole input is available at the start.",
         gt=0,
     )
 
     def event_rate(self, total: int) -> float:
-        """Messages per second of event time, of so many in all."""
+        """Return the messages per second of event time, given their total."""
         return total / SPAN_SECONDS if self.rate is None else self.rate
 
     def check_paths(self) -> None:
-        """Make sure that the files are there.
+        """Check that the files exist.
 
         Raises
         ------
         ConfigurationError
-            One is missing, empty or unreadable.
+            A file is missing, empty or unreadable.
         """
         if self.input:
             check_input(self.input)
@@ -78,21 +78,21 @@ class InputOptions(Configuration):
 
 
 class EpochOptions(Configuration):
-    """The epochs that an input is cut into; a part of other configurations."""
+    """The number or size of epochs; a part of other configurations."""
 
-    epochs: int = option("Run", 8, "Micro-batches that the input is cut into.", ge=1, le=MOST)
+    epochs: int = option("Run", 8, "Number of micro-batches of the input.", ge=1, le=MOST)
     epoch_messages: int | None = option(
-        "Run", None, "Messages, lines or rows of an epoch, in place of epochs.", ge=1, le=MOST
+        "Run", None, "Messages, lines or rows per epoch, instead of epochs.", ge=1, le=MOST
     )
 
     def epoch_positions(self, total: int) -> int:
-        """Say how many positions an epoch takes, of a total."""
+        """Return the number of positions in an epoch, given the total."""
         return self.epoch_messages or max(1, -(-total // self.epochs))
 
     def block_positions(self, total: int, sources: int) -> int:
-        """Say how many positions a source gets at a time, of a total.
+        """Return the number of positions that a source gets at a time, given the total.
 
-        Small epochs are dealt in small blocks, so that every source gets a share of them.
+        Small epochs have small blocks, so that every source gets a share of them.
         """
         share = self.epoch_positions(total) // (_BLOCKS_A_SOURCE * sources)
         return min(_LARGEST_BLOCK, max(1, share))

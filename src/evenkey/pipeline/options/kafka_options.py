@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _OF_A_TOPIC = ("starting_offsets", "record_part", "isolation", "follow")
 _OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")
-_LETTERS = "-dead-letters"
+_DEAD_LETTERS = "-dead-letters"
 
 
 def _one_topic(text: str) -> str:
@@ -33,7 +33,7 @@ def _offsets(text: str) -> str:
 
 
 class KafkaOptions(Configuration):
-    """Where records come from and results go to, and how; a part of other configurations."""
+    """Topics to read and to write; a part of other configurations."""
 
     kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
         "Kafka",
@@ -47,19 +47,19 @@ class KafkaOptions(Configuration):
         'First records to read: earliest, latest, or JSON such as {"clicks": {"0": 23}}.',
     )
     record_part: Literal["value", "key"] = option(
-        "Kafka", "value", "Which part of a record is split into messages."
+        "Kafka", "value", "Part of a record that is split into messages."
     )
     isolation: Isolation = option(
         "Kafka",
         "read_committed",
-        "Whether records of transactions that are open or were aborted are left out: "
-        "read_committed leaves them out, read_uncommitted reads them.",
+        "read_committed skips records of open and aborted transactions, read_uncommitted reads "
+        "them.",
     )
     follow: bool = option(
         "Kafka",
         default=False,
-        description="Go on reading what comes; without it a run ends with the records that "
-        "were there at its start.",
+        description="Keep reading new records; without it a run ends with the records that "
+        "existed at its start.",
     )
     output_kafka: Annotated[str, AfterValidator(_one_topic)] | None = option(
         "Kafka", None, "Topic for the results: SERVERS/TOPIC; the sink is then kafka.", first=True
@@ -67,7 +67,7 @@ class KafkaOptions(Configuration):
     dead_letters_topic: Annotated[str, AfterValidator(Address.check_topic)] | None = option(
         "Kafka",
         None,
-        "Topic for dead letters at the same servers; without it TOPIC-dead-letters.",
+        "Topic for dead letters on the same servers; default: TOPIC-dead-letters.",
     )
     kafka_config: AnyPath | None = option(
         "Kafka",
@@ -79,25 +79,25 @@ class KafkaOptions(Configuration):
 
     @property
     def source_address(self) -> Address | None:
-        """Topics to read."""
+        """The topics to read."""
         return None if self.kafka is None else Address.parse(self.kafka)
 
     @property
     def sink_address(self) -> Address | None:
-        """Topic for results."""
+        """The topic for results."""
         return None if self.output_kafka is None else Address.parse(self.output_kafka)
 
-    def letters_topic(self, results: str) -> str:
-        """Topic of the dead letters beside a topic of results."""
-        return self.dead_letters_topic or f"{results}{_LETTERS}"
+    def resolved_dead_letters_topic(self, results: str) -> str:
+        """Return the topic for dead letters, given the topic for results."""
+        return self.dead_letters_topic or f"{results}{_DEAD_LETTERS}"
 
     def check_paths(self) -> None:
-        """Make sure that Spark can have its connector, and that brokers answer.
+        """Check that Spark can load its Kafka connector, and that brokers answer.
 
         Raises
         ------
         ConfigurationError
-            It cannot, or none does.
+            Spark cannot, or no broker does.
         """
         super().check_paths()
         addresses = [each for each in (self.source_address, self.sink_address) if each is not None]
@@ -111,17 +111,17 @@ class KafkaOptions(Configuration):
             address.check_reachable()
 
     def check_kafka_input(self, split: SplitName | None) -> None:
-        """Refuse options that a topic does not have, or that only a topic has."""
+        """Reject options that topics do not have, or that only topics have."""
         if self.kafka is None:
             for name in _OF_A_TOPIC:
                 if getattr(self, name) != type(self).model_fields[name].default:
-                    message = f"{name}: only topics have it, and none is read; pass kafka"
+                    message = f"{name}: applies only to topics, and none is read; pass kafka"
                     raise ConfigurationError(message)
             return
         for name in _OF_OTHER_INPUT:
             if getattr(self, name, None) is not None:
                 message = (
-                    f"{name} = {getattr(self, name)!r}: topics are read up to their end, by the "
+                    f"{name} = {getattr(self, name)!r}: topics are read up to their end, at the "
                     f"times of their records; drop {name}"
                 )
                 raise ConfigurationError(message)
@@ -133,9 +133,9 @@ class KafkaOptions(Configuration):
             raise ConfigurationError(message)
 
     def check_kafka_output(self, sink: str) -> None:
-        """Refuse a sink that is not the topic, and topics that are read and written."""
+        """Reject a sink other than the output topic, and topics that are read and written."""
         if sink == "kafka" and self.output_kafka is None:
-            message = "sink = 'kafka': there is no topic; pass output_kafka"
+            message = "sink = 'kafka': no topic is given; pass output_kafka"
             raise ConfigurationError(message)
         if sink != "kafka" and self.output_kafka is not None:
             message = (
@@ -146,11 +146,12 @@ class KafkaOptions(Configuration):
         if self.dead_letters_topic is not None and self.output_kafka is None:
             message = (
                 f"dead_letters_topic = {self.dead_letters_topic!r}: dead letters go to a topic "
-                "where results do; pass output_kafka"
+                "only if results do; pass output_kafka"
             )
             raise ConfigurationError(message)
         if self.source_address and self.sink_address:
-            written = {self.sink_address.topic, self.letters_topic(self.sink_address.topic)}
+            results = self.sink_address.topic
+            written = {results, self.resolved_dead_letters_topic(results)}
             if both := written.intersection(self.source_address.topics):
                 message = f"topic {both.pop()!r} would be read and written; choose another"
                 raise ConfigurationError(message)

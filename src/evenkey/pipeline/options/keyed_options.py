@@ -1,4 +1,4 @@
-"""The options that all runs over keyed messages have."""
+"""Options of all runs over keyed messages."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _REFERENCE_DEFAULTS: Mapping[str, Any] = {
     "time_limit": 864_000.0,
     "aggregators": 10,
 }
-"""Where the reference's defaults are not those of evenkey."""
+"""The reference's defaults that differ from evenkey's."""
 
 
 class KeyedOptions(InputOptions, GroupingOptions, WorkOptions, EpochOptions, RunOptions):
-    """An input in epochs, a grouping, a cost, and where the run runs; a part of others."""
+    """Input, epochs, grouping, cost and the run itself; a part of other configurations."""
 
     reference_defaults: bool = option(
         "Run",
         default=False,
-        description="The reference's defaults: 1 ms a message, 10 days, 10 aggregators.",
+        description="The reference's defaults: 1 ms per message, 10 days, 10 aggregators.",
         free=True,
     )
 
     def derive(self) -> None:
-        """Set the reference's defaults, where these are asked for."""
+        """Set the reference's defaults if `reference_defaults` is set."""
         if self.reference_defaults:
             for name, value in _REFERENCE_DEFAULTS.items():
                 if name not in self.model_fields_set:
@@ -40,12 +40,12 @@ class KeyedOptions(InputOptions, GroupingOptions, WorkOptions, EpochOptions, Run
         super().derive()
 
     def check_paths(self) -> None:
-        """Make sure that the output lies outside of the input.
+        """Check that the output is outside the input.
 
         Raises
         ------
         ConfigurationError
-            It does not, or cannot be written.
+            It is not, or cannot be written.
         """
         check_outside(self.output, self.input)
         super().check_paths()

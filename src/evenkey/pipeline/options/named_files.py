@@ -1,4 +1,4 @@
-"""Files that a configuration names: the TOML file itself, and its output."""
+"""Check the files that a configuration names: the TOML file itself, and the output."""
 
 from __future__ import annotations
 
@@ -44,49 +44,49 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def check_output(output: Path | str) -> None:
-    """Make sure that a place is, or can become, a directory to write in.
+    """Check that an output is, or can become, a writable directory.
 
     Parameters
     ----------
     output
-        A path, or a URI, of which nothing but its scheme is looked at.
+        A path, or a URI, of which only the scheme is checked.
 
     Raises
     ------
     ConfigurationError
-        It is a file or under one, permissions forbid it, or no store is known for the scheme.
+        It is a file or inside one, permissions forbid it, or the scheme has no store.
     """
     if scheme_of(output) != "file":
         store_at(output)
         return
     output = Path(output).absolute()
-    there = next(path for path in (output, *output.parents) if path.exists())
-    if not there.is_dir():
-        message = f"output {output} cannot be a directory: {there} is a file; choose another"
+    existing = next(path for path in (output, *output.parents) if path.exists())
+    if not existing.is_dir():
+        message = f"output {output} cannot be a directory: {existing} is a file; choose another"
         raise ConfigurationError(message)
-    if not os.access(there, os.W_OK | os.X_OK):
+    if not os.access(existing, os.W_OK | os.X_OK):
         reason = os.strerror(errno.EACCES)
         with contextlib.suppress(OSError):
-            if os.statvfs(there).f_flag & os.ST_RDONLY:
+            if os.statvfs(existing).f_flag & os.ST_RDONLY:
                 reason = os.strerror(errno.EROFS)
         message = f"output {output} cannot be written ({reason}): choose another directory"
         raise ConfigurationError(message)
 
 
 def check_outside(output: Path | str | None, inputs: Iterable[Path | str]) -> None:
-    """Make sure that a run does not write into what it reads.
+    """Check that a run does not write into its input.
 
     Parameters
     ----------
     output
-        A path; None, or a URI, is outside of all input files.
+        A path; None, or a URI, is outside all input files.
     inputs
         Files, directories and globs.
 
     Raises
     ------
     ConfigurationError
-        The output is one of the inputs, or lies in one of them.
+        The output is one of the inputs, or inside one.
     """
     if output is None or scheme_of(output) != "file":
         return
@@ -95,7 +95,7 @@ def check_outside(output: Path | str | None, inputs: Iterable[Path | str]) -> No
         read = Path(each).resolve()
         if any(above == read or above.match(str(read)) for above in (place, *place.parents)):
             message = (
-                f"output {output} lies in the input {each}, and would be read as input: choose a "
+                f"output {output} is inside the input {each} and would be read as input: choose a "
                 "directory elsewhere"
             )
             raise ConfigurationError(message)

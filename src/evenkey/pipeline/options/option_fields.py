@@ -1,4 +1,4 @@
-"""How options of a pipeline are declared."""
+"""Declare options of a pipeline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST = 2**63 - 1
 """The highest number of a message."""
 MOST_TASKS = 2**31 - 1
-"""The highest number of a task of Spark's."""
+"""The highest number of a Spark task."""
 
 _MASTER = re.compile(
     r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|yarn|"
@@ -42,22 +42,22 @@ def option(
     Parameters
     ----------
     panel
-        Under which the help shows it.
+        The panel of the help that shows it.
     default, description
-        Its value where it is left out, and its help text.
+        Its default value and its help text.
     metavar
-        What the help calls its value; else it goes by the type.
+        The name of its value in the help; default: by the type.
     first
-        Whether a newcomer needs it: the help of commands with many options shows those first.
+        Whether it is basic: the short help of commands shows only these.
     free
-        Whether it may change when a run goes on, since no result depends on it.
+        Whether it may change when a run continues, because no result depends on it.
     layout
-        Whether it may change too, and says how epochs are laid out on workers: what routers and
-        planners learned under another value is not used any more.
+        Whether it may change and belongs to the layout of epochs on workers: routers and planners
+        then discard what they learned under another value.
     pinned
-        Why it cannot change when a run goes on, where that is not plain to see.
+        Why it cannot change when a run continues, if that is not obvious.
     constraints
-        Its limits, as for `pydantic.Field`.
+        Constraints, as for `pydantic.Field`.
     """
     extra: dict[str, Any] = {"panel": panel, "metavar": metavar, "first": first}
     extra |= {"free": free or layout, "layout": layout, "pinned": pinned}
@@ -65,7 +65,7 @@ def option(
 
 
 def fact(field: FieldInfo, name: str) -> Any:
-    """Give what an option is declared with: such as ``panel`` or ``free``."""
+    """Return a property that an option was declared with, such as ``panel`` or ``free``."""
     return cast("dict[str, Any]", field.json_schema_extra)[name]
 
 
@@ -88,8 +88,8 @@ def _place(value: object) -> object:
     if scheme_of(value) == "file":
         return local_path(value).expanduser()
     if without_password(value) != value:
-        # It would be written down with the options; what is at fault is not repeated.
-        message = "output: a URI must not hold a password; credentials belong in the environment"
+        # It would be stored with the options, and the message must not repeat it.
+        message = "output: a URI must not contain a password; use the environment for credentials"
         raise ValueError(message)
     return value
 
@@ -98,7 +98,7 @@ def _master(value: str) -> str:
     if not value:
         message = "must not be empty"
         raise ValueError(message)
-    # What other schemes there are is Spark's to say: cluster managers can be plugged in.
+    # Spark checks other schemes: it can have more cluster managers.
     if not _MASTER.fullmatch(value):
         message = (
             "must be local, local[N], local-cluster[N,CORES,MB], spark://HOST:PORT, yarn or "
@@ -109,21 +109,21 @@ def _master(value: str) -> str:
 
 
 Master = Annotated[str, AfterValidator(_master)]
-"""A master of Spark."""
+"""A Spark master."""
 
 AnyPath = Annotated[Path, BeforeValidator(_path)]
-"""A path, where ``~`` stands for the user's home."""
+"""A path, in which ``~`` means the user's home."""
 
 
 Place = Annotated[Path | str, BeforeValidator(_place)]
-"""A path, or the URI of a place in a store, as it is spelled; ``file:///...`` is a path."""
+"""A path, or the unchanged URI of a location in a store; ``file:///...`` is a path."""
 
 
 def paths(value: object) -> object:
-    """Take one path for a list of one."""
+    """Turn a single path into a list."""
     return (value,) if isinstance(value, str | Path) else value
 
 
 def texts(value: object) -> object:
-    """Take one text for a list of one."""
+    """Turn a single text into a list."""
     return (value,) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Pydantic's findings as sentences: the field, its value, and what is allowed."""
+"""Turn pydantic's errors into sentences: the field, its value, and the allowed values."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _WANTED = {
 def describe(
     error: ValidationError, known: Collection[str], sources: Mapping[str, object] | None = None
 ) -> str:
-    """Put what pydantic found into words, one line a finding.
+    """Describe pydantic's findings, one line per finding.
 
     Parameters
     ----------
     error
-        What pydantic raised.
+        The error from pydantic.
     known
-        Names of the options that there are.
+        Names of all options.
     sources
-        Where a field's value comes from, such as a file, for those that come from one.
+        Files from which fields have their values, by field.
 
     Returns
     -------
@@ -67,13 +67,13 @@ def _sentence(field: str, finding: Any, known: Collection[str]) -> str:
     if kind == "literal_error":
         return f"{field} = {value!r}: {_choices(value, context['expected'])}"
     wanted = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0], finding["msg"])
-    # What is out of range was read as a number, even where it came as text.
+    # A value out of range has been parsed as a number, even if it was text.
     shown = value if kind.startswith(("greater", "less")) else repr(value)
     return f"{field} = {shown}: {wanted.format(**context)}"
 
 
 def _choices(value: object, expected: str) -> str:
-    """Say which values there are, of pydantic's ``'a', 'b' or 'c'``."""
+    """List the allowed values, given pydantic's ``'a', 'b' or 'c'``."""
     choices = [each for each in expected.split("'") if each not in ("", ", ", " or ")]
     near = difflib.get_close_matches(str(value), choices, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,4 +1,4 @@
-"""The options that every run has."""
+"""Options of every run."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from evenkey.pipeline.options.option_fields import Master, Place, option, texts
 
 
 class RunOptions(Configuration):
-    """Where a run runs, how long, and where it writes; a part of other configurations."""
+    """Master, time limit, output and exports of a run; a part of other configurations."""
 
     time_limit: float | None = option(
         "Run",
         None,
-        "Seconds after which the run ends with the epoch that it is in.",
+        "Seconds after which the run ends with the current epoch.",
         gt=0,
         free=True,
     )
     master: Master | None = option(
         "Run",
         None,
-        "Spark master; without it this machine, with as many slots as it takes.",
+        "Spark master; default: this machine, with as many slots as needed.",
         free=True,
         first=True,
     )
     output: Place | None = option(
         "Output",
         None,
-        "Directory for results, dead letters and the run's state: a path, or on a cluster a place "
-        "that all its hosts share, such as s3a://BUCKET/NAME.",
+        "Directory for results, dead letters and the run's state: a path, or on a cluster a "
+        "location that all its hosts share, such as s3a://BUCKET/NAME.",
         metavar="PATH",
         free=True,
         first=True,
@@ -45,19 +45,19 @@ class RunOptions(Configuration):
     ] = option(
         "Output",
         (),
-        f"Where the metrics of each epoch go: {ADDRESSES}; may be given several times.",
+        f"Destination of each epoch's metrics: {ADDRESSES}; may be given several times.",
         metavar="ADDRESS",
         free=True,
     )
 
     def check_paths(self) -> None:
-        """Make sure that the output can be written, and that there is such a master.
+        """Check that the output can be written, and that ``SPARK_MASTER`` is a master.
 
         Raises
         ------
         ConfigurationError
-            The output cannot be a directory, no store is known for its scheme, or
-            ``SPARK_MASTER`` names no master.
+            The output cannot be a directory, its scheme has no store, or ``SPARK_MASTER`` is not
+            a master.
         """
         if self.output is not None:
             check_output(self.output)
@@ -67,7 +67,7 @@ class RunOptions(Configuration):
 
 
 def _check_environment_master() -> None:
-    """Make sure that ``SPARK_MASTER`` names a master, where no other is given."""
+    """Check that ``SPARK_MASTER``, if it is set, is a master."""
     text = os.environ.get("SPARK_MASTER")
     if not text:
         return

@@ -1,4 +1,4 @@
-"""Look through text files before they are read: types of columns, and names of fields."""
+"""Scan text files before a run, for types of columns and names of fields."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _MOST_FIELDS = 30
 def with_types(
     name: str, index: LineIndex, splitter: ColumnSplitter, config: PipelineConfig
 ) -> ColumnSplitter:
-    """Find out the types of the aggregator's columns, and make sure that fields exist.
+    """Infer the types of the aggregator's columns, and check that fields exist.
 
-    All lines are read where a type is not given, since one value can decide it; for fields that
-    only records name, as those of JSON, as many as it takes to meet each of them once.
+    If a type is not given, all lines are read, because one value can decide it. For fields whose
+    names are in the records, as in JSON, lines are read until each field has occurred.
 
     Parameters
     ----------
     name
-        What to call the input.
+        Name of the input, for messages.
     index
         Its lines.
     splitter
-        Takes them apart; its columns are those whose types are given.
+        Splits the lines; its columns are those with given types.
     config
-        Says what the aggregator reads.
+        Names the aggregator's columns.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def with_types(
     Raises
     ------
     ConfigurationError
-        No record has a field, or the header lacks a column; the message lists what there is.
+        No record has a field, or the header lacks a column; the message lists the existing ones.
     """
     given = dict(splitter.columns.values)
     guesses = {each: Guess() for each in config.value_names if each not in given}
@@ -73,13 +73,13 @@ def _with_values(splitter: ColumnSplitter, values: list[tuple[str, pa.DataType]]
 
 
 def _pieces(index: LineIndex) -> Iterator[pa.StringArray]:
-    """Give all lines as text, some at a time."""
+    """Yield all lines as text, in batches."""
     for start in range(0, index.lines, _LINES):
         yield as_text(index.read(start, start + _LINES))
 
 
 def _check_seen(name: str, index: LineIndex, splitter: ColumnSplitter, unseen: set[str]) -> None:
-    """Make sure that the fields are there; one that is null everywhere is."""
+    """Check that the fields exist, even if only with nulls."""
     fields: dict[str, None] = {}
     for lines in _pieces(index):
         there, others = splitter.fields(lines)
@@ -89,5 +89,5 @@ def _check_seen(name: str, index: LineIndex, splitter: ColumnSplitter, unseen: s
             return
     lacking = " or ".join(repr(each) for each in sorted(unseen))
     has = ", ".join([*fields][:_MOST_FIELDS]) or "none"
-    message = f"input {name}: no record has a field {lacking}; there are: {has}"
+    message = f"input {name}: no record has a field {lacking}; records have: {has}"
     raise ConfigurationError(message)

@@ -1,4 +1,4 @@
-"""What a run found to read, and what of it is written down for the processes that go on."""
+"""The input that a run found, and its index, which later processes of the run read."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import Reading, RunDirectory
 
 Extent: TypeAlias = tuple[int, float, int]
-"""How many positions are read, how many make a second, how many a source gets at a time."""
+"""Positions to read, positions per second, and positions that a source gets at a time."""
 
 
 class FoundInput(NamedTuple):
-    """What a configuration reads, found without Spark.
+    """The input of a configuration, found without Spark.
 
     Parameters
     ----------
     name
         The dataset's name, or the paths.
     reading
-        Gives rows by position; None for topics, which Spark's own connector reads.
+        Reads rows by position; None for topics, which Spark's connector reads.
     splitter
-        Takes lines apart; None where the rows bear keys.
+        Splits lines; None if the rows have keys.
     """
 
     name: str
@@ -42,7 +42,7 @@ class FoundInput(NamedTuple):
 
 
 def keep_records(records: SplitLines | RowIndex, extent: Extent, directory: RunDirectory) -> None:
-    """Write down the index of the input, for the processes that go on."""
+    """Store the index of the input, for later processes of the run."""
     if isinstance(records, RowIndex):
         _keep_rows(records, extent, directory)
         return
@@ -90,7 +90,7 @@ def _keep_rows(rows: RowIndex, extent: Extent, directory: RunDirectory) -> None:
 
 
 def kept_records(directory: RunDirectory) -> tuple[SplitLines | RowIndex, Extent]:
-    """Give what the run in this directory found when it began.
+    """Read the input that the run in this directory found at its start.
 
     Raises
     ------
@@ -105,6 +105,6 @@ def kept_records(directory: RunDirectory) -> tuple[SplitLines | RowIndex, Extent
         types = tuple(kind for _, kind in Columns.from_json(kept["key_types"]).values)
         form = FORMATS.of_rows[kept["split"]].files
         return RowIndex(**index, columns=columns, key_types=types, form=form), kept["extent"]
-    # The files, which say how they are split, may be gone: what was unpacked is read.
+    # The files, whose suffixes name the split, may be gone: their unpacked content is read.
     splitter = FORMATS.of_lines[kept["split"]].splitter(columns, kept["header"])
     return SplitLines(LineIndex(**{**index, **arrays}), splitter), kept["extent"]

@@ -1,4 +1,4 @@
-"""From a configuration to its messages: which source, which splitter, how long."""
+"""Open the messages of a configuration: source, splitter and length."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class Input:
     name
         The dataset's name, or the paths.
     messages
-        Streaming: ``position``, ``key``, ``count``, ``time``, what `described` has, and the worker
-        where splitters in Python route too.
+        Streaming: ``position``, ``key``, ``count``, ``time``, the columns of `described`, and the
+        worker if splitters in Python also route.
     sources
         Tasks that route, each with its own local loads.
     expected
-        Positions that the source has; None for topics, whose offsets are not all records.
+        Positions of the source; None for topics, in which not every offset is a record.
     split
-        Whether what is read is split or vetted before it is routed, and tallied there.
+        Whether the input is split or validated, and counted there, before it is routed.
     offsets
-        What is read of topics; None for any other input.
+        The range of topics; None for any other input.
     """
 
     name: str
@@ -64,14 +64,14 @@ class Input:
 
 
 def find_input(config: PipelineConfig, directory: RunDirectory) -> FoundInput:
-    """Find what a configuration reads, or what the run in this directory found before.
+    """Find the input of a configuration, or read what the run in this directory found before.
 
     Raises
     ------
     ConfigurationError
         There is no such dataset or file, it is empty, or it lacks the key.
     RunError
-        What the run found before cannot be read.
+        The stored input of the run cannot be read.
     """
     if config.dataset is not None:
         stream = generated_stream(config.dataset, config)
@@ -90,7 +90,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> FoundInput:
 def open_input(
     spark: SparkSession, found: FoundInput, config: PipelineConfig, directory: RunDirectory
 ) -> Input:
-    """Make a stream of messages of what was found."""
+    """Open the input as a stream of messages."""
     if found.reading is None:
         # Records of topics are lines, so there is a splitter.
         return _open_topics(spark, found.name, cast("Splitter", found.splitter), config, directory)
@@ -104,20 +104,20 @@ def open_input(
         arrival_rate=config.arrival_rate,
     )
     if config.time is not None:
-        # The same in all tasks of an epoch, and when it runs again: see `far_ahead`.
+        # Equal in all tasks of an epoch and when it runs again: see `far_ahead`.
         allowed = F.make_dt_interval(secs=F.lit(config.max_ahead))
         rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
     messages = _spread(rows, config, F.col("position"), ("position",))
     routing = _routing(spark, config, directory)
-    letters, files, split = directory.dead_letters, directory.files, True
+    dead_letters, files, split = directory.dead_letters, directory.files, True
     if found.splitter is not None:
-        messages = split_lines(messages, found.splitter, letters, files, routing=routing)
+        messages = split_lines(messages, found.splitter, dead_letters, files, routing=routing)
     elif isinstance(found.reading, RowsReading):
         extra = found.reading.index.columns.extra
-        messages = vet_rows(messages, letters, files, extra=extra, routing=routing)
+        messages = vet_rows(messages, dead_letters, files, extra=extra, routing=routing)
     elif routing is not None and config.route_by == "weights":
-        # What routes by weights is not `route`, to which every row is a message of weight 1.
-        messages = vet_rows(messages, letters, files, routing=routing)
+        # `route` would count every row as a message of weight 1.
+        messages = vet_rows(messages, dead_letters, files, routing=routing)
     else:
         split = False
     messages = described(messages, config, found)
@@ -132,7 +132,7 @@ def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Exten
 
 
 def _extent(config: PipelineConfig, positions: int) -> Extent:
-    """How many positions are read, how many make a second, how many a source gets at a time."""
+    """Return the positions to read, per second, and that a source gets at a time."""
     total = positions if config.messages is None else min(positions, config.messages)
     return total, config.event_rate(total), config.block_positions(total, config.sources)
 
@@ -140,7 +140,7 @@ def _extent(config: PipelineConfig, positions: int) -> Extent:
 def _routing(
     spark: SparkSession, config: PipelineConfig, directory: RunDirectory
 ) -> RoutingTask | None:
-    """What routes messages where they are split; None for groupings that Spark routes itself."""
+    """Return the task that routes messages after splitting; None if Spark routes natively."""
     grouping = config.resolved_grouping()
     if routes_natively(grouping, streaming=True, spread=True):
         return None
@@ -159,7 +159,7 @@ def _routing(
 def _spread(
     df: DataFrame, config: PipelineConfig, number: Column, order: tuple[str, ...]
 ) -> DataFrame:
-    """Deal rows to other splitters by turn, where there are to be other than the sources."""
+    """Distribute rows to splitters round-robin, if their number differs from the sources'."""
     if config.routers == config.sources:
         return df
     turn = F.pmod(number, F.lit(config.splitters)).cast("int")
@@ -169,7 +169,7 @@ def _spread(
 
 
 class _InOrder:
-    """Sorts an epoch's share: blocks of a shuffle come in any order."""
+    """Sorts a task's share of an epoch, because blocks of a shuffle arrive in any order."""
 
     def __init__(self, order: tuple[str, ...]) -> None:
         self._order = [(name, "ascending") for name in order]
@@ -187,7 +187,7 @@ def _open_topics(
     config: PipelineConfig,
     directory: RunDirectory,
 ) -> Input:
-    """Read topics as far as the run found them to reach when it began."""
+    """Read topics up to their end at the start of the run."""
     offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
     span = offsets.span
     lines = kafka_lines(

@@ -1,4 +1,4 @@
-"""Columns of the user's own: their names on the way in, and those of results on the way out."""
+"""The user's own columns: their names in messages and in results."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _TYPES = "evenkey.types"
 
 
 class Own(NamedTuple):
-    """What messages bear besides key, weight and worker.
+    """The columns of messages besides key, weight and worker.
 
     Parameters
     ----------
     time
         Their time for windows.
     values
-        The aggregator's columns under the names that it knows them by.
+        The aggregator's columns, by the aggregator's names.
     """
 
     time: Column
@@ -37,15 +37,15 @@ class Own(NamedTuple):
 
     @classmethod
     def of(cls, messages: DataFrame, config: PipelineConfig) -> Own:
-        """Find it in the messages of an input."""
+        """Find the columns in the messages of an input."""
         values = {name: F.col(value_name(number)) for number, name in enumerate(config.value_names)}
         return cls(F.col(EVENT_TIME if EVENT_TIME in messages.columns else "time"), values)
 
 
 def described(messages: DataFrame, config: PipelineConfig, found: FoundInput) -> DataFrame:
-    """Let the key of messages say of which types its columns are, for `with_own_keys`.
+    """Add the types of the key's columns to the key of messages, for `with_own_keys`.
 
-    Inside a run a key is one text, whatever it was: it is routed, counted and shown as such.
+    Inside a run a key is always one text: it is routed, counted and shown as text.
     """
     types = ["string"] * len(config.key_names)
     if isinstance(found.reading, RowsReading):
@@ -55,14 +55,14 @@ def described(messages: DataFrame, config: PipelineConfig, found: FoundInput) ->
 
 
 def with_own_keys(results: DataFrame, messages: DataFrame, config: PipelineConfig) -> DataFrame:
-    """Give the key in results the names and types of the user's columns.
+    """Restore the names and types of the user's key columns in results.
 
     Parameters
     ----------
     results
-        With a column ``key``, or none.
+        With or without a column ``key``.
     messages
-        What `described` gave.
+        The result of `described`.
     config
         Has the names.
     """

@@ -1,4 +1,4 @@
-"""Readings of the messages of streams, the lines of files and the rows of tables, by position."""
+"""Read the messages of streams, the lines of files and the rows of tables by position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GeneratorReading(Reading):
         self._stream = stream
 
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Make every S-th message of the range."""
+        """Generate every S-th message of the range."""
         first = start + (source - start) % sources
         for begin in range(first, stop, _BATCH_ROWS * sources):
             end = min(stop, begin + _BATCH_ROWS * sources)
@@ -49,7 +49,7 @@ class GeneratorReading(Reading):
 
 
 class LinesReading(DealtReading):
-    """Lines of text files, dealt to the sources in blocks of `block` by turn."""
+    """Lines of text files, distributed to the sources round-robin in blocks of `block`."""
 
     schema = "position bigint, line binary, time timestamp"
     columns = ("line",)
@@ -64,9 +64,9 @@ class LinesReading(DealtReading):
 
 
 class RowsReading(DealtReading):
-    """Rows of Parquet files, dealt to the sources in blocks of `block` by turn.
+    """Rows of Parquet files, distributed to the sources round-robin in blocks of `block`.
 
-    What messages have besides key and count (`RowIndex.extra`) lies between count and time.
+    Further columns of messages (`RowIndex.extra`) come between count and time.
     """
 
     def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
@@ -77,11 +77,11 @@ class RowsReading(DealtReading):
         self.schema = f"position bigint, key string, count bigint{''.join(own)}, time timestamp"
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
-        """Read keys, counts and what else is wanted."""
+        """Read keys, counts and further columns."""
         rows = self.index.read(begin, end)
         return tuple(rows[name].combine_chunks() for name in self.columns)
 
 
 def spelled(field: pa.Field) -> str:
-    """Spell a column and its type as a schema of Spark's does."""
+    """Write a column and its type in the form of Spark's schemas."""
     return f"{field.name} {from_arrow_type(field.type).simpleString()}"

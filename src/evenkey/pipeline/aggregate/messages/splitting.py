@@ -1,4 +1,4 @@
-"""Split raw lines into messages on Spark, and put what cannot be split into dead letters."""
+"""Split raw lines into messages on Spark; invalid lines become dead letters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenkey.spark.routing import RoutingTask
 
 LATEST = "__evenkey_latest"
-"""Column of the latest time that a message of its own time may have."""
+"""Column of the latest allowed time of messages with their own time."""
 _NO_COLUMNS = pa.schema([])
 
 
@@ -39,24 +39,24 @@ def split_lines(
     places: tuple[str, ...] = ("position",),
     routing: RoutingTask | None = None,
 ) -> DataFrame:
-    """Split raw lines: accepted messages go on, rejected lines into dead letters.
+    """Split raw lines into messages, and write rejected lines to dead letters.
 
     Parameters
     ----------
     lines
-        `places`, ``line`` (binary), ``time``; where there is a `FAR_AHEAD`, lines of which it
-        is true are rejected, and where there is a `LATEST`, messages whose own time is later.
+        `places`, ``line`` (binary), ``time``; lines with a true `FAR_AHEAD` are rejected, and so
+        are messages whose own time is later than `LATEST`.
     splitter
-        Takes lines apart.
+        Splits lines.
     dead_letters
-        Where rejected lines go, one file a task and epoch.
+        Receives rejected lines, one file per task and epoch.
     files
-        Where tasks count what they read and rejected.
+        Receives the tasks' counts of read and rejected lines.
     places
-        Columns that say where a line is, for the dead letters; the last one is its number.
+        Columns with the position of a line, for the dead letters; the last is its number.
     routing
-        Routes the messages in the same pass, where they would go to Python once more for it;
-        None: they are routed later.
+        Routes the messages in the same pass, to avoid a second transfer to Python; None: they are
+        routed later.
 
     Returns
     -------
@@ -76,9 +76,9 @@ def vet_rows(
     extra: pa.Schema = _NO_COLUMNS,
     routing: RoutingTask | None = None,
 ) -> DataFrame:
-    """Reject rows that have a key and a count already, but not good ones; as `split_lines`.
+    """Validate rows that already have a key and a count; as for `split_lines`.
 
-    `extra` are columns of the messages besides those that all have.
+    `extra` are further columns of the messages.
     """
     return _messages(rows, _VetTask(dead_letters, files, extra), routing, extra)
 
@@ -94,7 +94,7 @@ def _messages(
 
 
 class _Task(ABC):
-    """Keeps rejected lines until the task ends, then writes them down with the counts."""
+    """Collects rejected lines until the task ends, then writes them with the counts."""
 
     def __init__(self, dead_letters: EpochFiles, files: EpochFiles) -> None:
         self._dead_letters = dead_letters
@@ -104,19 +104,19 @@ class _Task(ABC):
         read, passed_on, rejected = 0, 0, []
         for batch in batches:
             read += batch.num_rows
-            messages, letters = self.take_apart(batch)
+            messages, bad = self.take_apart(batch)
             passed_on += messages.num_rows
-            rejected.append(letters)
+            rejected.append(bad)
             yield from messages.to_batches()
-        letters = pa.concat_tables(rejected) if rejected else _NONE
+        dead_letters = pa.concat_tables(rejected) if rejected else _NONE
         _, epoch, part = current_task()
-        self._dead_letters.write(self._files.DEAD_LETTERS, epoch, part, letters)
-        counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
+        self._dead_letters.write(self._files.DEAD_LETTERS, epoch, part, dead_letters)
+        counts = pa.table({"lines": [read], "rejected": [dead_letters.num_rows]})
         self._files.write(self._files.SPLITS, epoch, part, counts, took=read, gave=passed_on)
 
     @abstractmethod
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
-        """Give the messages of a batch, and its dead letters."""
+        """Return the messages of a batch, and its dead letters."""
 
 
 class _SplitTask(_Task):
@@ -135,9 +135,9 @@ class _SplitTask(_Task):
         if FAR_AHEAD not in batch.schema.names:
             return self._split(batch)
         far = batch.filter(batch[FAR_AHEAD])
-        messages, letters = self._split(batch.filter(pc.invert(batch[FAR_AHEAD])))
+        messages, rejected = self._split(batch.filter(pc.invert(batch[FAR_AHEAD])))
         reasons = _far_reasons(far["time"])
-        return messages, pa.concat_tables([self._letters(far, reasons), letters])
+        return messages, pa.concat_tables([self._rejected(far, reasons), rejected])
 
     def _split(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
         split = without_far(self._splitter.split(batch["line"]), batch)
@@ -152,9 +152,9 @@ class _SplitTask(_Task):
             }
         )
         rejected = batch.take(split.rejected["line"].combine_chunks())
-        return messages, self._letters(rejected, split.rejected["reason"])
+        return messages, self._rejected(rejected, split.rejected["reason"])
 
-    def _letters(self, lines: pa.RecordBatch, reasons: pa.Array | pa.ChunkedArray) -> pa.Table:
+    def _rejected(self, lines: pa.RecordBatch, reasons: pa.Array | pa.ChunkedArray) -> pa.Table:
         text = [each.decode("utf-8", errors="replace") for each in lines["line"].to_pylist()]
         return pa.table(
             {
@@ -176,9 +176,9 @@ class _VetTask(_Task):
         split = without_far(vet(found_in(batch, places, self._extra)), batch)
         good = split.messages["line"].combine_chunks()
         bad = split.rejected["line"].combine_chunks()
-        letters = [batch["position"].take(bad), batch["key"].take(bad), split.rejected["reason"]]
+        rejected = [batch["position"].take(bad), batch["key"].take(bad), split.rejected["reason"]]
         messages = pa.Table.from_batches([batch.select(self._columns).take(good)])
-        return messages, pa.Table.from_arrays(letters, schema=_NONE.schema)
+        return messages, pa.Table.from_arrays(rejected, schema=_NONE.schema)
 
 
 def without_far(split: Split, batch: pa.RecordBatch) -> Split:
@@ -191,8 +191,8 @@ def without_far(split: Split, batch: pa.RecordBatch) -> Split:
     if not pc.any(far).as_py():
         return split
     late = messages.filter(far)
-    letters = pa.table({"line": late["line"], "reason": _far_reasons(late[EVENT_TIME])})
-    rejected = pa.concat_tables([split.rejected, letters]).sort_by("line")
+    too_late = pa.table({"line": late["line"], "reason": _far_reasons(late[EVENT_TIME])})
+    rejected = pa.concat_tables([split.rejected, too_late]).sort_by("line")
     return Split(messages.filter(pc.invert(far)), rejected.combine_chunks())
 
 
@@ -202,7 +202,7 @@ def _far_reasons(times: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 
 class _RoutedTask:
-    """Routes the messages that a task makes: one trip from Spark to Python and back, not two."""
+    """Routes the messages of a task in the same transfer from Spark to Python and back."""
 
     def __init__(self, task: _Task, routing: RoutingTask) -> None:
         self._task = task

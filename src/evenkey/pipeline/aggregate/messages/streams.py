@@ -1,4 +1,4 @@
-"""From a configuration to its messages, without Spark."""
+"""Open the messages of a configuration without Spark."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
-    """Open what a configuration reads as one stream, from first to last.
+    """Open the input of a configuration as one stream.
 
-    Compressed files are unpacked for as long as the stream is open.
+    Compressed files stay unpacked while the stream is open.
 
     Yields
     ------
@@ -64,9 +64,9 @@ def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
 
 @contextlib.contextmanager
 def opened_records(config: PipelineConfig) -> Iterator[Records]:
-    """Open the files of a configuration by line or row, all of them.
+    """Open all files of a configuration by line or row.
 
-    Compressed files are unpacked for as long as the records are open. Yields and raises as
+    Compressed files stay unpacked while the records are open. Yields and raises as
     `opened_stream` does.
     """
     with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
@@ -74,19 +74,19 @@ def opened_records(config: PipelineConfig) -> Iterator[Records]:
 
 
 def generated_stream(name: str, config: PipelineConfig) -> KeyStream:
-    """Make a generated stream with the length, seed and rate of a configuration."""
+    """Return a generated stream with the length, seed and rate of a configuration."""
     return generated(name, messages=config.messages, seed=config.seed, rate=config.rate)
 
 
 def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex:
-    """Index the input's files and choose what takes their lines apart.
+    """Index the input's files and choose their splitter.
 
     Parameters
     ----------
     config
-        Names them.
+        Names the files.
     unpacked
-        Directory for the content of compressed files; it is read from there.
+        Directory for the content of compressed files, which is read from there.
 
     Raises
     ------
@@ -107,16 +107,16 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
 
 
 def _check_taken(config: PipelineConfig, columns: Columns) -> None:
-    """Make sure that the aggregator takes its columns as they are; raises as its `bind` does."""
+    """Check that the aggregator accepts the types of its columns; raises as its `bind` does."""
     numbers = [("count", pa.int64()), (WORKER, pa.int32())]
     messages = dict([("key", pa.string()), *numbers, *columns.values])
     parse_aggregator(config.aggregator).bind(pa.schema(list(messages.items())))
 
 
 def columns_of(config: PipelineConfig) -> Columns:
-    """Say which columns make a message, with the aggregator's as far as their types are given.
+    """Return the columns of a message, with those of the aggregator's whose types are given.
 
-    An input without a key has no columns; `PipelineConfig.resolved_split` makes sure of it.
+    An input without a key has no columns; `PipelineConfig.resolved_split` checks this.
     """
     if config.key is None:
         return Columns(())
@@ -126,11 +126,11 @@ def columns_of(config: PipelineConfig) -> Columns:
 
 
 def lines_splitter(config: PipelineConfig) -> Splitter:
-    """Choose what takes lines apart that need no header.
+    """Choose the splitter of lines that need no header.
 
     Raises
     ------
     ConfigurationError
-        The key is lacking.
+        The key is missing.
     """
     return FORMATS.of_lines[config.resolved_split()].splitter(columns_of(config))

@@ -1,4 +1,4 @@
-"""Where the input of a run ends; topics have no end of their own."""
+"""Detect the end of a run's input; topics have no end of their own."""
 
 from __future__ import annotations
 
@@ -21,53 +21,53 @@ if TYPE_CHECKING:
 
 
 class End(ABC):
-    """The end of a query's input; it does not wait for it."""
+    """Detects the end of a query's input, without waiting for it."""
 
     @abstractmethod
     def read(self) -> bool:
-        """Whether all of the input was processed; raises what has ended the query."""
+        """Return whether all input was processed; raise the error that ended the query."""
 
     @abstractmethod
     def closed(self) -> bool:
-        """Whether all windows were closed, once the sign to close them is there."""
+        """Return whether all windows were closed, after the closing file exists."""
 
     def resting(self, query: StreamingQuery) -> bool:
-        """Whether no epoch runs, once the sign to pause is there."""
+        """Return whether no epoch runs, after the pause file exists."""
         return not query.status["isTriggerActive"]
 
 
 class DrainedEnd(End):
-    """Of a source that has no more to offer once it is read; also where it offers no more.
+    """The end of a finite source, or of a source that offers no more because of a pause.
 
     Parameters
     ----------
     query
-        Reads it.
+        The query that reads it.
     gate
-        May have turned an epoch away, which ends the query.
+        May have rejected an epoch, which ends the query.
     stack
-        Ends the thread that waits for the query, which must have been stopped by then.
+        Ends the thread that waits for the query, after the query has been stopped.
     """
 
     def __init__(self, query: StreamingQuery, gate: Gate, stack: contextlib.ExitStack) -> None:
         self._query = query
         self._gate = gate
         self._pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
-        # Waited for from the start: a run may be to pause before anybody looks.
+        # Wait from the start: a pause may be requested before the first call.
         self._drained = self._pool.submit(query.processAllAvailable)
         self._closed: Future[None] | None = None
 
     def read(self) -> bool:
-        """Whether Spark has processed all that was offered."""
+        """Return whether Spark has processed everything that was offered."""
         return self._done(self._drained)
 
     def closed(self) -> bool:
-        """Whether Spark has processed the closing row too."""
+        """Return whether Spark has also processed the closing row."""
         self._closed = self._closed or self._pool.submit(self._query.processAllAvailable)
         return self._done(self._closed)
 
     def resting(self, query: StreamingQuery) -> bool:
-        """Whether Spark has processed what was offered, or no epoch runs where none may begin."""
+        """Return whether Spark has processed what was offered, or no epoch runs or may begin."""
         if not self._gate.open_always:
             return super().resting(query)
         return all(each.done() for each in (self._drained, self._closed) if each is not None)
@@ -85,19 +85,19 @@ class DrainedEnd(End):
 
 
 class OffsetsEnd(End):
-    """Of topics, which may grow while they are read: it is where they ended when the run began.
+    """The end of topics, which may grow during a run: their end at its start.
 
-    The query goes on taking records in, which are dropped, until its windows are closed.
+    The query continues to read records, which are dropped, until its windows are closed.
 
     Parameters
     ----------
     checkpoint
-        Of the query.
+        The checkpoint of the query.
     offsets
-        Where the input ends; a run that follows its topics does not come to an end.
+        The end of the input; a run that follows its topics has no end.
     close
-        Whether windows are closed. An epoch that has only begun is turned away by a pause, which
-        follows at once where there are none.
+        Whether windows are closed. Without windows a pause follows immediately, which rejects an
+        epoch that has only begun.
     """
 
     def __init__(self, checkpoint: Store, offsets: OffsetRange, *, close: bool) -> None:
@@ -106,11 +106,11 @@ class OffsetsEnd(End):
         self._log = OFFSETS if close else COMMITS
 
     def read(self) -> bool:
-        """Whether the last epoch has reached the offsets."""
+        """Return whether the last epoch has reached the offsets."""
         newest = self._logs.newest(self._log)
         return self._offsets.reached(self._offsets.ends_of(self._logs.ends(newest)))
 
     def closed(self) -> bool:
-        """Whether an epoch has followed the one with the closing row, after which it stays read."""
+        """Return whether an epoch has followed the one with the closing row."""
         before = self._logs.newest(COMMITS) - 1
         return any(each == {"closed": 1} for each in self._logs.ends(before))

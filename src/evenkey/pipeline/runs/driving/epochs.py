@@ -1,4 +1,4 @@
-"""The end of an epoch: its results are written, then committed, then passed on."""
+"""The end of an epoch: write its results, commit them, pass them on."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.tallies import Tallies
 
 READ = "evenkey-read"
-"""Under this name a job observes how many records of topics it reads."""
+"""The name under which a job observes the number of records read from topics."""
 
 _DROPPED = "numRowsDroppedByWatermark"
 
 
 class EpochEnd:
-    """What a query calls with the results of each epoch.
+    """The function that a query calls with the results of each epoch.
 
-    An epoch's parts count from the one exclusive create that commits it; an epoch that an earlier
-    process has committed is computed again for Spark's own state only, and its results are dropped.
-    A process that has lost its claim ends here, with one clear line.
+    One exclusive create commits an epoch's parts. An epoch that an earlier process has committed
+    is computed again only for Spark's own state, and its results are dropped. A process that has
+    lost its claim ends here, with one clear line.
 
     Parameters
     ----------
     spark
-        Where the query runs.
+        The session of the query.
     directory
-        Of the run, held by this process.
+        Directory of the run, held by this process.
     sink
-        Takes the results.
+        Receives the results.
     windowed
         Whether the query drops rows behind a watermark.
     tallies
-        What must add up before an epoch is committed; None: nothing is tallied.
+        Counts that must add up before an epoch is committed; None: no counts.
     topics
-        Are the same as when the run began, or an epoch is not committed.
+        Topics that must be the same as at the start of the run before an epoch is committed.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class EpochEnd:
         self._first_began = time.time()
 
     def write(self, results: DataFrame, epoch: int) -> None:
-        """Write an epoch's results, commit the epoch, and pass on what the commit holds."""
+        """Write an epoch's results, commit the epoch, and pass on the commit."""
         directory = self._directory
         directory.claim.check()
         began = time.time()
         parts = self._sink.write(results, epoch)
-        # Without this, what is staged here could be committed late, and rightly; it spares work.
+        # Not needed for correctness, but saves the work of an epoch that cannot be committed.
         directory.claim.check()
         if self._topics is not None:
-            # What was read before this was read from these topics: an id does not come back.
+            # Everything so far was read from these topics: an id is never reused.
             self._topics.check()
         figures = {**self._counted(), **self._span(epoch, began)}
         read = self._offered(epoch)
@@ -92,7 +92,7 @@ class EpochEnd:
         self._sink.committed(results, epoch)
 
     def _offered(self, epoch: int) -> int | None:
-        """How many rows the source offered; None of one that does not number its rows."""
+        """Return the number of rows offered; None for a source that does not number its rows."""
         first, last = self._logs.ends(epoch - 1), self._logs.ends(epoch)
         if not last or last[0] is None or "position" not in last[0]:
             return None
@@ -101,11 +101,10 @@ class EpochEnd:
         return end - begin
 
     def _counted(self) -> dict[str, float]:
-        """What Spark counted in the epoch that has just run.
+        """Return Spark's counts of the epoch that has just run.
 
-        These are results that it dropped behind its watermark, or could not add up, and records of
-        topics that it read. Spark itself reports it only when it has logged the epoch, too late for
-        the epoch's commit.
+        These are late results that it dropped, sums that overflowed, and records read from topics.
+        Spark itself reports them after it has logged the epoch, too late for the epoch's commit.
         """
         execution = _last_execution(self._spark)
         late = (_metric_of(execution.executedPlan()) or 0) if self._windowed else 0
@@ -113,8 +112,8 @@ class EpochEnd:
         return {"late": late, "overflows": overflows, "read": read}
 
     def _span(self, epoch: int, called: float) -> dict[str, float]:
-        """When the epoch began and ended, and whether it held anything."""
-        # Spark notes when it began an epoch; of one that an earlier process began, when that did.
+        """Return when the epoch began and ended, and whether it had any rows."""
+        # Spark logs when an epoch began, even if an earlier process began it.
         noted = self._logs.begun(epoch)
         began = max(called if noted is None else noted.at, self._first_began)
         first, last = self._logs.ends(epoch - 1), self._logs.ends(epoch)
@@ -139,7 +138,7 @@ def _observed(execution: Any, prefix: str) -> int:
 
 
 def _metric_of(plan: Any) -> int | None:
-    """Find the metric of the one operator that has it; each look at the plan takes time."""
+    """Find the metric of the one operator that has it; each access to the plan takes time."""
     metric = plan.metrics().get(_DROPPED)
     if metric.isDefined():
         return int(metric.get().value())
@@ -152,9 +151,9 @@ def _metric_of(plan: Any) -> int | None:
 
 
 def earlier_timings(commits: Commits) -> list[Timing]:
-    """Tell how long epochs took that earlier processes of the run committed, by process.
+    """Return the durations of epochs that earlier processes of the run committed, by process.
 
-    Their times go from Spark's note of an epoch's begin to its commit.
+    An epoch's time goes from its begin in Spark's log to its commit.
     """
     by_claim: dict[int, list[Commit]] = {}
     for commit in commits.all():
@@ -164,9 +163,9 @@ def earlier_timings(commits: Commits) -> list[Timing]:
 
 
 def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
-    """Say when the epochs ran that earlier processes committed, and under which claim, by number.
+    """Return times and claims of the epochs that earlier processes committed, by number.
 
-    Their times go from Spark's note of an epoch's begin to its commit.
+    An epoch's time goes from its begin in Spark's log to its commit.
     """
     spans = {}
     for epoch in commits.epochs():

@@ -1,4 +1,4 @@
-"""Faults of a running query, named by what is behind them."""
+"""Explain errors of a running query by their causes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _OF_A_TASK = re.compile(
     r"(?:^evenkey\.core\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
     re.MULTILINE,
 )
-"""Raised by a task, or by the rows that wait for one, whose own errors Spark does not show."""
+"""An error of a task, or of rows that wait for a task, whose own errors Spark does not show."""
 
 
 @contextlib.contextmanager
 def file_handles_named() -> Iterator[None]:
-    """Let what follows from too few file handles be one error that says so.
+    """Turn any error caused by too few file handles into one clear error.
 
     Raises
     ------
     RunError
-        There were too few; the message names the limit.
+        There were too few file handles; the message names the limit.
     """
     try:
         yield
@@ -43,13 +43,13 @@ def file_handles_named() -> Iterator[None]:
 
 @contextlib.contextmanager
 def faults_named(directory: RunDirectory) -> Iterator[None]:
-    """Name the cause, and the mend, of what else is an error from deep inside Spark.
+    """Name the cause, and the fix, of errors from deep inside Spark.
 
     Raises
     ------
     RunError
-        Another process has taken the directory, whatever Spark says of what came of it; a task
-        raised it; or a disk is full.
+        Another process has taken the directory, whatever error Spark reports for it; a task
+        raised the error; or a disk is full.
     """
     try:
         yield
@@ -60,8 +60,8 @@ def faults_named(directory: RunDirectory) -> Iterator[None]:
         if _DISK_FULL in text:
             message = (
                 f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's "
-                "temporary files; make room and give the same command again: it goes on where "
-                "this run stopped"
+                "temporary files; free some space and run the same command again, which continues "
+                "where this run stopped"
             )
             raise RunError(message) from error
         of_tasks = _OF_A_TASK.findall(text)

@@ -1,4 +1,4 @@
-"""What no epoch passes once a run is to pause."""
+"""The gate that lets no epoch begin once a pause is requested."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _PY4J = logging.getLogger("py4j.clientserver")
 
 
 class PausedError(Exception):
-    """An epoch was not begun, because the run is to pause; it runs when the run goes on."""
+    """An epoch did not begin because of a pause; it runs when the run continues."""
 
 
 class Gate:
-    """Lets no epoch begin once a run is to pause, where the source cannot be asked to stop.
+    """Lets no epoch begin once a pause is requested, if the source itself cannot stop.
 
-    The epoch that it turns away has done no work yet. Its offsets are in the checkpoint, so
-    it runs first when the run goes on.
+    A rejected epoch has done no work yet. Its offsets are in the checkpoint, so it runs first when
+    the run continues.
 
     Parameters
     ----------
     paused
-        The sign.
+        The pause file.
     open_always
-        Whether the source itself looks at the sign: an epoch that it has offered is then ended.
+        Whether the source itself checks the pause file: then an offered epoch still runs.
     """
 
     def __init__(self, paused: Path, *, open_always: bool) -> None:
@@ -42,7 +42,7 @@ class Gate:
         Raises
         ------
         PausedError
-            The run is to pause. It ends the query, which Spark takes for an error.
+            A pause is requested. It ends the query, which Spark reports as an error.
         """
         if not self.open_always and self._paused.exists():
             self.turned_away = True

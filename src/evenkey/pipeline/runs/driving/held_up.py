@@ -1,4 +1,4 @@
-"""Open transactions that hold up a run: it reads no record behind them until they end."""
+"""Open transactions that block a run, which reads no later record until they end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LOOK_SECONDS = 5.0
 
 
 class HeldUp:
-    """Looks for partitions that a run has read up to an open transaction.
+    """Finds partitions that a run has read up to an open transaction.
 
     Parameters
     ----------
     topics
-        Of the run.
+        The topics of the run.
     """
 
     def __init__(self, topics: RunTopics) -> None:
@@ -31,7 +31,7 @@ class HeldUp:
         self._found: Awaited | None = None
 
     def __call__(self) -> Awaited | None:
-        """Say which transaction the run waits for; None where it waits for none."""
+        """Return the transaction that the run waits for; None if there is none."""
         if time.monotonic() >= self._next:
             try:
                 self._found = self._look()
@@ -69,7 +69,7 @@ class HeldUp:
         )
 
     def _stand(self, held: list[tuple[str, int]], stable: Offsets) -> None:
-        """Keep since when each partition has stood where it stands."""
+        """Record since when each partition has been at its position."""
         now = time.time()
         before = self._stood
         self._stood = {}
@@ -80,7 +80,7 @@ class HeldUp:
             self._stood[place] = stood if stood is not None and same else (offset, now)
 
     def _who(self, topic: str, number: int, since: float) -> str:
-        """Name the oldest transaction in a partition, and its age."""
+        """Describe the oldest transaction in a partition, with its age."""
         found = self._topics.source.transactions(topic, number)
         if found and found[0].started is not None:
             age = max(0.0, time.time() - found[0].started)

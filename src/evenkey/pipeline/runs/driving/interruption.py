@@ -1,4 +1,4 @@
-"""Signals that end a run: the first lets it pause between two epochs, a second ends it at once."""
+"""Signals that end a run: the first pauses it between two epochs, a second ends it immediately."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def pausing(paused: Path) -> Iterator[None]:
-    """Let an interrupt, or the signal to terminate, pause a run; after the block it has its effect.
+    """Let an interrupt or SIGTERM pause a run; the signal takes effect after the block.
 
-    What else handles these signals is not called before the run has paused: Spark's own handler
-    of an interrupt would cancel the epoch. In another thread than the main one nothing is done,
-    as signals are not handled there.
+    Other handlers of these signals are called only after the run has paused: Spark's own handler
+    of an interrupt would cancel the epoch. In other threads than the main thread this does
+    nothing, because they receive no signals.
 
     Parameters
     ----------
     paused
-        The sign that is made for the sources.
+        The pause file for the sources.
 
     Raises
     ------
     KeyboardInterrupt
-        There was an interrupt, and nobody else handles it. The signal to terminate ends the
-        process, where nobody handles it.
+        There was an interrupt without another handler. SIGTERM without another handler ends the
+        process.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

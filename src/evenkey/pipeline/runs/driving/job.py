@@ -1,4 +1,4 @@
-"""What a kind of run does between its source and its sink; the runner does what all runs share."""
+"""Base classes of jobs: the part of a run between source and sink. The runner does the rest."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 class Report(Protocol):
-    """What a run reports when it has ended."""
+    """The report of a run."""
 
     @property
     def finished(self) -> bool:
-        """Whether the whole input was processed and all windows closed."""
+        """Whether the whole input was processed and all windows were closed."""
 
     def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
-        """Give the same report, with what became of the records of each exporter."""
+        """Return the same report with a summary of each exporter."""
 
     def to_record(self) -> dict[str, Any]:
-        """Give what the job's `restored` makes the report of, as JSON can hold it."""
+        """Return the report as JSON, from which the job's `restored` restores it."""
 
 
 ReportT = TypeVar("ReportT", bound=Report)
@@ -50,18 +50,18 @@ ReportT = TypeVar("ReportT", bound=Report)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a query ended.
+    """The outcome of a query.
 
     Parameters
     ----------
     query
-        Stopped; its reports of progress can be read.
+        The stopped query, with its progress reports.
     finished
         Whether the whole input was processed and all windows closed.
     seconds
         From the planning of the query to its end.
     timing
-        Of the epochs, those of earlier processes of the run included.
+        Times of the epochs, including those of earlier processes of the run.
     """
 
     query: StreamingQuery
@@ -71,72 +71,72 @@ class Outcome:
 
     @property
     def epoch_ms(self) -> dict[int, float]:
-        """How long each epoch took that this process ran, by its number."""
+        """Return the duration of each epoch that this process ran, by number."""
         return {each["batchId"]: span(each).length for each in epochs_of(self.query)}
 
 
 class Work(ABC, Generic[ReportT]):
-    """A job at work: on its session, in its directory."""
+    """A running job, with its session and directory."""
 
     rows: DataFrame
-    """Streaming: what the sink is given, epoch by epoch."""
+    """The streaming DataFrame whose rows the sink receives, epoch by epoch."""
     sink: Sink
     measures: Measures
     expected: int | None
-    """Messages of the input, where that is known."""
+    """Messages of the input, if known."""
     offsets: OffsetRange | None = None
     """What is read of topics; None for any other input."""
     asked_to_pause: bool = True
-    """Whether the source looks at the sign to pause, and then offers no more."""
+    """Whether the source checks the pause file, and then offers no more."""
     tallies: Tallies | None = None
-    """What must add up before an epoch is committed; None: nothing is tallied."""
+    """Counts that must add up before an epoch is committed; None: no counts."""
     planning_ms: float = 0.0
-    """What was done for the first epoch before it began."""
+    """Duration of the work for the first epoch before it began."""
 
     def emitted(self, rows: DataFrame) -> DataFrame:
-        """Give what the sink takes of the rows of an epoch."""
+        """Return the rows of an epoch for the sink."""
         return rows
 
     def after(self, epoch: int) -> None:
-        """Do what an epoch's end asks for, such as planning the next one."""
+        """Do the work after an epoch, such as planning the next one."""
         del epoch
 
     @abstractmethod
     def report(self, outcome: Outcome) -> ReportT:
-        """Report the run, while its directory is there."""
+        """Report the run, while its directory exists."""
 
 
 class Job(ABC, Generic[ReportT]):
     """A kind of run with its options.
 
-    A run is a chain of values, each given by a method of the one before: a job, what it found to
-    read, what it has prepared, the work on that, the report.
+    A run is a chain of values, each returned by a method of the previous value: a job, its input,
+    the prepared job, its work, the report.
     """
 
     windowed: ClassVar[bool] = False
-    """Whether there are windows of event time that must be closed at the end of the input."""
+    """Whether windows of event time must be closed at the end of the input."""
 
     name: str
-    """What runs, as progress shows it."""
+    """The name of the job in progress reports."""
     options: RunOptions
     topics: KafkaOptions | None = None
-    """Topics that it reads or writes; None if there is no way to name any."""
+    """The options for topics that it reads or writes; None if the job has none."""
 
     @abstractmethod
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> ReportT:
-        """Make the report of a run that was finished before; without Spark."""
+        """Return the report of a finished run, without Spark."""
 
     def input_files(self) -> Sequence[Path]:
-        """Find the files that are read, as the options name them now."""
+        """Find the input files that the options name now."""
         return ()
 
     @abstractmethod
     def find(self, directory: RunDirectory) -> Found[ReportT]:
-        """Find what is read, or what the run in this directory found before; without Spark."""
+        """Find the input, or read what the run in this directory found before; without Spark."""
 
     @abstractmethod
     def session(self) -> SparkSession:
-        """Start Spark, or take the session that there is."""
+        """Start Spark, or return the existing session."""
 
 
 class Found(ABC, Generic[ReportT]):
@@ -144,14 +144,14 @@ class Found(ABC, Generic[ReportT]):
 
     @abstractmethod
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> Prepared[ReportT]:
-        """Write down what the run needs and cannot change later; it begins after it."""
+        """Store what the run needs and cannot change later, before it begins."""
 
 
 class Prepared(Found[ReportT]):
-    """A job that can begin; where nothing is prepared, as soon as it has found its input."""
+    """A job that can begin; without preparation, as soon as it has found its input."""
 
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> Prepared[ReportT]:
-        """Do nothing more."""
+        """Return the job itself: it needs no preparation."""
         del spark, directory
         return self
 
@@ -165,35 +165,35 @@ class Prepared(Found[ReportT]):
         history: Store | None,
         load_unit: str = "messages",
     ) -> RunInfo:
-        """Say who runs; the run that a history belongs to keeps its name.
+        """Return the run's properties; a run with a history keeps its name.
 
         Parameters
         ----------
         name
-            What runs: a grouping's spelling, or a join's pipeline and mode.
+            A grouping's spelling, or a join's pipeline and mode.
         dataset
             Name of the dataset, or the input's paths.
         workers, sources
-            How many there are.
+            Number of workers, of sources.
         history
-            Where this run's history lies, if it has one.
+            Location of this run's history, if it has one.
         load_unit
-            What loads are counted in.
+            The unit of loads.
         """
         run = f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
         if history is not None:
-            # Where there is none yet, or one that cannot be read, a new name will do.
+            # Without a readable history the run gets a new name.
             with contextlib.suppress(OSError, ValueError, TypeError):
                 run = History(history).run().run
         return RunInfo(run, dataset, name, workers, sources, load_unit)
 
     @abstractmethod
     def info(self, history: Store | None) -> RunInfo:
-        """Say who runs, for the exporters; a run that goes on keeps the name in its history."""
+        """Return the run's properties for exporters; a continued run keeps its name."""
 
     @abstractmethod
     def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
-        """Start Python workers and load kernels, so that no measured epoch pays for it."""
+        """Start Python workers and load kernels before the first measured epoch."""
 
     @abstractmethod
     def open(
@@ -204,9 +204,9 @@ class Prepared(Found[ReportT]):
         Parameters
         ----------
         spark
-            What `Job.session` gave.
+            The session of `Job.session`.
         directory
-            Of the run, which has begun.
+            Directory of the run, which has begun.
         recorder
-            Takes the record of each epoch that was measured; None: nobody does.
+            Receives the record of each measured epoch; None: no recorder.
         """

@@ -1,4 +1,4 @@
-"""Where a run stands, reported while it goes on."""
+"""Progress of a run, reported while it runs."""
 
 from __future__ import annotations
 
@@ -30,26 +30,25 @@ Phase = Literal[
 
 @dataclass(frozen=True)
 class EpochProgress:
-    """Where a run stands.
+    """The progress of a run.
 
     Parameters
     ----------
     grouping
-        Its spelling, or what else runs.
+        The grouping's spelling, or the name of another job.
     epoch
         The last epoch that ended; -1 before the first.
     messages, expected
-        Messages so far, and in the whole run where that is known (input messages, so that
-        both count what the source gave).
+        Messages so far, and in the whole run if known (input messages in both).
     max_over_mean
-        Of the loads of that epoch.
+        Maximum over mean of that epoch's loads.
     messages_per_second
         Messages over the time since the first epoch started.
     share
-        Of the offsets of topics that were read; None for any other input. It is no share of
+        Share of the topics' offsets that was read; None for any other input. It is not a share of
         messages: transactions and compaction leave offsets without records.
     detail
-        What to add to the phase, such as which transaction is waited for.
+        Text to add to the phase, such as the transaction that the run waits for.
 
     Examples
     --------
@@ -70,11 +69,11 @@ class EpochProgress:
 
 
 OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
-"""Is called when an epoch has ended."""
+"""A function that is called when an epoch has ended."""
 
 
 def before_the_first(name: str, phase: Phase) -> EpochProgress:
-    """Say where a run stands before its first epoch."""
+    """Return the progress of a run before its first epoch."""
     return EpochProgress(name, -1, 0, None, 0.0, 0.0, phase)
 
 
@@ -84,48 +83,48 @@ def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
     Parameters
     ----------
     on_progress
-        Is called; None is nobody.
+        Called with the progress; None: no call.
     name
-        The grouping's spelling, or what else runs.
+        The grouping's spelling, or the name of another job.
     phase
-        Such as ``starting Spark``.
+        A phase such as ``starting Spark``.
     """
     if on_progress is not None:
         on_progress(before_the_first(name, phase))
 
 
 class Measures(Protocol):
-    """Measures the epochs of a run once they have ended; each kind of job has its own."""
+    """Measures the epochs of a run after they have ended; each kind of job has its own."""
 
     @property
     def messages(self) -> int:
-        """Messages of the epochs that were taken in."""
+        """Messages of all measured epochs."""
 
     @property
     def max_over_mean(self) -> float | None:
-        """Of the loads of the last epoch that was taken in; None before the first."""
+        """Maximum over mean of the last measured epoch's loads; None before the first."""
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
-        """Take in the epochs that have ended, or those up to the last of them."""
+        """Measure the epochs that have ended, at most up to the given one."""
 
 
 class Watch:
-    """Reports each epoch once it has ended.
+    """Reports each epoch after it has ended.
 
     Parameters
     ----------
     name
-        What runs.
+        The name of the job.
     expected
-        Messages that the source has, where that is known.
+        Messages of the source, if known.
     measures
-        Takes in each epoch before it is reported.
+        Measures each epoch before it is reported.
     on_progress
-        Is called.
+        Called with the progress.
     recorder
-        Is given how long the epochs took, before they are measured.
+        Receives the durations of epochs before they are measured.
     offsets
-        What is read of topics; None for any other input.
+        The range of topics; None for any other input.
     """
 
     def __init__(
@@ -148,13 +147,13 @@ class Watch:
         self._started = time.monotonic()
 
     def look(self, query: StreamingQuery, phase: Phase) -> None:
-        """Report the last epoch, if it has ended since the last look."""
+        """Report the last epoch, if it has ended since the last call."""
         progress = query.lastProgress
         nobody = self._on_progress is None and self._recorder is None
         if nobody or progress is None or not ran(progress) or progress["batchId"] <= self._last:
             return
         if self._recorder is not None:
-            # All of recent progress is long: it is read only where an epoch went by unseen.
+            # Recent progress is long: it is read only if an epoch was missed.
             next_one = progress["batchId"] == self._last + 1
             self._recorder.time([progress] if next_one else epochs_of(query))
         self._last = progress["batchId"]
@@ -167,7 +166,7 @@ class Watch:
             self._report(phase, self._measures.max_over_mean, rate)
 
     def pausing(self) -> None:
-        """Report that the run ends with the epoch that it is in."""
+        """Report that the run ends with the current epoch."""
         self._report("pausing", 0.0, 0.0)
 
     def _report(self, phase: Phase, max_over_mean: float, rate: float) -> None:
@@ -188,7 +187,7 @@ class Watch:
 
 
 def _read(offset: str) -> Any:
-    """Read the offset of a source in Spark's report; a source without one is no JSON there."""
+    """Read the offset of a source in Spark's report, which is not JSON without an offset."""
     try:
         return json.loads(offset)
     except ValueError:

@@ -1,4 +1,4 @@
-"""See a running query to its end, or let it pause between two epochs."""
+"""Run a query to its end, or pause it between two epochs."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def drive(
     time_limit: float | None = None,
     close: bool = True,
 ) -> bool:
-    """See a query to the end of its input, then close its windows, and stop it.
+    """Run a query to the end of its input, then close its windows, and stop it.
 
-    Never stops the query inside an epoch: a pause lets it end, and no other begin. A first
-    interrupt, or signal to terminate, asks for a pause; a second one stops the query where it is.
+    Never stops the query inside an epoch: a pause lets the epoch end, and no other begin. A first
+    interrupt or SIGTERM requests a pause; a second one stops the query immediately.
 
     Parameters
     ----------
     spark
-        Where it runs.
+        The session of the query.
     query
-        Just started; each of its epochs enters by the gate.
+        The started query; each of its epochs passes the gate.
     directory
-        Where the signs to the sources are made.
+        Contains the files that signal the sources.
     watch
-        Looks at each epoch that has ended.
+        Reports each epoch that has ended.
     offsets
-        Where topics end; None: the source itself knows its end.
+        The end of topics; None: the source itself knows its end.
     time_limit
         Seconds after which to pause.
     close
@@ -62,7 +62,7 @@ def drive(
     Returns
     -------
     bool
-        Whether it got to the end, and closed its windows, before it was to pause.
+        Whether it reached the end and closed its windows before any pause.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     relay = _Relay(directory)
@@ -74,7 +74,7 @@ def drive(
 
     def see(reached: Callable[[], bool], phase: Phase) -> bool:
         while not over():
-            # Where a source offers no more because of a pause, it seems to be at its end.
+            # A source that offers no more because of a pause seems to be at its end.
             if reached():
                 return not over()
             _wait(query, gate)
@@ -89,11 +89,11 @@ def drive(
             if offsets is None
             else OffsetsEnd(directory.checkpoint_files, offsets, close=close)
         )
-        # Stopped before the threads that wait for it are.
+        # Stop the query before the threads that wait for it.
         stack.callback(query.stop)
         finished = see(end.read, "running")
         if finished and close:
-            # The last epoch of records may still run: the next one then has the closing row.
+            # The last epoch with records may still run: the next epoch then has the closing row.
             directory.claim.check()
             directory.closing.touch()
             finished = see(end.closed, "closing")
@@ -105,18 +105,18 @@ def drive(
 
 
 class _Relay:
-    """Pauses this process's run if anybody has asked for it, by an object named ``paused``."""
+    """Pauses this process's run if an object named ``paused`` requests it."""
 
     def __init__(self, directory: RunDirectory) -> None:
         self._directory = directory
         self._next = 0.0
 
     def look(self) -> None:
-        """Look for the object; the longer that takes, the more seldom."""
+        """Check for the object; the longer a check takes, the rarer it is."""
         looked = time.monotonic()
         if looked < self._next:
             return
-        # A store may be away for a while; whoever asks for a pause waits that long.
+        # A store may be unreachable for a while; a request for a pause waits that long.
         with contextlib.suppress(OSError):
             if self._directory.asked_to_pause:
                 self._directory.paused.touch()
@@ -125,7 +125,7 @@ class _Relay:
 
 
 def _wait(query: StreamingQuery, gate: Gate) -> None:
-    """Wait a little; raise what has ended the query, unless that is a pause."""
+    """Wait a little; raise the error that ended the query, unless it is a pause."""
     time.sleep(_POLL_SECONDS)
     if not query.isActive and not gate.turned_away:
         query.awaitTermination()
@@ -134,10 +134,10 @@ def _wait(query: StreamingQuery, gate: Gate) -> None:
 def _rest(
     spark: SparkSession, query: StreamingQuery, gate: Gate, end: End, directory: RunDirectory
 ) -> None:
-    """Let the epoch that runs end, and no other begin."""
+    """Let the current epoch end, and no other begin."""
     context = spark.sparkContext
     directory.paused.touch()
-    # Spark takes the end by a pause for an error, and would print all of its plan.
+    # Spark reports a pause as an error, and would print its whole plan.
     context.setLogLevel("OFF")
     try:
         while query.isActive and not end.resting(query):

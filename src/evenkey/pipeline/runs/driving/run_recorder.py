@@ -1,4 +1,4 @@
-"""The recorder: what a job measured of each epoch and how long it took, as records to export."""
+"""The recorder: turns each epoch's figures and duration into records to export."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters import Ending, Exports, ExportSummary, HotKey
 
 _SHORTEST_MS = 1.0
-"""Spark reports whole milliseconds, and a rate over none is no number."""
+"""Spark reports whole milliseconds, and a rate over 0 ms is undefined."""
 
 
 @dataclass
 class _Clock:
-    """The time that the epochs of one process took, added up."""
+    """The total time of one process's epochs."""
 
     began: float | None = None
     messages: int = 0
     lengths: list[float] = field(default_factory=list)
 
     def add(self, ran: Span, messages: int) -> None:
-        """Take in an epoch."""
+        """Add an epoch."""
         if self.began is None:
             self.began = ran.began
         self.messages += messages
         self.lengths.append(max(ran.length, _SHORTEST_MS))
 
     def figures(self, ended: float, messages: int) -> dict[str, Value]:
-        """Give the figures of time up to the end of the last epoch, which had so many messages."""
+        """Return the figures of time up to the last epoch, given its number of messages."""
         length, began = self.lengths[-1], ended if self.began is None else self.began
         makespan = max(ended - began, _SHORTEST_MS)
         run = Pace.of(Paced(self.messages, makespan, self.lengths))
@@ -46,18 +46,17 @@ class _Clock:
 
 
 class Recorder:
-    """Makes a record of each epoch and offers it to the exporters; knows nothing of the job.
+    """Makes a record of each epoch and offers it to the exporters, independently of the job.
 
-    Of epochs that this process ran, all exporters get the record. Of those that earlier processes
-    committed, it goes to where it may be missing since its process was killed before it was
-    exported: to histories.
+    All exporters receive the records of this process's epochs. Records of earlier processes' epochs
+    go only to histories, which lack a record if its process was killed before the export.
 
     Parameters
     ----------
     exports
-        Take the records; closed with the recorder.
+        Receive the records; closed with the recorder.
     earlier
-        When the epochs ran that earlier processes committed, and under which claim.
+        Times and claims of the epochs that earlier processes committed.
     """
 
     def __init__(
@@ -74,16 +73,16 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._closed:
-            # An interrupted run ends with its epoch, and can go on.
+            # An interrupted run ends with its epoch, and can continue.
             self.close("paused" if _interrupted(kind) else "failed")
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
-        """Let the exporters write what is left, and say what became of all."""
+        """Let the exporters write the remaining records, and return their summaries."""
         self._closed = True
         return self._exports.close(ending)
 
     def time(self, progresses: Iterable[Any]) -> None:
-        """Take in Spark's reports of epochs: when they started, how long they took."""
+        """Add Spark's reports of epochs: when they started, how long they took."""
         for each in progresses:
             self._spans[each["batchId"]] = span(each)
 
@@ -97,10 +96,10 @@ class Recorder:
         epoch
             Its number; epochs come in order.
         figures
-            What the job measured, by the names of `evenkey.core.metrics.FIGURES`,
-            ``epoch_messages`` among them; the figures of time are added here.
+            The job's figures, by the names of `evenkey.core.metrics.FIGURES`, including
+            ``epoch_messages``; the figures of time are added here.
         hottest
-            Heaviest keys of the epoch, the heaviest first.
+            Hottest keys of the epoch, in descending order.
         """
         own = epoch in self._spans
         if not own and epoch not in self._earlier:
@@ -111,7 +110,7 @@ class Recorder:
         clock.add(ran, messages)
         if own or self._exports.lacks(epoch):
             measured = {**figures, **clock.figures(ran.ended, messages)}
-            # What is not known has no figure: few formats hold NaN.
+            # Unknown figures are left out: few formats support NaN.
             known = {name: each for name, each in measured.items() if not _is_nan(each)}
             record = EpochRecord(epoch, ran.ended / 1000, known, hottest)
             (self._exports.offer if own else self._exports.complete)(record)

@@ -1,4 +1,4 @@
-"""Run a job from its source to its sink, or several side by side."""
+"""Run a job from its source to its sink, or compare several."""
 
 from __future__ import annotations
 
@@ -45,32 +45,31 @@ def run(
 ) -> ReportT:
     """Run a job until its input is processed and its windows are closed.
 
-    A run whose output directory holds an unfinished run of the same configuration goes on
-    where that one stopped, however it stopped; nothing is lost and nothing counted twice. Of a
-    finished run its report is given; without Spark, but for the settings by which a URI is reached.
-    Its input and its layout (workers, sources, grouping) must still be the same.
+    If the output directory contains an unfinished run of the same configuration, it continues
+    where that run stopped, for whatever reason; nothing is lost or counted twice. For a finished
+    run it returns the report, without Spark unless a URI needs Spark's settings. The input and the
+    layout (workers, sources, grouping) of a finished run must still be the same.
 
     Parameters
     ----------
     job
-        What to run.
+        The job.
     on_progress
         Called when an epoch has ended.
     prepare
-        Whether to warm up first, so that no measured epoch pays for it.
+        Whether to warm up before the first measured epoch.
 
     Raises
     ------
     ConfigurationError
-        PySpark is older than 4.2, the configuration cannot be run, the output holds another run or
-        files that no run wrote, the input of a finished run has changed, or another process holds
+        PySpark is older than 4.2, the configuration cannot be run, the output contains another run
+        or files that no run wrote, the input of a finished run has changed, or another process uses
         the output.
     RunError
-        State that an earlier run left cannot be read, another process took the output while this
-        one gave no sign of life, an executor does not see the output or the driver not what
-        executors wrote there, an epoch does not add up, a topic is another one than when the run
-        began, records of it were deleted before they were read, there are too few file handles, or
-        Spark's Java process died.
+        The state of an earlier run cannot be read, another process took the output while this
+        process sent no heartbeat, driver and executors do not share the output, the counts of an
+        epoch do not add up, a topic was replaced during the run, records were deleted before they
+        were read, there are too few file handles, or Spark's Java process died.
     """
     options = job.options
     check_sources()
@@ -78,7 +77,7 @@ def run(
     output, spark = None, None
     if options.output is not None:
         if not on_a_disk(options.output):
-            # How it is reached is among Spark's settings.
+            # Spark's settings determine how it is reached.
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
         output = output_store(options.output, spark)
@@ -138,7 +137,7 @@ def _classic(spark: SparkSession) -> SparkSession:
 
 
 def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
-    """Give the report of the run that is finished in the output; None where it is not."""
+    """Return the report of a finished run in the output; None if it is not finished."""
     options = job.options
     directory = RunDirectory(output)
     directory.check(options.manifest(), options.free(), options.pinned())
@@ -166,7 +165,7 @@ def execute(
     Parameters
     ----------
     spark, job, prepared, directory
-        What runs, and where.
+        The session, the job, its prepared form and its directory.
     on_progress
         As for `run`.
     close
@@ -174,7 +173,7 @@ def execute(
     recorder
         As for `Prepared.open`.
     topics
-        Those with which the run began; None where it has none.
+        The topics at the start of the run; None without topics.
     """
     started = time.monotonic()
     work = prepared.open(spark, directory, recorder)
@@ -225,22 +224,23 @@ def execute(
 def variants(
     options: OptionsT, updates: Mapping[str, Mapping[str, object]], *, topic: str | None
 ) -> list[OptionsT]:
-    """Make the options of several runs of one comparison, each with a directory of its own.
+    """Return the options of several runs of one comparison, each with its own directory.
+
+    Checks all directories first, so that an error does not come after hours.
 
     Parameters
     ----------
     options
-        Of all of them.
+        The common options.
     updates
-        What is different in each, by the name of its directory in the output.
+        The differing options of each run, by the name of its directory in the output.
     topic
-        Where results would go.
+        The topic for results, if any.
 
     Raises
     ------
     ConfigurationError
-        Results would go to a topic, or a directory on a disk holds another run: before the first of
-        them has run for an hour.
+        Results would go to a topic, or a directory on a disk contains another run.
     """
     if topic is not None:
         message = (
@@ -253,7 +253,7 @@ def variants(
         output = None if options.output is None else below(options.output, name)
         made.append(options.with_options(**{**update, "output": output}))
     for each in made:
-        # How a URI is reached is known when Spark runs; each run looks again.
+        # A URI may need Spark's settings; each run checks it.
         if each.output is not None and on_a_disk(each.output):
             RunDirectory(output_store(each.output)).check(
                 each.manifest(), each.free(), each.pinned()

@@ -1,4 +1,4 @@
-"""How long the epochs of a run took, by Spark's reports of its query."""
+"""Durations of a run's epochs, from Spark's reports of its query."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Timing:
-    """When the epochs of a run ran.
+    """Times of a run's epochs.
 
     Parameters
     ----------
     makespan_ms
-        From the start of the first epoch to the last commit, windows closed; of a run that was
-        stopped and went on, the sum over its processes.
+        From the start of the first epoch to the last commit, with closed windows; summed over the
+        processes of a continued run.
     epoch_ms
-        Duration of each epoch that held messages, from when these were there to its commit.
+        Duration of each non-empty epoch, from the availability of its messages to its commit.
     """
 
     makespan_ms: float
     epoch_ms: tuple[float, ...]
 
     def preceded_by(self, milliseconds: float) -> Timing:
-        """Add work that was done for the first epoch before it began, such as counting it."""
+        """Add work for the first epoch before it began, such as counting it."""
         return replace(self, makespan_ms=self.makespan_ms + milliseconds)
 
     def after(self, earlier: Sequence[Timing]) -> Timing:
@@ -42,16 +42,16 @@ class Timing:
 
 
 class Span(NamedTuple):
-    """When an epoch ran, in ms.
+    """Times of an epoch, in ms.
 
     Parameters
     ----------
     began
-        When Spark asked the source for it, since 1970.
+        When Spark requested it from the source, since 1970.
     waited
-        Until the source offered it: where messages arrive at a rate, until they were there.
+        Time until the source offered it; with a rate of arrival, until its messages had arrived.
     length
-        From there to its commit: the latency of what it holds.
+        Time from then to its commit: the latency of its messages.
     """
 
     began: float
@@ -60,31 +60,31 @@ class Span(NamedTuple):
 
     @property
     def ended(self) -> float:
-        """When it was committed, since 1970."""
+        """Time of its commit, since 1970."""
         return self.began + self.waited + self.length
 
 
 def ran(progress: Any) -> bool:
-    """Whether a report is of an epoch: an idle query reports the number of the epoch to come."""
+    """Return whether a report is about an epoch: an idle query reports the next epoch's number."""
     return "addBatch" in progress["durationMs"]
 
 
 def epochs_of(query: StreamingQuery) -> list[dict[str, Any]]:
-    """Progress of the epochs that ran, without the reports of an idle query."""
+    """Return the progress of epochs, without the reports of an idle query."""
     return [each for each in query.recentProgress if ran(each)]
 
 
 def span(progress: Any) -> Span:
-    """Read from an epoch's progress when it ran."""
+    """Read the times of an epoch from its progress."""
     began = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
     durations = progress["durationMs"]
-    # An epoch that an earlier process began is not asked for again.
+    # An epoch that an earlier process began is not requested again.
     waited = float(durations.get("latestOffset", 0))
     return Span(began, waited, float(durations["triggerExecution"]) - waited)
 
 
 def timing_of(query: StreamingQuery) -> Timing:
-    """Read from a query's progress how long its epochs took."""
+    """Read the durations of epochs from a query's progress."""
     epochs = epochs_of(query)
     if not epochs:
         return Timing(0.0, ())

@@ -1,6 +1,6 @@
-"""Says that a run waits: for executors, where none has come, or for a transaction to end.
+"""Report that a run waits: for executors, or for a transaction to end.
 
-Spark says nothing of the second, and of the first in its log alone, whose warnings are not shown.
+Spark reports the first only in its log, whose warnings are not shown, and the second not at all.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
 _FAREWELL_SECONDS = 5.0
 _AGAIN_SECONDS = 60.0
-"""After so long what is waited for is reported again, if its details are others."""
+"""Interval after which changed details of the same wait are reported again."""
 
 
 class Awaited(NamedTuple):
-    """What a run waits for.
+    """The thing that a run waits for.
 
     Parameters
     ----------
     phase
-        What it is called.
+        Its name.
     detail
-        More about it: by whom, where, how long.
+        Details: by whom, where, how long.
     """
 
     phase: Phase
@@ -48,28 +48,28 @@ class Awaited(NamedTuple):
 
 
 Look: TypeAlias = "Callable[[], Awaited | None]"
-"""Says what the run waits for now, None where it does not."""
+"""A function that returns what the run waits for now, or None."""
 
 
 @contextlib.contextmanager
 def waits_reported(
     looks: Sequence[Look], name: str, on_progress: OnProgress | None
 ) -> Iterator[OnProgress | None]:
-    """Report, as a phase of the run, what its work has waited for for 15 seconds.
+    """Report, as a phase of the run, a wait of at least 15 seconds.
 
     Parameters
     ----------
     looks
-        For what it may wait. They are called in a thread.
+        Functions that check for waits, called in a thread.
     name
-        The grouping's spelling, or what else runs.
+        The grouping's spelling, or the name of another job.
     on_progress
-        Is called, from a thread too; where it is None, details are logged as warnings.
+        Called, also from that thread; if it is None, details are logged as warnings.
 
     Yields
     ------
     callable or None
-        What to report the run's progress by inside.
+        The function to report the run's progress with inside the block.
     """
     if not looks:
         yield on_progress
@@ -81,15 +81,14 @@ def waits_reported(
         yield None if on_progress is None else waiting.pass_on
     finally:
         waiting.over.set()
-        # One that asks a broker which is away takes longer; it reports nothing any more.
+        # A check of an unreachable broker takes longer, but then reports nothing.
         thread.join(_FAREWELL_SECONDS)
 
 
 def executors_looked_for(spark: SparkSession) -> list[Look]:
-    """Give a look for executors where others may have them.
+    """Return a check for executors, unless the master is local.
 
-    A master may have given its cores to others, a driver that died without a farewell among them,
-    or have no worker at all.
+    A master may have no worker, or have given its cores to others, including a driver that crashed.
     """
     if (spark.conf.get("spark.master") or "").startswith("local"):
         return []
@@ -97,7 +96,7 @@ def executors_looked_for(spark: SparkSession) -> list[Look]:
 
 
 def _waits(spark: SparkSession) -> bool:
-    """Whether there is work, and nobody but the driver to do it."""
+    """Return whether there is work, but no executor besides the driver."""
     tracker = spark.sparkContext._jsc.sc().statusTracker()  # noqa: SLF001 - Python's lacks executors
     return len(tracker.getActiveJobIds()) > 0 and len(tracker.getExecutorInfos()) <= 1
 
@@ -108,16 +107,16 @@ def _log(progress: EpochProgress) -> None:
 
 
 class _Waiting:
-    """Passes a run's progress on, and puts phases of waiting between it.
+    """Forwards a run's progress, and inserts phases of waiting.
 
     Parameters
     ----------
     looks
-        For what it may wait.
+        Functions that check for waits.
     name
-        What runs.
+        The name of the job.
     on_progress
-        Is called.
+        Called with the progress.
     """
 
     def __init__(self, looks: Sequence[Look], name: str, on_progress: OnProgress) -> None:
@@ -127,12 +126,12 @@ class _Waiting:
         self.over = threading.Event()
 
     def pass_on(self, progress: EpochProgress) -> None:
-        """Report where the run stands."""
+        """Report the progress of the run."""
         self._last = progress
         self._on_progress(progress)
 
     def watch(self) -> None:
-        """Look until the run is over, or Java is."""
+        """Check until the run or the JVM has ended."""
         with contextlib.suppress(Py4JError, OSError):
             since: float | None = None
             said: float | None = None
@@ -155,6 +154,6 @@ class _Waiting:
                     said = now
 
     def _report(self, awaited: Awaited) -> None:
-        """Report that the run waits where it stood last."""
+        """Report that the run waits, with its last progress."""
         stands = dataclasses.replace(self._last, phase=awaited.phase, detail=awaited.detail)
         self._on_progress(stands)

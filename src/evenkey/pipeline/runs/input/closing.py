@@ -1,4 +1,4 @@
-"""The row that closes a finite stream: later than all others, so that every window passes."""
+"""The row that closes a finite stream: it is later than all others, so every window closes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 def closing_rows(spark: SparkSession, closing_file: Path) -> DataFrame:
     """Stream nothing until `closing_file` exists, then one row with a ``time`` after all others.
 
-    United with a finite stream before its watermark, it lets the watermark pass all windows,
-    so that every accepted message reaches the output.
+    In a union with a finite stream before its watermark, it moves the watermark past all windows,
+    so every accepted message reaches the output.
     """
     reader = spark.readStream.format(register(spark, _ClosingSource))
     return reader.option("closing_file", str(closing_file)).load()

@@ -1,4 +1,4 @@
-"""Which files a run reads: of a finished run, a command with other or changed files is refused."""
+"""Record the input files of a run; a finished run rejects other or changed files."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 INPUT = "state/input.json"
-"""Where sizes, times of change and digests of the files lie in the run's directory."""
+"""The object in the run's directory with sizes, modification times and digests of the files."""
 
 
 @contextmanager
 def digested(files: Sequence[Path]) -> Iterator[Callable[[RunDirectory], None]]:
-    """Digest files in a thread, while Spark starts.
+    """Compute digests of files in a thread, while Spark starts.
 
     Yields
     ------
     callable
-        Waits for the digests, and keeps them in a run's directory.
+        Waits for the digests, and stores them in a run's directory.
     """
-    # What changes in the meantime has another size or time than what is noted here.
+    # A file that changes in the meantime differs from the size and time recorded here.
     noted = [_noted(file) for file in files]
     with ThreadPoolExecutor(1, "evenkey-digests") as pool:
         digests = pool.map(_digest, files)
@@ -49,24 +49,24 @@ def digested(files: Sequence[Path]) -> Iterator[Callable[[RunDirectory], None]]:
 
 
 def check_same_input(store: Store, files: Sequence[Path]) -> None:
-    """Make sure that files are those which a finished run read, and hold what they held.
+    """Check that files are those that a finished run read, with unchanged content.
 
-    A file of the same size and time of change is taken for the same. Of another one the content
-    is compared.
+    A file with the same size and modification time counts as unchanged; otherwise the content is
+    compared.
 
     Parameters
     ----------
     store
-        Of the run's directory.
+        The store of the run's directory.
     files
-        What the options name now.
+        The files that the options name now.
 
     Raises
     ------
     ConfigurationError
-        One differs; the message names it.
+        A file differs; the message names it.
     RunError
-        What the run noted cannot be read.
+        The run's record of its files cannot be read.
     """
     try:
         noted: list[dict[str, Any]] = json.loads(unsealed(store.read(INPUT)))
@@ -111,6 +111,6 @@ def _unreadable(file: Path, error: OSError) -> ConfigurationError:
 
 def _other(store: Store, file: Path | str, what: str) -> ConfigurationError:
     return ConfigurationError(
-        f"output {store.url} holds a finished run, and input {file} {what}: put the input back as "
-        "it was to see that run's figures, or choose another output"
+        f"output {store.url} holds a finished run, but input {file} {what}: restore the input to "
+        "see that run's figures, or choose another output"
     )

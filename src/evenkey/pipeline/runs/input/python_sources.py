@@ -1,4 +1,4 @@
-"""Python sources: registered with Spark, and readers that end quietly with their query."""
+"""Register Python sources with Spark, and end their readers quietly with their query."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession, source: type[DataSource]) -> str:
-    """Register a source and give the name to read it by.
+    """Register a source and return the name to read it by.
 
-    The name is a new one each time: Spark 4.3 refuses a name that any session of the process
-    has registered, but finds it only in the session that did.
+    The name is new each time: Spark 4.3 rejects a name that any session of the process has
+    registered, but finds it only in that session.
     """
     name = f"{source.name()}-{uuid.uuid4().hex}"
     named = type(source.__name__, (source,), {"name": classmethod(lambda _: name)})
@@ -28,21 +28,21 @@ def register(spark: SparkSession, source: type[DataSource]) -> str:
 
 
 class QuietReader(DataSourceStreamReader):
-    """A reader whose process ends without a word when Java closes its connection.
+    """A reader whose process ends quietly when Java closes its connection.
 
-    A query that is stopped may be waiting for its reader: its thread is interrupted, which closes
-    the connection. Spark's process of the reader then fails to send an answer, fails to send that
-    error, and prints a trace of both.
+    A query may be stopped while it waits for its reader: the interrupted thread closes the
+    connection. Spark's process of the reader would then fail to send an answer, fail to send that
+    error, and print a trace of both.
     """
 
     def stop(self) -> None:
-        """End the process, where what ends the reader is that nobody listens to it any more."""
+        """End the process quietly if the connection to Java is closed."""
         if _java_has_left(sys.exception()):
             os._exit(0)
 
 
 def _java_has_left(error: BaseException | None) -> bool:
-    """Whether an error is of Spark's own connection, and not one that a reader has raised."""
+    """Return whether an error comes from Spark's own connection, not from a reader."""
     if not isinstance(error, EOFError | ConnectionError):
         return False
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))

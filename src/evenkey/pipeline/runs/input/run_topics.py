@@ -1,4 +1,4 @@
-"""The topics of a run: recorded when it begins, and checked from then on."""
+"""Record the topics of a run at its start, and check them from then on."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 _PATIENCE_MS = 120_000
-"""How long a run that goes on waits for a broker that is away; Kafka's own readers wait as long."""
+"""How long a running query waits for an unreachable broker; Kafka's own readers wait as long."""
 _READ, _WRITTEN = "reads", "writes to"
 
 
 class _Known(NamedTuple):
-    """Topics at the same servers, as they were when the run began."""
+    """Topics on the same servers, with their state at the start of the run."""
 
     role: str
     address: Address
@@ -45,13 +45,13 @@ class RunTopics:
     Parameters
     ----------
     known
-        What they were when the run began.
+        Their state at the start of the run.
     offsets
-        What is read; None where no topic is.
+        The range to read; None if no topic is read.
     directory
-        Of the run.
+        Directory of the run.
     committed
-        Whether only records of transactions are read that were committed.
+        Whether only committed records of transactions are read.
     """
 
     def __init__(
@@ -64,23 +64,23 @@ class RunTopics:
     ) -> None:
         self._known = known
         self.waits_for_transactions = committed and offsets is not None
-        """Whether an open transaction holds up what is read."""
+        """Whether open transactions can block the run."""
         self.offsets = offsets
         self._directory = directory
         self._logs = SparkLogs(directory.checkpoint_files)
 
     @property
     def source(self) -> Admin:
-        """The admin client at the servers of the topics that are read."""
+        """The admin client for the servers of the topics that are read."""
         return next(each.admin for each in self._known if each.role == _READ)
 
     def check(self) -> None:
-        """Make sure that each topic is still the one with which the run began.
+        """Check that each topic is still the same as at the start of the run.
 
         Raises
         ------
         RunError
-            One is gone, or another one has its name; or no broker answers.
+            A topic is gone or was created again, or no broker answers.
         """
         try:
             fault = self._fault()
@@ -90,12 +90,12 @@ class RunTopics:
             raise RunError(fault)
 
     def check_at_start(self) -> None:
-        """Make sure that a run can go on with its topics.
+        """Check that a run can continue with its topics.
 
         Raises
         ------
         ConfigurationError
-            One is gone, another one has its name, or records were deleted that are not read yet.
+            A topic is gone or was created again, or unread records were deleted.
         """
         fault = self._fault() or self._loss()
         if fault is not None:
@@ -103,12 +103,12 @@ class RunTopics:
 
     @contextlib.contextmanager
     def faults_named(self) -> Iterator[None]:
-        """Let what topics have done to a query be one error that says so.
+        """Turn errors of a query that its topics caused into one clear error.
 
         Raises
         ------
         RunError
-            A topic is gone or another one, or records were deleted before they were read.
+            A topic is gone or was created again, or records were deleted before they were read.
         """
         try:
             yield
@@ -121,14 +121,14 @@ class RunTopics:
             raise RunError(fault) from error
 
     def read_up_to(self, log: str = OFFSETS) -> Offsets:
-        """Say behind which records the run's newest epoch ends: begun, or in `COMMITS` ended."""
+        """Return the end offsets of the run's newest epoch: begun, or in `COMMITS` completed."""
         offsets = self.offsets
         start: Offsets = {} if offsets is None else offsets.start
         reached = OffsetRange.ends_of(self._logs.ends(self._logs.newest(log)))
         return {topic: {**start[topic], **reached.get(topic, {})} for topic in start}
 
     def _fault(self) -> str | None:
-        """Say in which way a topic is not what it was; None where all are."""
+        """Describe how a topic differs from its recorded state; None if none does."""
         for known in self._known:
             now = known.admin.topics(known.states)
             for topic, before in known.states.items():
@@ -144,13 +144,13 @@ class RunTopics:
         else:
             where = self._directory.path
             then = (
-                f"what the run sent before is not in it, but lies in {where}: choose another "
-                "output, or put the topic back"
+                f"it lacks the run's earlier records, which are also in {where}: choose another "
+                "output, or restore the topic"
             )
         return f"{place} is not the one that this run {known.role} ({reason}); {then}"
 
     def _loss(self) -> str | None:
-        """Say which records were deleted before they were read; None where none were."""
+        """Describe the records that were deleted before they were read; None if there are none."""
         if self.offsets is None:
             return None
         states = next(each.states for each in self._known if each.role == _READ)
@@ -170,8 +170,8 @@ class RunTopics:
             return None
         return (
             f"up to {total:,} records were deleted from the topic before they were read "
-            f"({'; '.join(lost)}): they are lost to this run, and its results end before them; "
-            "lengthen the topic's retention (retention.ms), and read what is left with another "
+            f"({'; '.join(lost)}): this run cannot read them, and its results end before them; "
+            "increase the topic's retention (retention.ms), and read the rest with another "
             "output"
         )
 
@@ -193,23 +193,23 @@ def _difference(before: TopicState, now: TopicState | None) -> str | None:
 def run_topics(
     spark: SparkSession, options: KafkaOptions | None, directory: RunDirectory
 ) -> Iterator[RunTopics | None]:
-    """Open the topics of a run, and record what they are; None where it has none.
+    """Open the topics of a run, and record their state; None if it has none.
 
-    Topics of results and dead letters that do not exist are created when a run begins, as the
-    broker's defaults say: a producer would wait a minute for a topic that nobody creates.
+    Missing topics for results and dead letters are created with the broker's defaults when a run
+    begins: a producer would wait a minute for a missing topic.
 
     Yields
     ------
     RunTopics or None
-        Those with which the run began.
+        The topics at the start of the run.
 
     Raises
     ------
     ConfigurationError
-        Spark has no connector, no broker answers, a topic that is read is not there or cannot be
-        read, or a run that goes on has other topics than when it began.
+        Spark has no connector, no broker answers, a topic to read does not exist or cannot be
+        read, or the topics of a continued run have changed.
     RunError
-        What the run recorded cannot be read.
+        The run's record of its topics cannot be read.
     """
     source, sink = None, None
     if options is not None:
@@ -224,7 +224,9 @@ def run_topics(
         if source is not None:
             asked.append((_READ, source, source.topics))
         if sink is not None:
-            asked.append((_WRITTEN, sink, (sink.topic, options.letters_topic(sink.topic))))
+            asked.append(
+                (_WRITTEN, sink, (sink.topic, options.resolved_dead_letters_topic(sink.topic)))
+            )
         clients = {
             address.servers: stack.enter_context(Admin.open(spark, address, settings))
             for _, address, _ in asked
@@ -255,7 +257,7 @@ def _begin(
     options: KafkaOptions,
     directory: RunDirectory,
 ) -> None:
-    """Create the topics that are written; record what all topics are, and where reading begins."""
+    """Create the output topics; record the state of all topics, and the offsets to read."""
     states: dict[str, dict[str, list[Any]]] = {}
     for role, address, names in asked:
         admin = clients[address.servers]

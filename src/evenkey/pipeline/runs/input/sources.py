@@ -1,4 +1,4 @@
-"""Replayable streaming sources: any range of positions can be read again, at any time."""
+"""Replayable streaming sources: any range of positions can be read again at any time."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _ORIGIN_SECONDS = 1_577_836_800
 
 
 class Reading(ABC):
-    """What a source reads: rows by position, picklable.
+    """The input of a source: reads rows by position, picklable.
 
     Parameters
     ----------
     total
-        How many positions there are.
+        Number of positions.
     rate
         Positions per second of event time.
     """
@@ -56,13 +56,13 @@ class Reading(ABC):
         """Read one source's share of the positions `start` to `stop` - 1, in order."""
 
     def times(self, positions: NDArray[np.int64]) -> pa.TimestampArray:
-        """Event times of positions."""
+        """Return the event times of positions."""
         micros = (positions * (1_000_000 / self.rate)).astype(np.int64)
         return _timestamps(micros)
 
 
 class DealtReading(Reading):
-    """Rows that are dealt to the sources in blocks, by turn."""
+    """Rows that go to the sources round-robin, in blocks."""
 
     columns: tuple[str, ...]
 
@@ -71,7 +71,7 @@ class DealtReading(Reading):
         self._block = block
 
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Read the blocks of the range that are the source's."""
+        """Read the source's blocks of the range."""
         for begin, end in _blocks(start, stop, source, sources, self._block):
             positions = np.arange(begin, end)
             arrays = [pa.array(positions), *self.values(begin, end), self.times(positions)]
@@ -85,7 +85,7 @@ class DealtReading(Reading):
 def _blocks(
     start: int, stop: int, source: int, sources: int, size: int
 ) -> Iterator[tuple[int, int]]:
-    """Blocks of positions that are a source's, cut to `start` and `stop`."""
+    """Yield a source's blocks of positions, cut to `start` and `stop`."""
     for block in range(start // size, -(-stop // size)):
         if block % sources == source:
             yield max(start, block * size), min(stop, (block + 1) * size)
@@ -105,25 +105,25 @@ def stream_of(
     stop_file: Path | str,
     arrival_rate: float | None = None,
 ) -> DataFrame:
-    """Make a streaming DataFrame of a reading.
+    """Return a streaming DataFrame of a reading.
 
     Parameters
     ----------
     reading
-        What to read; it alone decides what a position holds, so that any range can be read
-        again after a restart.
+        The input; it alone determines the content of a position, so any range can be read again
+        after a restart.
     sources
         Partitions of each epoch.
     epoch_messages
-        Most positions that an epoch takes.
+        Maximum positions of an epoch.
     stop_file
-        While this file exists the source offers nothing new. It lies on the driver's host, where
-        the reading is kept beside it: a reading may know how a store is reached, which is not to
-        be among the options that Spark shows in plans.
+        While this file exists the source offers nothing new. It is on the driver's host, with the
+        pickled reading beside it: a reading may contain credentials of a store, which must not be
+        among the options that Spark shows in plans.
     arrival_rate
-        Positions that arrive in a second of real time, from when the query asks for the first:
-        an epoch is offered when its last position has arrived, so that epochs are cut in the
-        same places at any rate. None offers all at once.
+        Positions that arrive per second of real time, from the first request of the query on: an
+        epoch is offered when its last position has arrived, so epochs are the same at any rate.
+        None offers all positions immediately.
 
     Raises
     ------
@@ -168,10 +168,10 @@ class _PositionSource(DataSource):
 
 
 class _Arrivals:
-    """Lets positions arrive at a rate, in positions per second of real time.
+    """Simulates the arrival of positions at a rate, per second of real time.
 
-    The first that is asked for arrives first: what a restarted query has already read does not
-    arrive again.
+    The first requested position arrives first: a restarted query does not wait again for positions
+    that it has already read.
     """
 
     def __init__(self, rate: float) -> None:
@@ -179,7 +179,7 @@ class _Arrivals:
         self._first: tuple[int, float] | None = None
 
     def await_position(self, start: int, end: int, stop_file: Path) -> bool:
-        """Wait until all positions below `end` are there; False where the stop file came first."""
+        """Wait for all positions below `end` to arrive; False if the stop file came first."""
         if self._first is None:
             self._first = (start, monotonic())
         first, began = self._first
@@ -196,18 +196,18 @@ def _digest(content: bytes) -> str:
 
 
 def _unpickled(file: Path, digest: str) -> Reading:
-    """Read what `stream_of` wrote in the driver of this very query, and nothing else.
+    """Read the file that `stream_of` wrote in the driver of this query, and no other.
 
     Raises
     ------
     RunError
-        It is not what was written.
+        The content differs from what was written.
     """
     content = file.read_bytes()
     if not hmac.compare_digest(_digest(content), digest):
         message = (
-            f"{file} is not what this program wrote there: somebody else writes in "
-            f"{file.parent}; give the temporary directory (TMPDIR) to yourself only, and run again"
+            f"{file} is not what this program wrote: another user writes to {file.parent}; set "
+            "TMPDIR to a directory that only you can write, and run again"
         )
         raise RunError(message)
     reading: Reading = pickle.loads(content)  # noqa: S301 - the same bytes
@@ -240,7 +240,7 @@ class _PositionReader(QuietReader):
         total = self._reading.total
         if isinstance(limit, ReadMaxRows):
             end = min(total, start["position"] + limit.max_rows)
-            # Waiting here rather than offering nothing: a source that offers nothing is at its end.
+            # Wait here, because a source that offers nothing counts as finished.
             arrived = self._arrivals.await_position(start["position"], end, self._stop_file)
             return {"position": end} if arrived else start
         return {"position": total}

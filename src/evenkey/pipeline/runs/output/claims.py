@@ -1,10 +1,10 @@
-"""Claims: which process an output belongs to, and what keeps a late one from touching it.
+"""Claims: the process that an output belongs to, and protection against a late process.
 
-A claim is a numbered object, made by one exclusive create. The newest claim holds the output.
-Whoever publishes asks first whether its claim is still the newest; what must hold even between
-that question and the act is an exclusive create itself (`commits`). No lock is
-used: one that a file system grants twice, or not at all, changes nothing here. Nor is any clock
-but the waiting process's own: a sign of life is an object whose content changes.
+A claim is a numbered object, made by one exclusive create. The newest claim holds the output. A
+process that publishes checks first whether its claim is still the newest. The act itself is another
+exclusive create (`commits`), so nothing can happen between check and act. There are no locks, which
+some file systems grant twice or not at all. Only the waiting process's own clock is used: a
+heartbeat is an object whose content changes.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 CLAIMS = "state/claims"
-"""Where the claims of an output lie in it."""
+"""The folder of claims in an output."""
 
 _BEAT_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
 _POLL_SECONDS = 0.1
 _LOOKS = 10
-"""How often a holder is looked at, at least, before it is taken for gone: a slow store shows its
-signs of life late."""
+"""Minimum number of checks before a holder counts as dead: a slow store shows heartbeats late."""
 _FIELDS_TO_STATE, _STATE_TO_START = 0, 19
-"""Places in /proc/PID/stat behind the name: the state, and the time of the start."""
+"""Fields of /proc/PID/stat after the name: the state, and the start time."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +51,16 @@ class Holder:
     host
         Name of its machine.
     place
-        What its process numbers count for: the machine's boot and the namespace of processes;
-        None where the system has no names for them.
+        The scope of its process number: the machine's boot and the PID namespace; None if the
+        system does not name them.
     pid
-        Its number there.
+        Its process number.
     started
-        When it started, in the system's own ticks; None where that cannot be known.
+        When it started, in the system's ticks; None if unknown.
     at
         When it made its claim, in seconds since 1970.
     token
-        What no other claim has: by it a process knows its own, whatever a store answered when it
-        was made.
+        A unique token, by which a process recognises its own claim, whatever the store answered.
     """
 
     host: str
@@ -79,7 +77,7 @@ class Holder:
         return cls(socket.gethostname(), _place(), pid, _started(pid), time.time())
 
     def ended(self) -> bool:
-        """Whether it is sure that the process is no more; of another machine's it never is."""
+        """Return whether the process has certainly ended; False for other machines."""
         if self.place is None or self.place != _place():
             return False
         return _started(self.pid) != self.started
@@ -90,22 +88,22 @@ class Holder:
 
 
 class Claim:
-    """The claim of this process on an output, from when it is made until it is released.
+    """The claim of this process on an output, until it is released.
 
-    A thread shows about once a second that the process lives.
+    A thread writes a heartbeat about once per second.
 
     Parameters
     ----------
     output
-        The store that is claimed.
+        The claimed store.
     patience
-        Seconds after which a holder that shows no sign of life loses its claim to whoever waits;
-        longer where the store is slow, so that it is looked at several times in any case.
+        Seconds without a heartbeat after which a holder loses its claim to a waiting process;
+        longer on a slow store, which is always checked several times.
 
     Raises
     ------
     ConfigurationError
-        Another process holds the output and lives, or it cannot be written.
+        Another live process holds the output, or it cannot be written.
     RunError
         A claim cannot be read.
     """
@@ -126,22 +124,22 @@ class Claim:
 
     @property
     def mark(self) -> SharedMark:
-        """What tasks must find where they write, to be sure that it is this output."""
+        """The mark that tasks must find where they write, to be sure that it is this output."""
         name = _sign(self.number, "json")
         return SharedMark(self._output, name, platform.node(), OUTPUT_REMEDY, self._content)
 
     @property
     def held(self) -> bool:
-        """Whether no other process has claimed the output since."""
+        """Whether no other process has claimed the output since then."""
         return self._newest() == self.number
 
     def check(self) -> None:
-        """Make sure that no other process has claimed the output since.
+        """Check that no other process has claimed the output since then.
 
         Raises
         ------
         RunError
-            One has, and the message names it; or the claims cannot be read.
+            Another process has, which the message names; or the claims cannot be read.
         """
         try:
             newest = self._newest()
@@ -150,19 +148,19 @@ class Claim:
         if newest > self.number:
             message = (
                 f"output {self._output} now belongs to {self._holder(newest)}, because this "
-                "process gave no sign of life: what it had not committed is dropped; the other "
-                "goes on from there, so there is nothing to do"
+                "process sent no heartbeat: its uncommitted work is dropped; the other process "
+                "continues the run, so there is nothing to do"
             )
             raise RunError(message)
         if newest < self.number:
-            message = f"output {self._output} is gone: somebody deleted it while the run went on"
+            message = f"output {self._output} is gone: it was deleted during the run"
             raise RunError(message)
 
     def release(self) -> None:
-        """Let the output go, so that the next process need not wait."""
+        """Release the output, so that the next process need not wait."""
         self._released.set()
         self._thread.join()
-        # Where the store is away, the next process waits instead.
+        # If the store is unreachable, the next process waits instead.
         with contextlib.suppress(OSError):
             if self._is_there():
                 self._output.put(_sign(self.number, "released"), b"")
@@ -174,15 +172,15 @@ class Claim:
                 self._wait_for_end(newest, patience)
             file = _sign(newest + 1, "json")
             made = self._output.create(file, self._content, durable=True)
-            # A store may have done it though its answer was lost, and refuse when asked again.
+            # The store may have created it, although its answer was lost and a retry is rejected.
             made = made or self._output.find(file) == self._content
-            # A number long gone by could be made anew, which would be the newest of none.
+            # A reused number would appear to be the newest claim.
             if made and self._newest() == newest + 1:
                 self._forget_before(newest)
                 return newest + 1
 
     def _wait_for_end(self, number: int, patience: float) -> None:
-        """Return once the holder of a claim has ended or hangs; refuse if it lives."""
+        """Return when the holder of a claim has ended or hangs; raise if it is alive."""
         holder = self._holder(number)
         began = time.monotonic()
         first, looks = self._last_beat(number), 0
@@ -197,24 +195,24 @@ class Claim:
                 )
                 raise ConfigurationError(message)
             looks += 1
-            # A store that answers at once is not asked more often than this.
+            # A fast store is not checked more often than this.
             time.sleep(max(0.0, _POLL_SECONDS - (time.monotonic() - looked)))
 
     def _live(self) -> None:
         number = 1
         while not self._released.wait(_BEAT_SECONDS):
-            # A store may be away for a while; a claim that is lost stays so.
+            # A store may be unreachable for a while; a lost claim stays lost.
             with contextlib.suppress(OSError):
                 if self._is_there():
                     self._beat(number)
                     number += 1
 
     def _beat(self, number: int) -> None:
-        """Show that this process lives, by other content than before."""
+        """Write a heartbeat, with new content."""
         self._output.put(_sign(self.number, "beat"), f"{number}".encode())
 
     def _is_there(self) -> bool:
-        """Whether this claim is: an output that was deleted is not to appear again."""
+        """Return whether this claim exists: a deleted output must not be created again."""
         return self._output.find(_sign(self.number, "json")) == self._content
 
     def _last_beat(self, number: int) -> bytes | None:
@@ -237,7 +235,7 @@ class Claim:
         return max(map(_number, claims), default=0)
 
     def _forget_before(self, number: int) -> None:
-        """Delete the signs of claims long gone; the newest claims stay, which numbers go by."""
+        """Delete heartbeats of old claims; the newest claims stay, as they determine numbers."""
         for name in self._output.names(CLAIMS):
             if _number(name) < number:
                 self._output.delete(name)
@@ -252,7 +250,7 @@ def _number(name: str) -> int:
 
 
 def _place() -> str | None:
-    """Name what process numbers of this machine count for."""
+    """Return the scope of process numbers on this machine."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
@@ -261,11 +259,11 @@ def _place() -> str | None:
 
 
 def _started(pid: int) -> int | None:
-    """When a process started; None where there is none, or nobody has waited for its end yet."""
+    """Return when a process started; None if it does not exist or is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The name, which may hold anything, ends with the last parenthesis.
+    # The name, which may contain anything, ends at the last parenthesis.
     fields = stat.rpartition(")")[2].split()
     return None if fields[_FIELDS_TO_STATE] in "ZX" else int(fields[_STATE_TO_START])

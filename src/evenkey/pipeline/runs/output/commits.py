@@ -1,4 +1,4 @@
-"""Commits: an epoch's parts become the run's by one exclusive create, and visible after it.
+"""Commits: one exclusive create commits an epoch's parts, which then become visible.
 
 ::
 
@@ -7,10 +7,9 @@
       commits/epoch=00000002.json                        which parts the epoch has, and its figures
     results/epoch=00000002/part-00000.parquet            the same parts, for plain readers
 
-Of all processes that ever ran an epoch, however late one of them wakes up, exactly one creates its
-commit; the parts of the others are dropped. What plain readers see is derived from commits, and
-made again by whoever goes on. Parts of the run's own state, which no plain reader looks for, stay
-where tasks wrote them.
+Of all processes that ever run an epoch, at any time, exactly one creates its commit; the parts of
+the others are dropped. The files for plain readers are derived from commits, and the process that
+continues the run creates missing ones. Parts of the run's own state stay where tasks wrote them.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from evenkey.core.stores import SharedMark, Store
 
 BEFORE = "before"
-"""Name of the commit of what was found before the first epoch."""
+"""Name of the commit before the first epoch."""
 RESULTS = "results"
-"""Place of a run's results."""
+"""Folder of a run's results."""
 _STATE = "state/"
 _COMMITS = "state/commits"
 _PARTS = "state/parts"
@@ -42,18 +41,18 @@ _PARTS = "state/parts"
 
 @dataclass(frozen=True)
 class Commit:
-    """What an epoch left behind.
+    """The commit of an epoch.
 
     Parameters
     ----------
     name
-        Of the epoch, or `BEFORE`.
+        Name of the epoch, or `BEFORE`.
     claim
         Number of the claim under which it ran.
     parts
         Its files, in order of place and number.
     figures
-        What the report of the run needs of it.
+        Its figures for the report of the run.
     """
 
     name: str
@@ -62,21 +61,21 @@ class Commit:
     figures: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, place: str) -> list[Part]:
-        """The parts of a place."""
+        """Return the parts of a place."""
         return [part for part in self.parts if part.place == place]
 
 
 class Commits:
-    """The commits of a run, and the parts that wait for theirs. Travels to tasks.
+    """The commits of a run, and its staged parts. Serialised to tasks.
 
     Parameters
     ----------
     output
         The run's directory, or its store.
     claim
-        Number of this process's claim; 0 only reads.
+        Number of this process's claim; 0 is read-only.
     mark
-        What a task must find before it writes; None: nothing.
+        The mark that a task must find before it writes; None: no mark.
     """
 
     def __init__(
@@ -102,12 +101,12 @@ class Commits:
         took: int = 0,
         gave: int = 0,
     ) -> Part:
-        """Let a part of an epoch wait for its commit; a task that runs again replaces its part.
+        """Stage a part of an epoch for its commit; a task that runs again replaces its part.
 
         Parameters
         ----------
         name
-            Of the epoch, or `BEFORE`.
+            Name of the epoch, or `BEFORE`.
         place, number, rows, form, took, gave
             As for `Part`.
         content
@@ -116,7 +115,7 @@ class Commits:
         Raises
         ------
         RunError
-            It cannot be written, or the driver would not see it.
+            It cannot be written, or the driver cannot see it.
         """
         self.check_shared()
         part = Part(place, number, rows, len(content), digest_of(content), form, took, gave)
@@ -128,7 +127,7 @@ class Commits:
         return part
 
     def check_shared(self) -> None:
-        """Make sure that this process sees what the driver wrote.
+        """Check that this process sees the driver's files.
 
         Raises
         ------
@@ -145,29 +144,29 @@ class Commits:
         reported: Sequence[tuple[Part, str]] = (),
         check: Callable[[Sequence[Part]], None] = lambda _: None,
     ) -> Commit:
-        """Make what waits under this claim the epoch's, unless the epoch has a commit.
+        """Commit the parts staged under this claim, unless the epoch already has a commit.
 
         Parameters
         ----------
         name
-            Of the epoch.
+            Name of the epoch.
         figures
-            What the report needs of it.
+            Its figures for the report.
         reported
-            Parts that tasks reported to the driver, each with the host of its task: they go before
-            what else lies in their places.
+            Parts that tasks reported to the driver, each with the host of its task: they take
+            precedence over other files in their places.
         check
-            Is called with the parts before they are committed, and raises where they must not be.
+            Called with the parts before the commit, and raises if they must not be committed.
 
         Returns
         -------
         Commit
-            The one that counts, whoever made it; its parts are visible.
+            The valid commit, of this or another process; its parts are visible.
 
         Raises
         ------
         RunError
-            It cannot be written or read, or a part that was reported is not there.
+            It cannot be written or read, or a reported part is missing.
         """
         file = _file(name)
         try:
@@ -192,7 +191,7 @@ class Commits:
             parts = self._parts(name, reported)
             check(parts)
         except RunError:
-            # A newer claim drops these parts, as soon as the epoch has a commit.
+            # A newer claim drops these parts after the epoch's commit.
             committed = self.read(name)
             if committed is None:
                 raise
@@ -204,12 +203,12 @@ class Commits:
         return commit
 
     def _parts(self, name: str, reported: Sequence[tuple[Part, str]]) -> tuple[Part, ...]:
-        """Find the parts of an epoch that wait under this claim."""
+        """Find the staged parts of an epoch under this claim."""
         prefix = _epoch(name)
         names = self.store.names(prefix)
         written = [(self._staged(self.claim, name, part), host) for part, host in reported]
         missing = [each for each in written if each[0] not in names]
-        # A listing may come late where a read does not.
+        # A listing may lag behind, but a read does not.
         for place, host in missing:
             if self.store.find(place) is None:
                 raise unseen(self.store.path(place), f"host {host}", OUTPUT_REMEDY)
@@ -221,15 +220,15 @@ class Commits:
 
     @property
     def begun(self) -> bool:
-        """Whether there is any commit."""
+        """Return whether there is any commit."""
         return bool(self.store.names(_COMMITS))
 
     def epochs(self) -> list[int]:
-        """Numbers of the committed epochs, ascending."""
+        """Return the numbers of the committed epochs, ascending."""
         return sorted(number_of(name) for name in self._names() if name != BEFORE)
 
     def names(self) -> list[str]:
-        """Names of all commits, in the order of their making."""
+        """Return the names of all commits, in order of creation."""
         return sorted(self._names(), key=lambda name: -1 if name == BEFORE else number_of(name))
 
     def _names(self) -> list[str]:
@@ -237,7 +236,7 @@ class Commits:
         return [file.removeprefix(f"{_COMMITS}/").removesuffix(".json") for file in files]
 
     def read(self, name: str) -> Commit | None:
-        """Read an epoch's commit; None where it has none.
+        """Read an epoch's commit; None if it has none.
 
         Raises
         ------
@@ -256,7 +255,7 @@ class Commits:
             commit = Commit(**fields)
             if commit.name != name or not all(_is_inside(part) for part in commit.parts):
                 message = "it names another epoch, or a place outside of the run"
-                raise ValueError(message)  # noqa: TRY301 - told as the others are
+                raise ValueError(message)  # noqa: TRY301 - reported like the others
             self._known[name] = commit
             return self._known[name]
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -267,7 +266,7 @@ class Commits:
             raise RunError(message) from error
 
     def all(self) -> list[Commit]:
-        """Read all commits, in the order of their making."""
+        """Read all commits, in order of creation."""
         return self.of(self.names())
 
     def total(self, figure: str) -> int:
@@ -275,18 +274,18 @@ class Commits:
         return int(sum(commit.figures.get(figure, 0) for commit in self.all()))
 
     def of(self, names: Sequence[str]) -> list[Commit]:
-        """Read the commits of some names, of those that have one.
+        """Read the commits of some names, leaving out names without one.
 
         Raises
         ------
         RunError
-            One cannot be read.
+            A commit cannot be read.
         """
         at_once(self.read, [name for name in names if name not in self._known])
         return [each for name in names if (each := self._known.get(name)) is not None]
 
     def content(self, commit: Commit, part: Part) -> bytes:
-        """Read a part of a commit, and make sure that it is what was written.
+        """Read a part of a commit, and check its digest.
 
         Raises
         ------
@@ -294,7 +293,7 @@ class Commits:
             It cannot be read, has changed, or is gone.
         """
         staged, visible = self._staged(commit.claim, commit.name, part), _visible(commit, part)
-        # It becomes visible before it is dropped where it waited.
+        # It becomes visible before its staged file is deleted.
         places = (staged,) if visible is None else (visible, staged, visible)
         for name in places:
             try:
@@ -306,16 +305,16 @@ class Commits:
         raise RunError(message)
 
     def recover(self) -> None:
-        """Make visible what an earlier process committed, and drop what none will commit.
+        """Make an earlier process's commit visible, and delete parts that no one will commit.
 
-        Only the newest epoch can need it: whoever commits one, or finds it committed, does this
-        before it begins the next. Parts of an epoch without a commit stay: the process that wrote
-        them may hang between its last look at its claim and its commit, and would still be right.
+        Only the newest epoch can need this: each process does it for an epoch before it begins the
+        next. Parts of an epoch without a commit stay: the process that wrote them may hang between
+        its last check of its claim and its commit, which is still valid.
 
         Raises
         ------
         RunError
-            It cannot be read or written.
+            Files cannot be read or written.
         """
         for name in self.names()[-1:]:
             commit = self.read(name)
@@ -326,7 +325,7 @@ class Commits:
                     raise self._unwritable(_file(name), error) from error
 
     def _settle(self, commit: Commit) -> None:
-        """Show a commit's parts to plain readers, and drop what was staged for its epoch."""
+        """Make a commit's parts visible to plain readers, and delete the epoch's staged files."""
         waiting = set(self.store.names(_epoch(commit.name)))
         shown, kept = [], set()
         for part in commit.parts:
@@ -336,12 +335,12 @@ class Commits:
             elif staged in waiting:
                 shown.append((part, staged, visible))
         at_once(lambda one: self._show(*one), shown)
-        # The tasks of a newer claim still write; it will drop what they wrote itself.
+        # Tasks of a newer claim may still write; that claim deletes their files itself.
         dropped = [name for name in waiting - kept if _claim_of(name) <= self.claim]
         at_once(self.store.delete, dropped)
 
     def _show(self, part: Part, staged: str, visible: str) -> None:
-        """Let a part appear, unless another process does it just now and has dropped the first."""
+        """Make a part visible, unless another process does so and has deleted the staged one."""
         try:
             content = verified(part, self.store, staged)
         except FileNotFoundError:
@@ -357,18 +356,18 @@ class Commits:
 
 
 def _is_inside(part: Part) -> bool:
-    """Whether a part's place is one below the run's directory."""
+    """Return whether a part's place is inside the run's directory."""
     places = PurePosixPath(part.place).parts
     return part.form in ("parquet", "json") and not {"..", "/", "//"} & set(places)
 
 
 def epoch_name(epoch: int) -> str:
-    """Name of an epoch's commit and of its directories."""
+    """Return the name of an epoch's commit and directories."""
     return f"epoch={epoch:08d}"
 
 
 def number_of(name: str) -> int:
-    """Number of the epoch that has a name."""
+    """Return the number of the epoch with a name."""
     return int(name.removeprefix("epoch="))
 
 
@@ -377,7 +376,7 @@ def _file(name: str) -> str:
 
 
 def _epoch(name: str) -> str:
-    """Where the parts of an epoch are staged, of all claims."""
+    """Return the folder of an epoch's staged parts, for all claims."""
     return f"{_PARTS}/{name}"
 
 
@@ -386,7 +385,7 @@ def _claim_of(staged: str) -> int:
 
 
 def _visible(commit: Commit, part: Part) -> str | None:
-    """Where plain readers find a part; None where they do not look for it."""
+    """Return where plain readers find a part; None for parts of the run's own state."""
     if part.place.startswith(_STATE):
         return None
     name = epoch_name(0) if commit.name == BEFORE else commit.name

@@ -1,4 +1,4 @@
-"""Where a run keeps its files, and what it needs to go on after a restart."""
+"""The directory of a run: its files, and the state that it needs after a restart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 _FORMAT = 4
-"""Of what lies in the directory; raised where an earlier version's cannot be read any more."""
+"""Version of the directory's format; increased when earlier versions become unreadable."""
 _MANIFEST = "state/manifest.json"
 _FINISHED = "state/finished.json"
 _ASKED_TO_PAUSE = "state/paused"
@@ -38,9 +38,9 @@ _STATE = "state/"
 
 
 def _may_lie_here(name: str) -> bool:
-    """Say whether an object may lie in a directory in which no run has begun.
+    """Return whether an object may exist in a directory in which no run has begun.
 
-    A process that ended before its run began leaves state and dead letters.
+    A process that ended before its run began may leave state and dead letters.
     """
     top = name.partition("/")[0]
     return top in (_STATE.rstrip("/"), EpochFiles.DEAD_LETTERS, "lost+found") or top.startswith(".")
@@ -49,8 +49,8 @@ def _may_lie_here(name: str) -> bool:
 class RunDirectory:
     """The directory of one run: results and dead letters to read, and the run's own state.
 
-    It lies in a store, which the driver and all executors share. Only a process that holds it
-    (`opened`) may write; any other may look.
+    It is in a store that the driver and all executors share. Only the process that holds it
+    (`opened`) may write; others may read.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ class RunDirectory:
     Raises
     ------
     ConfigurationError
-        There is no such kind of store.
+        The URI has an unknown scheme.
     """
 
     OFFSETS = "state/offsets.json"
-    """From where to where topics are read."""
+    """The range of topics to read."""
     TOPICS = "state/topics.json"
-    """What tells the topics of the run from others of the same names."""
+    """The identities of the run's topics, which differ from later topics of the same names."""
 
     def __init__(self, place: str | Path | Store) -> None:
         self.store = store_at(place)
@@ -87,19 +87,19 @@ class RunDirectory:
     @classmethod
     @contextlib.contextmanager
     def opened(cls, place: str | Path | Store | None) -> Iterator[Self]:
-        """Hold the directory at a place, or without one a temporary directory.
+        """Open and hold the directory at a place, by default a temporary directory.
 
         Yields
         ------
         RunDirectory
-            Held by this process. A temporary one is gone afterwards.
+            Held by this process. A temporary one is deleted afterwards.
 
         Raises
         ------
         ConfigurationError
             It cannot be written, or another process holds it.
         RunError
-            What an earlier process left cannot be read.
+            Files of an earlier process cannot be read.
         """
         with contextlib.ExitStack() as stack:
             if place is None:
@@ -111,14 +111,14 @@ class RunDirectory:
             yield directory
 
     def hold(self) -> None:
-        """Claim the directory for this process, and mend what an earlier one left half done.
+        """Claim the directory for this process, and complete the unfinished work of an earlier one.
 
         Raises
         ------
         ConfigurationError
             It cannot be written, or another process holds it.
         RunError
-            What an earlier process left cannot be read.
+            Files of an earlier process cannot be read.
         """
         self._claim = Claim(self.store)
         self._signs = Path(tempfile.mkdtemp(prefix=f"evenkey-signs-{os.getpid()}-"))
@@ -135,14 +135,14 @@ class RunDirectory:
             shutil.rmtree(self._signs, ignore_errors=True)
 
     def clear(self) -> None:
-        """Delete all that lies in the directory."""
+        """Delete the content of the directory."""
         self.store.clear()
 
     def _forget_unused_checkpoint(self) -> None:
-        """Delete a checkpoint in which no epoch was ever begun.
+        """Delete a checkpoint in which no epoch has begun.
 
-        A process that is killed while Spark writes down its very first epoch leaves a part of that
-        file, for which Spark refuses the checkpoint for good.
+        A process that is killed while Spark logs its first epoch leaves a partial file, because of
+        which Spark would always reject the checkpoint.
         """
         begun = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
         if not any(name.isdigit() for name in begun):
@@ -150,7 +150,7 @@ class RunDirectory:
 
     @property
     def path(self) -> str:
-        """Where it lies, as a path or a URI."""
+        """Its path or URI."""
         return self.store.url
 
     @property
@@ -160,12 +160,12 @@ class RunDirectory:
 
     @property
     def tables(self) -> Store:
-        """The routing tables of the layout by which the run goes on."""
+        """The routing tables of the current layout."""
         number = self.layouts.newest
         return self.store.under(f"state/tables/{number:08d}" if number else "state/tables")
 
     def workers_of(self, epoch: int) -> int:
-        """Say how many workers an epoch had that is committed.
+        """Return the number of workers of a committed epoch.
 
         Raises
         ------
@@ -179,17 +179,17 @@ class RunDirectory:
 
     @property
     def checkpoint(self) -> str:
-        """Path or URI of Spark's checkpoint, which is Spark's own."""
+        """Path or URI of Spark's checkpoint."""
         return self.store.path(_CHECKPOINT)
 
     @property
     def checkpoint_files(self) -> Store:
-        """What Spark writes into its checkpoint, to read its logs."""
+        """The store of Spark's checkpoint, to read its logs."""
         return self.store.under(_CHECKPOINT)
 
     @property
     def history(self) -> Store:
-        """Where the records of epochs lie."""
+        """The store of the records of epochs."""
         return self.store.under("history")
 
     @property
@@ -198,17 +198,17 @@ class RunDirectory:
         return self.place(RESULTS)
 
     @property
-    def letters(self) -> str | Path:
+    def dead_letters_place(self) -> str | Path:
         """Path or URI of the dead letters, for readers."""
         return self.place(EpochFiles.DEAD_LETTERS)
 
     def place(self, name: str) -> str | Path:
-        """Say where a part of the directory lies: a path on a disk, else a URI."""
+        """Return the location of a part of the directory: a path on a disk, else a URI."""
         path = self.store.path(name)
         return Path(path) if isinstance(self.store, LocalStore) else path
 
     def keep_file(self, name: str, write: Callable[[Path], Result]) -> Result:
-        """Keep a file that a function writes, given its path; give what the function gives.
+        """Store a file that a function writes, given a path; return the function's result.
 
         Raises
         ------
@@ -227,12 +227,12 @@ class RunDirectory:
         return result
 
     def unpacked(self, files: Sequence[Path]) -> Path:
-        """Say where compressed files of the input are unpacked, for all to read.
+        """Return where compressed input files are unpacked for all hosts.
 
         Raises
         ------
         ConfigurationError
-            One is compressed, and the directory is no place in which a file is read by line.
+            A file is compressed, but files in this store cannot be read by line.
         """
         if isinstance(self.store, LocalStore):
             return self.store.directory / "state" / "input"
@@ -252,7 +252,7 @@ class RunDirectory:
         Raises
         ------
         RunError
-            It has none.
+            This process has none.
         """
         if self._claim is None:
             message = f"output {self.path} is not held by this process: open it first"
@@ -261,15 +261,15 @@ class RunDirectory:
 
     @property
     def paused(self) -> Path:
-        """Where this process's sources find the sign to offer no more.
+        """The file that tells this process's sources to offer no more.
 
-        They run on the driver's host, so it lies on that host's own disk.
+        They run on the driver's host, so it is on that host's disk.
         """
         return self._sign("paused")
 
     @property
     def closing(self) -> Path:
-        """Where this process's sources find the sign that the input is at its end."""
+        """The file that tells this process's sources that the input has ended."""
         return self._sign("closing")
 
     def _sign(self, name: str) -> Path:
@@ -280,7 +280,7 @@ class RunDirectory:
 
     @property
     def asked_to_pause(self) -> bool:
-        """Whether anybody, on any host, has left the sign for a pause: ``state/paused``."""
+        """Whether the object ``state/paused`` requests a pause."""
         return self.store.find(_ASKED_TO_PAUSE) is not None
 
     @property
@@ -289,7 +289,7 @@ class RunDirectory:
         return self.store.find(_MANIFEST) is not None
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
-        """Write down what runs here, and commit what was found before; nothing if it has begun.
+        """Store the configuration, and commit what was found before; nothing if it has begun.
 
         Raises
         ------
@@ -305,12 +305,12 @@ class RunDirectory:
         self._open_files(self.claim)
 
     def lay_out(self, options: Mapping[str, Any]) -> None:
-        """Let the run go on by these options, which may be others than before.
+        """Continue the run with these options, which may have changed.
 
         Parameters
         ----------
         options
-            By their names: those of `Configuration.layout`.
+            By name, as in `Configuration.layout`.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class RunDirectory:
             raise RunError(message) from error
 
     def finish(self, report: Mapping[str, Any]) -> None:
-        """Write down the report of the run that is finished.
+        """Store the report of the finished run.
 
         Raises
         ------
@@ -336,7 +336,7 @@ class RunDirectory:
         self.store.create(_FINISHED, sealed(json.dumps(report).encode()))
 
     def finished(self) -> dict[str, Any] | None:
-        """Read the report of the run that is finished; None while it is not.
+        """Read the report of the finished run; None if it is not finished.
 
         Raises
         ------
@@ -360,22 +360,22 @@ class RunDirectory:
         free: Collection[str],
         pinned: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Make sure that nothing else than `configuration` has begun here.
+        """Check that no other configuration has begun here.
 
         Parameters
         ----------
         configuration
-            By the names of the options.
+            Options by name.
         free
-            Options that may differ between the runs that share a directory.
+            Options that may differ between processes of a run.
         pinned
-            Why some others may not, for the message.
+            Reasons why some others may not, for the message.
 
         Raises
         ------
         ConfigurationError
-            Another configuration ran here, and the message names each field that differs; nothing
-            ran here, and there are files of others; or the directory cannot be read.
+            Another configuration ran here, and the message names each different field; no run
+            began here, but there are other files; or the directory cannot be read.
         """
         path = self.store.path(_MANIFEST)
         try:
@@ -393,8 +393,8 @@ class RunDirectory:
         if not same_format:
             which = "an earlier" if begun_by < _FORMAT else "another"
             message = (
-                f"output {self.path} was begun by {which} version of evenkey, whose options and "
-                "files are others: finish it with that version, or choose another output"
+                f"output {self.path} was begun by {which} version of evenkey with other options "
+                "and files: finish it with that version, or choose another output"
             )
             raise ConfigurationError(message)
         fields = sorted((set(before) | set(configuration)) - set(free))
@@ -407,12 +407,12 @@ class RunDirectory:
         if changed:
             message = (
                 f"output {self.path} holds another run ({'; '.join(changed)}): choose another "
-                "output, delete it, or repeat the options of before to go on with it"
+                "output, delete it, or repeat the previous options to continue it"
             )
             raise ConfigurationError(message)
 
     def _check_nothing_else(self, names: Sequence[str]) -> None:
-        """Make sure, before a run begins here, that no file of anybody else is in the way."""
+        """Check, before a run begins here, that there are no foreign files."""
         others = [name for name in names if not _may_lie_here(name)]
         if others:
             more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
@@ -423,17 +423,17 @@ class RunDirectory:
             raise ConfigurationError(message)
 
     def check_layout(self, options: Mapping[str, Any]) -> None:
-        """Make sure that options are those by which the finished run here last went on.
+        """Check that options equal the last layout of the finished run.
 
         Parameters
         ----------
         options
-            By their names: those of `Configuration.layout`.
+            By name, as in `Configuration.layout`.
 
         Raises
         ------
         ConfigurationError
-            One differs; the message names it.
+            An option differs; the message names it.
         RunError
             The layouts of the run cannot be read.
         """
@@ -451,7 +451,7 @@ class RunDirectory:
             raise ConfigurationError(message)
 
     def keep(self, name: str, content: bytes) -> None:
-        """Write an object whole or not at all; it is safe when this returns.
+        """Write an object completely or not at all; it is durable when this returns.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Files that tasks leave behind, one a task and epoch; they count once their epoch is committed."""
+"""Files that tasks write, one per task and epoch; they count once their epoch is committed."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 class EpochFiles:
-    """Parquet files of a kind, one a task and epoch. Travels to tasks.
+    """Parquet files of several kinds, one per task and epoch. Serialised to tasks.
 
-    What a task writes waits under the claim of its process, and is read only when its epoch is
-    committed: so a task that runs twice, or in a process that is no longer wanted, changes nothing.
+    A task's file is staged under the claim of its process, and read only after its epoch is
+    committed, so a task that runs twice, or in an obsolete process, changes nothing.
 
     Parameters
     ----------
     commits
-        Of the run, or the directory or the store that has them.
+        The commits of the run, or its directory or store.
     within
-        Part of the run's directory in which the kinds lie, such as ``state/``.
+        Folder of the kinds in the run's directory, such as ``state/``.
     name
-        Of the commit for which all that is written waits; None: that of the epoch.
+        Name of the commit for all files; None: that of the epoch.
     """
 
     DEAD_LETTERS: ClassVar = "dead-letters"
-    """Kind of the files that hold rejected lines: where they are, line, reason."""
+    """Kind of the files with rejected lines: position, line, reason."""
     SPLITS: ClassVar = "splits"
-    """Kind of the files that count: lines read and lines rejected."""
+    """Kind of the files with counts: lines read and lines rejected."""
 
     def __init__(
         self, commits: Commits | str | Path | Store, within: str = "", name: str | None = None
@@ -63,7 +63,7 @@ class EpochFiles:
         Parameters
         ----------
         kind, epoch, part
-            What it is, of which epoch and task.
+            Its kind, epoch and task.
         table
             Its rows.
         took, gave
@@ -72,7 +72,7 @@ class EpochFiles:
         Raises
         ------
         RunError
-            The directory cannot be written, or the driver would not see the file.
+            The directory cannot be written, or the driver cannot see the file.
         """
         if table.num_rows:
             name, place = self._name or epoch_name(epoch), self.place(kind)
@@ -80,21 +80,21 @@ class EpochFiles:
             self.commits.stage(name, place, part, table.num_rows, content, took=took, gave=gave)
 
     def epochs(self, kind: str) -> list[int]:
-        """Numbers of the committed epochs that have files of a kind, ascending."""
+        """Return the numbers of the committed epochs that have files of a kind, ascending."""
         place = self.place(kind)
         commits = self.commits.of([epoch_name(each) for each in self.commits.epochs()])
         return [number_of(each.name) for each in commits if each.of(place)]
 
     def read(self, kind: str, epochs: Sequence[int] | None = None) -> pa.Table | None:
-        """Read the files of a kind in order of epoch and part; None where there are none.
+        """Read the files of a kind in order of epoch and part; None if there are none.
 
         Parameters
         ----------
         kind
-            Which.
+            The kind.
         epochs
-            Those that are wanted, if they are committed; None: all. What was found before the
-            first epoch belongs to epoch 0.
+            The epochs to read, if they are committed; None: all. Files from before the first epoch
+            belong to epoch 0.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class EpochFiles:
         return pa.concat_tables(map(_decoded, contents)) if contents else None
 
     def rows(self, kind: str) -> int:
-        """Number of rows of a kind over all committed epochs.
+        """Return the number of rows of a kind over all committed epochs.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class EpochFiles:
         return sum(part.rows for _, part in self._parts(kind, None))
 
     def place(self, kind: str) -> str:
-        """Where a kind lies, relative to the run's directory."""
+        """Return the folder of a kind, relative to the run's directory."""
         return f"{self._within}{kind}"
 
     def _parts(self, kind: str, epochs: Sequence[int] | None) -> list[tuple[Commit, Part]]:
@@ -128,7 +128,7 @@ class EpochFiles:
         return [(commit, part) for commit in commits for part in commit.of(place)]
 
     def lines_and_rejected(self) -> tuple[int, int] | None:
-        """Lines read and rejected so far; None where every position is a message."""
+        """Return the lines read and rejected so far; None if every position is a message."""
         counts = self.read(self.SPLITS)
         if counts is None:
             return None

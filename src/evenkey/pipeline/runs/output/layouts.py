@@ -1,10 +1,10 @@
-"""Layouts: by which options the processes of a run laid its epochs out on workers.
+"""Layouts: the options by which the processes of a run distributed its epochs over workers.
 
-Results do not depend on workers, sources and grouping, so a process that goes on may have others
-than the one before it. Each change is an object, numbered by the claim of the process that made
-it: an epoch that was committed under a claim had the last layout up to that claim. Routing tables
-lie under the layout that they are of, so that none is taken for a newer one, also where a later
-process goes back to a former layout.
+Results do not depend on workers, sources and grouping, so these may change when a run continues.
+Each change is an object, numbered by the claim of the process that made it: an epoch that was
+committed under a claim had the last layout up to that claim. Each layout has its own routing
+tables, so old tables are never used for a new layout, even if a later process returns to an
+earlier layout.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLACE = "state/layouts"
 
 
 class Layouts:
-    """The layouts of a run, listed once: others are added by who holds the run only, by `change`.
+    """The layouts of a run, listed once: only the process that holds the run adds more (`change`).
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Layouts:
         return max(self._numbers(), default=0)
 
     def of(self, claim: int) -> dict[str, Any]:
-        """Give the options of epochs that were committed under a claim.
+        """Return the options of epochs that were committed under a claim.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Layouts:
         return self._read(max((each for each in self._numbers() if each <= claim), default=0))
 
     def last(self) -> dict[str, Any]:
-        """Give the options by which the run last went on, or began.
+        """Return the current options.
 
         Raises
         ------
@@ -65,9 +65,9 @@ class Layouts:
         return self._read(self.newest)
 
     def change(self, claim: int, options: Mapping[str, Any]) -> None:
-        """Write down the options of a process, unless the one before it had the same.
+        """Store the options of a process, unless the previous process had the same.
 
-        The process holds the run: no other adds one meanwhile.
+        The process holds the run, so no other adds a layout in the meantime.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Places: where an output lies, as users spell it, and which store that is."""
+"""Resolve the location of an output, as users write it, to a store."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def output_store(place: str | Path | Store, spark: SparkSession | None = None) -> Store:
-    """Give the store of an output.
+    """Return the store of an output.
 
     Parameters
     ----------
     place
-        A path, a URI, or a store, which is given back.
+        A path, a URI, or a store, which is returned unchanged.
     spark
-        Its settings say how the store is reached; without it those of the session that is active,
-        and where there is none the environment alone.
+        The session whose settings describe access to the store; default: the active session, or
+        only the environment.
 
     Raises
     ------
     ConfigurationError
-        No store is known for the URI.
+        The URI has an unknown scheme.
     """
     if not isinstance(place, str | Path) or on_a_disk(place):
         return store_at(place)
@@ -40,12 +40,12 @@ def output_store(place: str | Path | Store, spark: SparkSession | None = None) -
 
 
 def on_a_disk(place: str | Path) -> bool:
-    """Whether a place is a path, which needs no settings of Spark's."""
+    """Return whether a location is a path, which needs no Spark settings."""
     return scheme_of(place) == "file"
 
 
 def below(place: str | Path, name: str) -> str | Path:
-    """Give a place in a place.
+    """Return a location inside a location.
 
     Examples
     --------

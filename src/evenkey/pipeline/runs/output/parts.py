@@ -1,4 +1,4 @@
-"""Parts: objects that tasks leave behind; they count once their epoch is committed."""
+"""Parts: objects that tasks write; they count once their epoch is committed."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Part:
     Parameters
     ----------
     place
-        Of its kind, relative to the run's directory: ``results``, ``state/placed``.
+        The folder of its kind, relative to the run's directory: ``results``, ``state/placed``.
     number
-        The task's.
+        Number of the task.
     rows
-        How many it holds, at least 1.
+        Number of rows, at least 1.
     bytes, digest
-        Of its content; see `evenkey.core.whole_files.digest_of`.
+        Size and digest of its content; see `evenkey.core.whole_files.digest_of`.
     form
-        Ending of its name: ``parquet`` or ``json``.
+        Suffix of its name: ``parquet`` or ``json``.
     took, gave
-        The task's tally: how many messages or lines it took in, and how many it passed on to the
-        next step; see `evenkey.pipeline.runs.output.tallies`.
+        The task's counts: messages or lines that it received, and that it passed on to the next
+        step; see `evenkey.pipeline.runs.output.tallies`.
     """
 
     place: str
@@ -54,12 +54,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Its name once its epoch is committed."""
+        """Its name after its epoch is committed."""
         return f"part-{self.number:05d}.{self.form}"
 
     @property
     def staged_name(self) -> str:
-        """Its name until then, which says all of it that its content must agree with."""
+        """Its name until then, which contains everything that its content must match."""
         figures = "-".join(map(str, (self.rows, self.bytes, self.took, self.gave)))
         return f"part-{self.number:05d}-{figures}-{self.digest}.{self.form}"
 
@@ -72,14 +72,14 @@ def encoded(table: pa.Table) -> bytes:
 
 
 def found_parts(names: Iterable[str], prefix: str) -> list[Part]:
-    """Find the parts that tasks staged, in order; of a task that ran twice one of the two.
+    """Find the parts that tasks staged, in order; for a task that ran twice, one of the two.
 
     Parameters
     ----------
     names
-        Of objects.
+        Names of objects.
     prefix
-        What the names of the epoch's parts begin with.
+        Prefix of the names of the epoch's parts.
     """
     parts = {}
     for name in sorted(names):
@@ -92,12 +92,12 @@ def found_parts(names: Iterable[str], prefix: str) -> list[Part]:
 
 
 def verified(part: Part, store: Store, name: str) -> bytes:
-    """Read a part, and make sure that it is what was written.
+    """Read a part, and check its digest.
 
     Raises
     ------
     FileNotFoundError
-        It is not there.
+        It does not exist.
     RunError
         It cannot be read, or has changed.
     """

@@ -1,4 +1,4 @@
-"""What a run found when it began, as data that a later process reads and never runs."""
+"""The input that a run found at its start, stored as data, without pickled code."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 READING = "state/reading.npz"
-"""Where it lies in the run's directory."""
+"""Its object in the run's directory."""
 _FIELDS = "fields"
 
 
 def keep_reading(
     directory: RunDirectory, fields: Mapping[str, Any], **arrays: NDArray[Any]
 ) -> None:
-    """Write down what is read: fields as JSON holds them, and arrays of numbers or bytes.
+    """Store the description of the input: JSON fields, and arrays of numbers or bytes.
 
     Raises
     ------
@@ -43,12 +43,12 @@ def keep_reading(
 
 
 def recall_reading(store: Store) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `keep_reading` wrote down.
+    """Read what `keep_reading` stored.
 
     Parameters
     ----------
     store
-        Of the run's directory.
+        The store of the run's directory.
 
     Raises
     ------
@@ -66,5 +66,5 @@ def recall_reading(store: Store) -> tuple[dict[str, Any], dict[str, NDArray[Any]
 
 
 def tuples(value: Any) -> Any:
-    """Turn lists, which JSON makes of tuples, into tuples, however deep they lie."""
+    """Turn lists, which JSON makes of tuples, back into tuples at any depth."""
     return tuple(map(tuples, value)) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Read a run's results: those of committed epochs, each checked against its digest."""
+"""Read a run's results: the parts of committed epochs, each checked against its digest."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _INSTANT = pa.timestamp("us", "UTC")
 
 
 def read_results(output: str | Path) -> pa.Table:
-    """Read the results that a run has committed so far; it may still go on.
+    """Read the results that a run has committed so far; the run may still be active.
 
-    Plain readers of ``output/results`` see the same rows. This one also finds those of an epoch
-    that is committed and not yet visible, and makes sure that no file is missing or has changed.
+    Plain readers of ``output/results`` see the same rows. This function also finds the rows of an
+    epoch that is committed but not yet visible, and checks that no file is missing or changed.
 
     Parameters
     ----------
     output
         The run's directory, as for ``evenkey run --output``: a path, ``file:///...``, or a URI such
-        as ``s3a://bucket/name``. Credentials are those of the environment and, where there is a
-        Spark session, its own.
+        as ``s3a://bucket/name``. Credentials come from the environment and from the Spark session,
+        if there is one.
 
     Returns
     -------
     pyarrow.Table
-        The rows in order of epoch and task, with the columns of the files; without any where
-        there are no results. Timestamps are instants in UTC, as which Spark and pandas read them
-        from the files too; lines of JSON have them as text with the zone's offset, of which
-        ``window_start`` and ``window_end`` become instants here.
+        The rows in order of epoch and task, with the columns of the files; no columns if there
+        are no results. Timestamps are instants in UTC, as Spark and pandas also read them from
+        the files. JSON lines contain them as text with an offset; ``window_start`` and
+        ``window_end`` are converted to instants.
 
     Raises
     ------
     ConfigurationError
-        No run has begun there, or no store is known for the URI.
+        No run has begun there, or the URI has an unknown scheme.
     RunError
-        A file cannot be read, is gone or has changed since it was written, or its lines of JSON
-        make no table; the message names it.
+        A file cannot be read, is missing, has changed since it was written, or its JSON lines
+        are not a table; the message names it.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def read_results(output: str | Path) -> pa.Table:
         message = f"output {output} holds no run: name the directory that --output named"
         raise ConfigurationError(message)
     tables = list(committed_tables(commits))
-    # Lines of JSON leave nulls out, so parts may lack columns.
+    # JSON lines leave out nulls, so parts may lack columns.
     return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
 
 def committed_tables(commits: Commits) -> Iterator[pa.Table]:
-    """Read the parts of a run's results one by one; raises as `read_results` does."""
+    """Yield the parts of a run's results; raises as `read_results` does."""
     for commit in commits.all():
         parts = commit.of(RESULTS)
         contents = at_once(partial(commits.content, commit), parts)
@@ -85,14 +85,14 @@ def committed_tables(commits: Commits) -> Iterator[pa.Table]:
                 yield _with_instants(pa_json.read_json(content))
             except pa.ArrowInvalid as error:
                 message = (
-                    f"results of {commit.name} have values of no one type ({error}): read its "
-                    "lines one by one"
+                    f"results of {commit.name} have values of several types ({error}): read its "
+                    "lines individually"
                 )
                 raise RunError(message) from error
 
 
 def _with_instants(table: pa.Table) -> pa.Table:
-    """Make instants of the bounds of windows, which JSON has as text."""
+    """Convert the bounds of windows, which are text in JSON, to instants."""
     for name in _BOUNDS:
         number = table.schema.get_field_index(name)
         if number >= 0 and pa.types.is_string(table.schema.field(number).type):

@@ -1,4 +1,4 @@
-"""Sinks: where results go, once for each epoch however often it runs."""
+"""Sinks: write the results of each epoch once, even if it runs again."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ if TYPE_CHECKING:
 
 
 class Sink(ABC):
-    """Takes the results of each epoch; an epoch that runs again replaces its results."""
+    """Receives the results of each epoch; an epoch that runs again replaces its results."""
 
     keeps_files: ClassVar[bool] = False
-    """Whether results lie in files at the end."""
+    """Whether the sink writes results to files."""
 
     @abstractmethod
     def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
-        """Take the results that epoch number `epoch` emitted, perhaps none.
+        """Write the results that epoch number `epoch` emitted, if any.
 
         Returns
         -------
         sequence
-            Parts that wait for the epoch's commit, each with the host that wrote it.
+            Staged parts for the epoch's commit, each with the host that wrote it.
         """
 
     def table(self) -> pa.Table | None:
-        """Give all results, of a sink that holds them; None for any other."""
+        """Return all results if the sink keeps them in memory; else None."""
         return None
 
     def committed(self, results: DataFrame, epoch: int) -> None:
-        """Pass on what the commit of an epoch holds; `results` itself is not computed again.
+        """Pass on the commit of an epoch, without computing `results` again.
 
-        It may be called again for the same epoch, by this or another process.
+        May be called again for the same epoch, by this or another process.
         """
         del results, epoch
 
 
 class FileSink(Sink):
-    """Parquet or JSON-lines files, one directory ``epoch=N`` an epoch, seen once it is committed.
+    """Parquet or JSON-lines files, one directory ``epoch=N`` per epoch, visible after its commit.
 
-    Tasks write parts, each whole, and tell the driver what these hold.
+    Tasks write each part completely, and report its content to the driver.
 
     Parameters
     ----------
     commits
-        Of the run.
+        The commits of the run.
     form
         ``"parquet"`` or ``"json"``.
     """
@@ -92,7 +92,7 @@ _REPORTED = "number int, rows bigint, bytes bigint, digest string, host string"
 
 
 class _WriteTask:
-    """Writes what a task holds as one part."""
+    """Writes a task's results as one part."""
 
     def __init__(self, commits: Commits, name: str, form: str) -> None:
         self._commits = commits
@@ -129,7 +129,7 @@ class _WriteTask:
 def _parquet(table: pa.Table) -> bytes:
     """Encode results with the types of Spark's own Parquet files.
 
-    Times are instants for every reader: as INT96, Spark's usual form, they would have no zone.
+    Times are instants for every reader: as INT96, Spark's default, they would have no zone.
     """
     content = io.BytesIO()
     pq.write_table(

@@ -1,4 +1,4 @@
-"""Spark's own logs in a checkpoint: which epochs it began and ended, and where they end."""
+"""Read Spark's logs in a checkpoint: which epochs began and ended, and their end offsets."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 OFFSETS, COMMITS = "offsets", "commits"
-"""Logs of the epochs that Spark has begun, and of those that it has ended."""
+"""Logs of the epochs that Spark has begun, and that it has completed."""
 _SETTINGS_LINE, _HEADER_LINES = 1, 2
-"""Of an entry in the log of offsets: its version, and settings of the query."""
+"""Lines of an entry in the offset log before the offsets: version, and settings of the query."""
 
 
 class Begun(NamedTuple):
-    """What Spark noted when it began an epoch.
+    """Spark's log entry for the begin of an epoch.
 
     Parameters
     ----------
     at
-        When it was, in seconds since 1970.
+        The time, in seconds since 1970.
     ends
-        Offsets of the sources at the epoch's end; None for one without any.
+        Offsets of the sources at the epoch's end; None for a source without offset.
     """
 
     at: float
@@ -32,12 +32,12 @@ class Begun(NamedTuple):
 
 
 class SparkLogs:
-    """Reads the logs of a query, of which each entry is written once.
+    """Reads the logs of a query, whose entries are written once.
 
     Parameters
     ----------
     checkpoint
-        The query's.
+        The checkpoint of the query.
     """
 
     def __init__(self, checkpoint: Store) -> None:
@@ -46,10 +46,10 @@ class SparkLogs:
         self._begun: dict[int, Begun] = {}
 
     def newest(self, log: str) -> int:
-        """Number of the newest epoch in a log; -1 where it has none.
+        """Return the number of the newest epoch in a log; -1 if it has none.
 
-        It is listed until it has one. From then on the next number is looked for, which costs the
-        same however long the log is.
+        The first entry is found by listing, later ones by looking for the next number, which does
+        not depend on the length of the log.
         """
         newest = self._newest.get(log, -1)
         if newest < 0:
@@ -62,12 +62,12 @@ class SparkLogs:
         return newest
 
     def begun(self, epoch: int) -> Begun | None:
-        """Give what Spark noted when it began an epoch; None where it has no note of it.
+        """Return Spark's log entry for the begin of an epoch; None if there is none.
 
         Raises
         ------
         RunError
-            The note is damaged.
+            The entry is damaged.
         """
         if epoch not in self._begun:
             name = f"{OFFSETS}/{epoch}"
@@ -82,13 +82,13 @@ class SparkLogs:
                     "output"
                 )
                 raise RunError(message) from error
-            # Those of earlier epochs are not asked for any more.
+            # Entries of earlier epochs are no longer needed.
             recent = {each: note for each, note in self._begun.items() if each >= epoch - 1}
             self._begun = {**recent, epoch: note}
         return self._begun[epoch]
 
     def ends(self, epoch: int) -> list[Any]:
-        """Offsets of the sources at the end of an epoch; none where Spark has no note of it."""
+        """Return the sources' end offsets of an epoch; none if Spark has no entry for it."""
         begun = self.begun(epoch)
         return [] if begun is None else begun.ends
 

@@ -1,7 +1,7 @@
-"""Tallies: whether what each step of an epoch took in is what the step before it passed on.
+"""Tallies: check that each step of an epoch received what the previous step passed on.
 
-Each task leaves its tally with what it writes. A tally that is missing, since the driver does not
-see where the task wrote it or the store lost it, is a message that nobody would miss otherwise.
+Each task stores its counts with its output. Missing counts reveal lost output: the driver may not
+see the place where the task wrote, or the store may have lost it.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tallies:
-    """Where the steps of a run leave their tallies.
+    """The places of the counts of a run's steps.
 
     Parameters
     ----------
     splitters
-        Place of the parts of those who read the source, and pass messages on; rejected ones are
-        not among these. None: workers take what the source has.
+        Place of the splitters' parts, which count lines read and messages passed on, without
+        rejected ones. None: workers read the source directly.
     workers
-        Place of the parts of those who hold the messages.
+        Place of the workers' parts.
     """
 
     splitters: str | None
     workers: str
 
     def check(self, output: str, epoch: str, parts: Sequence[Part], read: int | None) -> None:
-        """Make sure that an epoch adds up.
+        """Check that the counts of an epoch add up.
 
         Parameters
         ----------
         output, epoch
-            For the message.
+            Names for the message.
         parts
-            The epoch's.
+            The parts of the epoch.
         read
-            How many rows its source offered; None where that cannot be known before it is read.
+            Rows that its source offered; None if that is unknown before reading.
 
         Raises
         ------
         RunError
-            It does not.
+            They do not.
         """
         held = sum(part.took for part in parts if part.place == self.workers)
         steps = [("its source offered", read), ("workers held", held)]

@@ -1,4 +1,4 @@
-"""Results and dead letters as records of topics."""
+"""The sink that sends results and dead letters to topics."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.sinks import FileSink
 
 _IDENTITY = ("window_start", "rank", "publication")
-"""Columns that identify a result, besides its key; those of them that a result has."""
+"""Columns that identify a result besides its key, if the result has them."""
 _CONTENT = ("line", "geometry", "reason")
-"""Columns of a dead letter that do not say where it was."""
+"""Columns of a dead letter other than its position."""
 
 _OF_KAFKA = re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+): (.*)")
 _REMEDIES = {
@@ -44,25 +44,25 @@ _REMEDIES = {
 
 
 class KafkaSink(Sink):
-    """Writes an epoch's rows to files, and sends what its commit holds to topics.
+    """Writes an epoch's rows to files, and sends its committed rows to topics.
 
     A record's value is the row as a JSON object, its key the JSON object of the columns that
-    identify the row. An epoch that runs again sends its rows again: Kafka's sink in Spark is
-    at least once. Since rows come from the committed files, whichever process computed them, a row
-    that is repeated is an identical one, and `read_results` drops it.
+    identify the row. An epoch that runs again sends its rows again: Spark's Kafka sink is at least
+    once. The rows come from the committed files, regardless of the process that computed them, so
+    repeated rows are identical, and `read_results` drops them.
 
     Parameters
     ----------
     files
-        Where the rows go first.
+        Receives the rows first.
     address
-        Where the results go.
-    letters
-        Topic of the dead letters, at the same servers.
+        The topic for results.
+    dead_letters_topic
+        The topic for dead letters, on the same servers.
     settings
-        Of the client that writes.
+        Settings of the writing client.
     dead_letters
-        Where the tasks of an epoch leave them.
+        The dead letters of an epoch's tasks.
     keys
         Columns of the results' key.
     """
@@ -73,7 +73,7 @@ class KafkaSink(Sink):
         self,
         files: FileSink,
         address: Address,
-        letters: str,
+        dead_letters_topic: str,
         settings: ClientSettings,
         dead_letters: EpochFiles,
         *,
@@ -83,7 +83,7 @@ class KafkaSink(Sink):
         self._files = files
         self._servers = address.servers
         self.topic = address.topic
-        self._letters = letters
+        self._dead_letters_topic = dead_letters_topic
         self._settings = settings
         self._dead_letters = dead_letters
 
@@ -92,7 +92,7 @@ class KafkaSink(Sink):
         return self._files.write(results, epoch)
 
     def committed(self, results: DataFrame, epoch: int) -> None:
-        """Send the epoch's results, then the dead letters that its tasks left."""
+        """Send the epoch's results, then its dead letters."""
         commits = self._files.commits
         commit = commits.read(epoch_name(epoch))
         spark, schema = results.sparkSession, results.schema
@@ -104,9 +104,9 @@ class KafkaSink(Sink):
             self._write(rows, by, self.topic)
         rejected = self._dead_letters.read(self._dead_letters.DEAD_LETTERS, [epoch])
         if rejected is not None:
-            letters = spark.createDataFrame(rejected)
-            places = [name for name in letters.columns if name not in _CONTENT]
-            self._write(letters, places, self._letters)
+            rows = spark.createDataFrame(rejected)
+            places = [name for name in rows.columns if name not in _CONTENT]
+            self._write(rows, places, self._dead_letters_topic)
 
     def _write(self, rows: DataFrame, by: list[str], topic: str) -> None:
         parts = {"key": by, "value": rows.columns}
@@ -128,8 +128,8 @@ class KafkaSink(Sink):
             kind, reason = reasons[-1]
             remedy = _REMEDIES.get(kind, "correct that")
             message = (
-                f"topic {topic} did not take a record ({kind}: {reason.strip()}): {remedy}, and "
-                "give the same command again: it goes on where this run stopped"
+                f"topic {topic} rejected a record ({kind}: {reason.strip()}): {remedy}, and "
+                "run the same command again, which continues where this run stopped"
             )
             raise RunError(message) from error
 
@@ -137,29 +137,29 @@ class KafkaSink(Sink):
 def passed_on(
     files: FileSink, config: KafkaOptions, directory: RunDirectory, keys: Sequence[str] = ("key",)
 ) -> Sink:
-    """Have what lies in files sent to a topic too, where one is named.
+    """Return a sink that also sends the results to a topic, if the options name one.
 
     Parameters
     ----------
     files
-        Of the results.
+        The sink of the results' files.
     config
-        Names the topic, or does not.
+        Names the topic, if any.
     directory
-        Of the run, with the dead letters.
+        Directory of the run, with the dead letters.
     keys
         As for `KafkaSink`.
     """
     address = config.sink_address
     if address is None:
         return files
-    letters = config.letters_topic(address.topic)
+    rejected = config.resolved_dead_letters_topic(address.topic)
     settings = ClientSettings.read(config.kafka_config)
-    return KafkaSink(files, address, letters, settings, directory.dead_letters, keys=keys)
+    return KafkaSink(files, address, rejected, settings, directory.dead_letters, keys=keys)
 
 
 class _ReadTask:
-    """Reads the parts of a commit, by their place in it."""
+    """Reads the parts of a commit, by their position in it."""
 
     def __init__(self, commits: Commits, commit: Commit, schema: StructType) -> None:
         self._commits = commits
