@@ -25,7 +25,7 @@ def main() -> None:
     def serve(environ: Any, start: Any) -> Any:
         for file in files:
             time.sleep(_seconds(Path(file)))
-        # Moto looks whether an object is there and then writes it; S3 does both at once.
+        # Moto checks for an object and then writes it; S3 does both in one step.
         with one_at_a_time:
             return application(environ, start)
 

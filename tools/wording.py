@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PLACES = ("src", "tests", "docs", "tools", "examples", "benchmarks", "*.md")
-LEFT_OUT = ("docs/decisions/archive/", "tools/wording.")
+LEFT_OUT = ("docs/decisions/archive/", "tools/wording.", "tests/test_wording.py")
 SUFFIXES = (".py", ".md", ".toml", ".html", ".j2", ".yml")
 
 
