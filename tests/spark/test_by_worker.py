@@ -143,7 +143,7 @@ IN_REAL_TIME: dict[str, tuple[dict[str, Any], str]] = {
     "dkg": ({"grouping": "dkg"}, "grouping = dkg: it routes in Python"),
     "sg": ({"grouping": "sg"}, "grouping = sg: it routes in Python"),
     "time": ({"grouping": "kg", "time": "timestamp"}, "time = 'timestamp': no grouping that runs"),
-    "position": ({"grouping": "planned"}, "position = None: in real time planned deals"),
+    "position": ({"grouping": "planned"}, "position = None: in real time planned distributes"),
     "state": (
         {"grouping": "planned", "position": "value"},
         "state = None: after a restart in real time",
