@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 
 import evenkey as ek
 from evenkey import spark as eks
+from evenkey.aggregators import Fold
 from evenkey.reports.diagnosis import write_page
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def of_a_user(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Score(ek.Fold):
+class Score(Fold):
     """The same work for `eks.aggregate`: one row at a time, and how parts are merged."""
 
     columns = ("amount",)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F
 
-from evenkey.applications import ApplicationConfig, Documents, classify, classify_by_words, run
+from evenkey import run
+from evenkey.applications import ApplicationConfig, Documents, classify, classify_by_words
 from evenkey.spark import session
 
 

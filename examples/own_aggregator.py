@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenkey import Fold
 from evenkey import spark as eks
+from evenkey.aggregators import Fold
 from evenkey.checks import yield_aggregator_checks
 from evenkey.spark import session
 

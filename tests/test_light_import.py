@@ -82,14 +82,16 @@ def test_a_door_of_the_library_needs_five_packages(door):
         (
             "from evenkey import run",
             (
-                "evenkey.run needs the package pydantic, which is not installed: "
+                "a run of a pipeline or an application needs the package pydantic, which is not "
+                "installed: "
                 "pip install 'evenkey[cli]'"
             ),
         ),
         (
             "import evenkey.applications",
             (
-                "an application needs the package pydantic, which is not installed: "
+                "a run of a pipeline or an application needs the package pydantic, which is not "
+                "installed: "
                 "pip install 'evenkey[cli]'"
             ),
         ),

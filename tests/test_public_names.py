@@ -22,12 +22,9 @@ BROKER = "it needs a broker; tests/kafka"
 SECONDS = "it is a run of seconds; with `make soak` this file runs it"
 NOT_RUN = {
     "evenkey.RunReport": SECONDS,
-    "evenkey.applications.LearningReport": SECONDS,
-    "evenkey.applications.run": SECONDS,
-    "evenkey.applications.run_learner": SECONDS,
     "evenkey.compare": SECONDS,
     "evenkey.kafka.produce": BROKER,
-    "evenkey.kafka.read_results": BROKER,
+    "evenkey.kafka.read_topic": BROKER,
     "evenkey.read_results": SECONDS,
     "evenkey.run": SECONDS,
     "evenkey.spark.rows_far_ahead": "it needs a stream that runs; tests/spark/test_event_time.py",

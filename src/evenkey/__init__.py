@@ -1,115 +1,51 @@
-"""evenkey keeps keyed stream processing on Apache Spark even when keys are skewed.
+"""evenkey balances keyed work on Apache Spark when keys are skewed.
 
 >>> import evenkey as ek
->>> str(ek.PartialKeyGrouping(choices=3))
-'pkg(choices=3)'
+>>> str(ek.Sum("amount"))
+'sum(column=amount)'
 
-Here are groupings, aggregators, runs of the pipeline (`run`, `compare`, `PipelineConfig`), the
-simulator (`simulate`), advice (`advise`) and diagnosis (`diagnose`). The other public modules:
-`evenkey.spark`, operators on DataFrames; `evenkey.joins`; `evenkey.applications`;
-`evenkey.kafka`; `evenkey.checks`. All that a user needs is in one of these; what lies further in
-may change without notice.
+This module has what most programs need: runs of the pipeline (`run`, `compare`, `PipelineConfig`,
+`read_results`), the simulator (`simulate`), advice (`advise`), diagnosis (`diagnose`), and the
+usual aggregators. The other public modules are `evenkey.spark` (operators on DataFrames),
+`evenkey.groupings`, `evenkey.aggregators`, `evenkey.joins`, `evenkey.applications`,
+`evenkey.kafka` and `evenkey.checks`. Everything else may change without notice.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.aggregators import (
-    Aggregator,
-    Algebraic,
-    Count,
-    Fold,
-    HeavyHitters,
-    Histogram,
-    Mean,
-    Sum,
-    Tally,
-    TopK,
-    fold,
-    number_groups,
-    reduce_groups,
-)
+from evenkey.aggregators import Count, Mean, Sum, fold
 from evenkey.core.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.core.lazy import lazy_names
-from evenkey.groupings import (
-    CardinalityAffinity,
-    DChoices,
-    DynamicKeyGrouping,
-    Grouping,
-    KeyGrouping,
-    OfflineGreedy,
-    OnlineGreedy,
-    PartialKeyGrouping,
-    PlannedGrouping,
-    Router,
-    ShuffleGrouping,
-    StaticChoices,
-    WChoices,
-)
 
 if TYPE_CHECKING:
-    from evenkey.core.sketches import ApproximateHistogram, SpaceSaving
-    from evenkey.core.streams import MessageStream, generated
-    from evenkey.pipeline.aggregate import (
-        PipelineConfig,
-        RunReport,
-        compare,
-        run,
-    )
-    from evenkey.pipeline.runs import EpochProgress, read_results
-    from evenkey.reports.advice import Advice, Sample, Setting, advise
-    from evenkey.reports.diagnosis import Diagnosis, Thresholds, diagnose
-    from evenkey.simulation import SimulationReport, simulate
+    from evenkey.applications import run
+    from evenkey.core.streams import generated
+    from evenkey.pipeline.aggregate import PipelineConfig, RunReport, compare
+    from evenkey.pipeline.runs import read_results
+    from evenkey.reports.advice import Advice, advise
+    from evenkey.reports.diagnosis import Diagnosis, diagnose
+    from evenkey.simulation import simulate
 
 __all__ = [
     "Advice",
-    "Aggregator",
-    "Algebraic",
-    "ApproximateHistogram",
-    "CardinalityAffinity",
     "ConfigurationError",
     "Count",
-    "DChoices",
     "Diagnosis",
-    "DynamicKeyGrouping",
-    "EpochProgress",
     "EvenkeyError",
-    "Fold",
-    "Grouping",
-    "HeavyHitters",
-    "Histogram",
-    "KeyGrouping",
     "Mean",
-    "MessageStream",
-    "OfflineGreedy",
-    "OnlineGreedy",
-    "PartialKeyGrouping",
     "PipelineConfig",
-    "PlannedGrouping",
-    "Router",
     "RunError",
     "RunReport",
-    "Sample",
-    "Setting",
-    "ShuffleGrouping",
-    "SimulationReport",
-    "SpaceSaving",
-    "StaticChoices",
     "Sum",
-    "Tally",
-    "Thresholds",
-    "TopK",
-    "WChoices",
     "__version__",
     "advise",
     "compare",
     "diagnose",
     "fold",
     "generated",
-    "number_groups",
     "read_results",
-    "reduce_groups",
     "run",
     "simulate",
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.reports.diagnosis import Thresholds, diagnose
+from evenkey.reports.diagnosis import diagnose
 from tests.diagnosis.writing import Log, adaptive, applied, exchange, node, skewed
 
 
 def findings(tmp_path, log, **limits):
-    (one,) = diagnose(log.write(tmp_path / "log"), thresholds=Thresholds(**limits)).applications
+    (one,) = diagnose(log.write(tmp_path / "log"), **limits).applications
     return one.findings
 
 

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-import evenkey as ek
 from evenkey import spark as eks
+from evenkey.aggregators import Fold
 from evenkey.reports.diagnosis.remedies import remedies_for
 from evenkey.reports.diagnosis.spark_plans import KeyedRead, keyed_reads, node_of
 from tests.diagnosis.writing import applied, exchange, node
@@ -19,7 +19,7 @@ from tests.diagnosis.writing import applied, exchange, node
 WORKERS = 3
 
 
-class YourFold(ek.Fold):
+class YourFold(Fold):
     name = "your-fold"
     columns = ()
     result = pa.schema([("n", pa.int64())])

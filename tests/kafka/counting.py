@@ -6,7 +6,7 @@ from collections import Counter
 
 from evenkey.cli.produce import parse_time
 from evenkey.core.streams import generated
-from evenkey.kafka import read_results
+from evenkey.kafka import read_topic
 from evenkey.kafka.topic_address import Address
 from evenkey.kafka.topic_producer import produce
 from evenkey.kafka.topic_records import find_records
@@ -25,7 +25,7 @@ def send(broker, topic, messages):
 
 def counted(spark, broker, topic):
     """Map (seconds since the start of the window's minute, key) to the count in the topic."""
-    rows = read_results(spark, f"{broker.server}/{topic}-out").toArrow().to_pylist()
+    rows = read_topic(spark, f"{broker.server}/{topic}-out").toArrow().to_pylist()
     counts = {(row["window_start"].timestamp() - START, row["key"]): row["count"] for row in rows}
     assert len(counts) == len(rows)
     return counts

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.kafka import read_results
+from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig, compare
 from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.runs.input.run_topics import run_topics
@@ -81,7 +81,7 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     truth: Counter[str] = Counter()
     for record in map(json.loads, good):
         truth[record["user"]] += record["n"]
-    rows = read_results(spark, f"{broker.server}/{topic}-out", config.aggregator, key="user")
+    rows = read_topic(spark, f"{broker.server}/{topic}-out", config.aggregator, key="user")
     assert totals(rows.toArrow().to_pylist(), "sum", "user") == truth
     for key, value in consume(broker, f"{topic}-out"):
         assert key == {name: value[name] for name in ("window_start", "user")}
@@ -128,7 +128,7 @@ def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_pat
     truth: dict[tuple[str | None, str], Decimal] = defaultdict(Decimal)
     for region, user, amount in records:
         truth[region, user] += Decimal(amount)
-    rows = read_results(
+    rows = read_topic(
         spark, f"{broker.server}/{topic}-out", config.aggregator, key="region,user", types=types
     )
     found: dict[tuple[str | None, str], Decimal] = defaultdict(Decimal)
@@ -263,13 +263,13 @@ def test_a_repeated_row_is_read_once_and_a_different_one_rejected(spark, broker,
         kafka=f"{broker.server}/{topic}", output_kafka=out, grouping="kg", **SMALL
     )
     run(config)
-    once = read_results(spark, out).toArrow().sort_by("key")
+    once = read_topic(spark, out).toArrow().sort_by("key")
     run(config)
     assert len(consume(broker, f"{topic}-out")) == 2 * once.num_rows
-    assert read_results(spark, out).toArrow().sort_by("key") == once
+    assert read_topic(spark, out).toArrow().sort_by("key") == once
     run(config.with_options(starting_offsets=json.dumps({topic: {"0": 3}})))
     with pytest.raises(Exception, match=r"has different results of .* several runs wrote to it"):
-        read_results(spark, out).toArrow()
+        read_topic(spark, out).toArrow()
 
 
 @pytest.mark.slow(11)

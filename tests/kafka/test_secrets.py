@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from evenkey.spark.sessions.starting import session
 from evenkey.pipeline.aggregate import PipelineConfig, run
-from evenkey.kafka import ClientSettings, read_results
+from evenkey.kafka import ClientSettings, read_topic
 from evenkey.kafka.connector import connector_settings
 
 server, output, config = sys.argv[1:]
@@ -32,7 +32,7 @@ small = {"grouping": "pkg", "workers": 2, "sources": 2, "aggregators": 1, "epoch
 out = f"{server}/guarded-out"
 topics = {"kafka": f"{server}/guarded", "output_kafka": out, "kafka_config": config}
 run(PipelineConfig(**topics, **small, output=f"{output}/run"), prepare=False)
-results = read_results(spark, out, settings=ClientSettings.read(Path(config)))
+results = read_topic(spark, out, settings=ClientSettings.read(Path(config)))
 results.explain("formatted")
 print(results._jdf.queryExecution().toString())
 print("messages", results.selectExpr("sum(count)").first()[0])

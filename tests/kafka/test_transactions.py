@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evenkey.kafka import read_results
+from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.runs.driving import held_up, waiting
@@ -106,13 +106,13 @@ def test_results_are_read_without_what_was_aborted(spark, broker, topic):
     window = {"window_start": "2020-01-01T00:00:00Z", "window_end": "2020-01-01T00:01:00Z"}
     row = json.dumps({**window, "key": "foreign", "count": 5}).encode()
     begin_transaction(broker, out, [row], partitions=1).abort_transaction(240)
-    assert [row.key for row in read_results(spark, address).collect()] == ["plain"]
+    assert [row.key for row in read_topic(spark, address).collect()] == ["plain"]
     producer = begin_transaction(broker, out, [row], partitions=1)
     try:
         with pytest.warns(UserWarning, match="has open transactions in partitions 0: later"):
-            read_results(spark, address)
+            read_topic(spark, address)
         # The aborted and the open record are equal, so they count once.
-        every = read_results(spark, address, isolation="read_uncommitted").collect()
+        every = read_topic(spark, address, isolation="read_uncommitted").collect()
         assert sorted(row.key for row in every) == ["foreign", "plain"]
     finally:
         producer.abort_transaction(240)

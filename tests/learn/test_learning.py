@@ -8,7 +8,8 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.applications import ApplicationConfig, Documents, NaiveBayes, run
+from evenkey import run
+from evenkey.applications import ApplicationConfig, Documents, NaiveBayes
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import available
 from evenkey.pipeline.learn.kept_records import keep_records

@@ -21,9 +21,10 @@ from pyspark.sql.functions import PandasUDFType, pandas_udf
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import StringType
 
-from evenkey import Count, KeyGrouping, Sum
+from evenkey import Count, Sum
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
+from evenkey.groupings import KeyGrouping
 from evenkey.spark.groups import calls, stateful_calls
 from evenkey.spark.groups.group_keys import keyed
 from evenkey.spark.groups.texts import KeyTexts

@@ -26,13 +26,13 @@ def tables(tmp_path):
 @pytest.fixture
 def followed(tables, monkeypatch):
     """Give the plan of an epoch in a run, when there is a newest one; each is a number."""
-    tables.store.put("_meeting/one", b"")
+    tables.store.put("_shared_storage_check/one", b"")
 
     def follow(run, epoch, plan, workers=2):
         # It would be there for an epoch that runs again, too.
         tables.of_query("query").put(0, RoutingTable({"plan": np.array(plan)}))
         monkeypatch.setattr(plan_source, "current_run", lambda: run)
-        mark = SharedMark(tables.store, "_meeting/one", "here")
+        mark = SharedMark(tables.store, "_shared_storage_check/one", "here")
         held = Held(RoutingTables(tables.store, "planned", workers), mark)
         found = int(held.decide(TaskId("query", epoch, 0)).memory["plan"])
         assert int(held.recall(TaskId("query", epoch, 3)).memory["plan"]) == found

@@ -137,8 +137,8 @@ def test_a_plan_for_others_is_none_to_a_query_that_has_begun(tmp_path):
 
 
 def test_a_layout_that_is_pinned_is_refused_with_the_reason(tmp_path):
-    LocalStore(tmp_path).put("_meeting/one", b"")
-    mark = SharedMark(LocalStore(tmp_path), "_meeting/one", "here")
+    LocalStore(tmp_path).put("_shared_storage_check/one", b"")
+    mark = SharedMark(LocalStore(tmp_path), "_shared_storage_check/one", "here")
 
     def check(grouping, workers):
         tables = RoutingTables(tmp_path, grouping, workers)

@@ -32,9 +32,11 @@ def tables(tmp_path):
 def started(tables, query="query", epoch=0):
     """Start a query as an operator does, and let it reach an epoch."""
     memory = _pin(tables, WHY)
-    tables.store.put("_meeting/one", b"")
+    tables.store.put("_shared_storage_check/one", b"")
     pinned = PinnedPlan(
-        memory=memory, tables=tables, mark=SharedMark(tables.store, "_meeting/one", "here")
+        memory=memory,
+        tables=tables,
+        mark=SharedMark(tables.store, "_shared_storage_check/one", "here"),
     )
     pinned.decide(TaskId(query, epoch, 0))
     return memory

@@ -20,7 +20,7 @@ from evenkey.spark.sessions.task_id import TaskId
 @pytest.fixture
 def tables(tmp_path):
     made = RoutingTables(tmp_path, "planned", 2)
-    made.store.put("_meeting/one", b"")
+    made.store.put("_shared_storage_check/one", b"")
     return made
 
 
@@ -35,7 +35,7 @@ def table(number):
 def test_each_case_changes_when_its_table_says(
     tables, monkeypatch, case, retried, next_epoch, restarted
 ):
-    mark = SharedMark(tables.store, "_meeting/one", "here")
+    mark = SharedMark(tables.store, "_shared_storage_check/one", "here")
     source = Fixed(table(1).memory) if case is Fixed else case(tables, mark)
 
     def planned(number):

@@ -47,8 +47,8 @@ def added(step):
 
 
 def known(store, aggregator, spelled=None):
-    store.put("_meeting/one", b"")
-    mark = SharedMark(store, "_meeting/one", "here")
+    store.put("_shared_storage_check/one", b"")
+    mark = SharedMark(store, "_shared_storage_check/one", "here")
     tables = RoutingTables(store, "pkg", 2)
     return SameAggregator(tables, mark, spelled or str(aggregator), aggregator.functions_digest)
 

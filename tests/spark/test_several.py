@@ -20,7 +20,7 @@ from evenkey.spark.sessions.versions import from_arrow_schema
 from tests.spark import oracle
 
 if TYPE_CHECKING:
-    from evenkey import Aggregator
+    from evenkey.aggregators import Aggregator
 
 WORKERS, WINDOW = 4, "1 minute"
 SPELLINGS = sorted(name for name, each in available().items() if not each.given_frequencies)

@@ -14,11 +14,13 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from evenkey.aggregators.base import WORKER, Aggregator, Algebraic
+from evenkey.aggregators.base import WORKER as WORKER
+from evenkey.aggregators.base import Aggregator, Algebraic
 from evenkey.aggregators.count import Count
 from evenkey.aggregators.fold import Fold
 from evenkey.aggregators.functions import fold
-from evenkey.aggregators.groups import number_groups, reduce_groups
+from evenkey.aggregators.groups import number_groups as number_groups
+from evenkey.aggregators.groups import reduce_groups
 from evenkey.aggregators.heavy_hitters import HeavyHitters
 from evenkey.aggregators.histogram import Histogram
 from evenkey.aggregators.mean import Mean
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from evenkey.aggregators.modules import modules_of as modules_of
 
 __all__ = [
-    "WORKER",
     "Aggregator",
     "Algebraic",
     "Count",
@@ -50,11 +51,7 @@ __all__ = [
     "Sum",
     "Tally",
     "TopK",
-    "available",
     "fold",
-    "number_groups",
-    "parse",
-    "parse_all",
     "reduce_groups",
 ]
 

@@ -7,53 +7,40 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.extras import load_extra
 
-load_extra("pydantic", "cli", "an application")
+load_extra("pydantic", "cli", "a run of a pipeline or an application")
 
-from evenkey.applications.base import PipelineApplication
-from evenkey.applications.catalogue import APPLICATIONS, parse
+from evenkey.applications.base import PipelineApplication as PipelineApplication
+from evenkey.applications.catalogue import APPLICATIONS as APPLICATIONS
+from evenkey.applications.catalogue import parse as parse
 from evenkey.applications.config import ApplicationConfig
-from evenkey.applications.documents import Documents
-from evenkey.applications.heavy_keys import FindHeavyHitters
+from evenkey.applications.documents import Documents as Documents
+from evenkey.applications.heavy_keys import FindHeavyHitters as FindHeavyHitters
 from evenkey.applications.naive_bayes import NaiveBayes
-from evenkey.applications.trees import Clusters, DecisionTree, TreeModel
-from evenkey.applications.word_count import WordCount
+from evenkey.applications.trees import Clusters as Clusters
+from evenkey.applications.trees import DecisionTree
+from evenkey.applications.trees import TreeModel as TreeModel
 from evenkey.core.lazy import lazy_names
-from evenkey.pipeline.application import Application
-from evenkey.pipeline.learn import InProcess, LabelledStream, Learner, Model, Trained
+from evenkey.pipeline.learn import InProcess as InProcess
+from evenkey.pipeline.learn import Learner, Model
 
 if TYPE_CHECKING:
-    from evenkey.applications.application_runs import run, run_learner
+    from evenkey.applications.application_runs import run as run
     from evenkey.applications.classifying import classify, classify_by_words
     from evenkey.applications.hitting import heavy_hitters
-    from evenkey.pipeline.learn import LearnConfig, LearningReport, Models, rejected_records, train
+    from evenkey.pipeline.learn import LearnConfig, Models, train
+    from evenkey.pipeline.learn import rejected_records as rejected_records
 
 __all__ = [
-    "APPLICATIONS",
-    "Application",
     "ApplicationConfig",
-    "Clusters",
     "DecisionTree",
-    "Documents",
-    "FindHeavyHitters",
-    "InProcess",
-    "LabelledStream",
     "LearnConfig",
     "Learner",
-    "LearningReport",
     "Model",
     "Models",
     "NaiveBayes",
-    "PipelineApplication",
-    "Trained",
-    "TreeModel",
-    "WordCount",
     "classify",
     "classify_by_words",
     "heavy_hitters",
-    "parse",
-    "rejected_records",
-    "run",
-    "run_learner",
     "train",
 ]
 

@@ -1,10 +1,11 @@
-"""Run an application or a pipeline."""
+"""Run a pipeline, an application, or a learner."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from evenkey.applications.config import ApplicationConfig
+from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
 from evenkey.pipeline.learn import LearnConfig, LearnJob
 from evenkey.pipeline.options import check_configuration
@@ -16,81 +17,88 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import OnProgress
 
 
+@overload
 def run(
-    config: ApplicationConfig,
+    config: PipelineConfig | ApplicationConfig,
     *,
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
     prepare: bool = True,
+) -> RunReport: ...
+@overload
+def run(
+    config: LearnConfig,
+    *,
+    learner: Learner[Any],
+    on_progress: OnProgress | None = None,
+    prepare: bool = True,
+) -> LearningReport: ...
+def run(
+    config: PipelineConfig | ApplicationConfig | LearnConfig,
+    *,
+    learner: Learner[Any] | None = None,
+    on_progress: OnProgress | None = None,
+    console: TextIO | None = None,
+    prepare: bool = True,
 ) -> RunReport:
-    """Run a configuration until its input is processed.
+    """Run a pipeline or an application until its input is processed and its windows are closed.
 
     If the output directory contains an unfinished run of the same configuration, it continues
-    where that run stopped, for whatever reason.
+    where that run stopped, for whatever reason; nothing is lost or counted twice. For a finished
+    run it returns the report, without Spark.
 
     Parameters
     ----------
-    config, on_progress, console, prepare
-        As for `evenkey.pipeline.aggregate.run`.
+    config
+        A `PipelineConfig` or an `evenkey.applications.ApplicationConfig`; or, with a `learner`, a
+        `evenkey.applications.LearnConfig`.
+    learner
+        The learner for the records of a `LearnConfig`, such as your own
+        `evenkey.applications.Learner`.
+    on_progress
+        Called when an epoch has ended.
+    console
+        Where the console sink prints; None is standard output.
+    prepare
+        Whether to run a small stream first, so that measured epochs do not include the start of
+        Python workers and the loading of kernels.
 
     Returns
     -------
     RunReport
-        A `LearningReport` if the application learns.
+        With a summary of each exporter; for a learner also with the figures of learning.
 
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, or the output contains another run.
+        The configuration cannot be run, the output contains another run, or another process uses
+        the output.
     RunError
-        The state of an earlier run cannot be read.
+        The state of an earlier run cannot be read, another process took the output while this
+        process sent no heartbeat, or Spark's Java process died.
 
     Examples
     --------
-    >>> from evenkey.applications import ApplicationConfig
-    >>> config = ApplicationConfig(application="decision-tree", messages=500, epochs=2)
-    >>> report = run(config)  # doctest: +SKIP
-    >>> report.finished, len(report.epochs)  # doctest: +SKIP
-    (True, 2)
-    """
-    check_configuration(config, ApplicationConfig)
-    resolved = config.resolved()
-    learner = config.learner()
-    if isinstance(resolved, LearnConfig) and learner is not None:
-        return run_learner(learner, resolved, on_progress=on_progress, prepare=prepare)
-    assert isinstance(resolved, PipelineConfig)  # noqa: S101 - there is no third kind
-    return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> report = run(config.with_options(grouping="planned"))  # doctest: +SKIP
+    >>> report.finished, report.metrics.messages  # doctest: +SKIP
+    (True, 1000)
 
-
-def run_learner(
-    learner: Learner[Any],
-    config: LearnConfig,
-    *,
-    on_progress: OnProgress | None = None,
-    prepare: bool = True,
-) -> LearningReport:
-    """Run a learner, perhaps one of your own, until its records are processed.
-
-    Parameters
-    ----------
-    learner
-        The learner.
-    config
-        Its records and options.
-    on_progress, prepare
-        As for `run`.
-
-    Raises
-    ------
-    ConfigurationError, RunError
-        As for `run`.
-
-    Examples
-    --------
     >>> from evenkey.applications import LearnConfig, NaiveBayes
     >>> config = LearnConfig(dataset="documents", messages=500, epochs=2)
-    >>> report = run_learner(NaiveBayes(), config)  # doctest: +SKIP
+    >>> report = run(config, learner=NaiveBayes())  # doctest: +SKIP
     >>> report.finished, len(report.learned)  # doctest: +SKIP
     (True, 2)
     """
-    return run_job(LearnJob(learner, config), on_progress=on_progress, prepare=prepare)
+    resolved = config.resolved() if isinstance(config, ApplicationConfig) else config
+    if isinstance(config, ApplicationConfig):
+        learner = config.learner()
+    if isinstance(resolved, PipelineConfig):
+        return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)
+    if not isinstance(resolved, LearnConfig):
+        check_configuration(resolved, PipelineConfig)
+    if learner is None:
+        message = "learner = None: a LearnConfig needs a learner; pass learner=NaiveBayes()"
+        raise ConfigurationError(message)
+    return run_job(LearnJob(learner, resolved), on_progress=on_progress, prepare=prepare)

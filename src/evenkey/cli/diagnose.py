@@ -71,12 +71,17 @@ def _diagnose(
 
     Reads Spark's event logs and does not start Spark.
     """
-    limits = Thresholds(least_fullness, least_gain, least_seconds)
     if page is not None:
         from evenkey.reports.diagnosis import check_page
 
         check_page(page)
-    found = diagnose(source, application=application, thresholds=limits)
+    found = diagnose(
+        source,
+        application=application,
+        least_fullness=least_fullness,
+        least_gain=least_gain,
+        least_seconds=least_seconds,
+    )
     _print(found, page, as_json=as_json)
 
 

@@ -31,7 +31,7 @@ class ConfigurationError(EvenkeyError, ValueError):
 
     Examples
     --------
-    >>> from evenkey import PartialKeyGrouping
+    >>> from evenkey.groupings import PartialKeyGrouping
     >>> PartialKeyGrouping(choices=0)
     Traceback (most recent call last):
     evenkey.core.errors.ConfigurationError: pkg: choices = 0: a key needs at least 1 choice

@@ -12,19 +12,26 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
 from evenkey.core.spelling import classes_of, read
-from evenkey.groupings.base import Grouping, Router, Snapshot
+from evenkey.groupings.base import Grouping, Router
+from evenkey.groupings.base import Snapshot as Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
 from evenkey.groupings.key import KeyGrouping
-from evenkey.groupings.message_weights import By
+from evenkey.groupings.message_weights import By as By
 from evenkey.groupings.partial_key import PartialKeyGrouping
 from evenkey.groupings.planned import PlannedGrouping
 from evenkey.groupings.shuffle import ShuffleGrouping
 from evenkey.groupings.tables import (
-    CardinalityAffinity,
-    OfflineGreedy,
-    OnlineGreedy,
-    StaticChoices,
+    CardinalityAffinity as CardinalityAffinity,
+)
+from evenkey.groupings.tables import (
+    OfflineGreedy as OfflineGreedy,
+)
+from evenkey.groupings.tables import (
+    OnlineGreedy as OnlineGreedy,
+)
+from evenkey.groupings.tables import (
+    StaticChoices as StaticChoices,
 )
 
 if TYPE_CHECKING:
@@ -43,23 +50,15 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned import whole_plan as whole_plan
 
 __all__ = [
-    "By",
-    "CardinalityAffinity",
     "DChoices",
     "DynamicKeyGrouping",
     "Grouping",
     "KeyGrouping",
-    "OfflineGreedy",
-    "OnlineGreedy",
     "PartialKeyGrouping",
     "PlannedGrouping",
     "Router",
     "ShuffleGrouping",
-    "Snapshot",
-    "StaticChoices",
     "WChoices",
-    "available",
-    "parse",
 ]
 
 __getattr__ = lazy_names(__name__)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
 from evenkey.joins.balance.distributor import DynamicDistributor
-from evenkey.joins.balance.modes import MODES, Mode
+from evenkey.joins.balance.modes import MODES as MODES
+from evenkey.joins.balance.modes import Mode as Mode
 from evenkey.joins.matching.on import SpatialMatch
 from evenkey.joins.sides.static_side import refresh
-from evenkey.joins.static.dead_letters import DeadLetters
-from evenkey.joins.static.static_store import StaticStore
+from evenkey.joins.static.dead_letters import DeadLetters as DeadLetters
+from evenkey.joins.static.static_store import StaticStore as StaticStore
 from evenkey.joins.stream_static_join import balanced_join
 from evenkey.joins.tasks.worker_slots import CLUSTER_SETTINGS
 
@@ -28,12 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLUSTER_SETTINGS",
-    "MODES",
-    "DeadLetters",
     "DynamicDistributor",
-    "Mode",
     "SpatialMatch",
-    "StaticStore",
     "balanced_join",
     "refresh",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evenkey.core.lazy import lazy_names
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.client import Isolation as Isolation
-from evenkey.kafka.topic_address import Address
+from evenkey.kafka.topic_address import Address as Address
 
 if TYPE_CHECKING:
     from evenkey.kafka.admin import Admin as Admin
@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from evenkey.kafka.topic_records import Record as Record
     from evenkey.kafka.topic_records import ValueFormat as ValueFormat
     from evenkey.kafka.topic_records import find_records as find_records
-    from evenkey.kafka.topic_results import read_results
+    from evenkey.kafka.topic_results import read_topic
 
-__all__ = ["Address", "ClientSettings", "produce", "read_results"]
+__all__ = [
+    "ClientSettings",
+    "produce",
+    "read_topic",
+]
 
 __getattr__ = lazy_names(__name__)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _WINDOW = ("window_start", "window_end")
 
 
-def read_results(
+def read_topic(
     spark: SparkSession,
     address: str,
     aggregator: str | Aggregator = "count",
@@ -77,7 +77,7 @@ def read_results(
 
     Examples
     --------
-    >>> counts = read_results(spark, "127.0.0.1:9092/counts", key="user")  # doctest: +SKIP
+    >>> counts = read_topic(spark, "127.0.0.1:9092/counts", key="user")  # doctest: +SKIP
     >>> counts.columns  # doctest: +SKIP
     """
     place = Address.parse(address)

@@ -18,7 +18,7 @@ class Application(ABC):
 
     Examples
     --------
-    >>> from evenkey.applications import Application, parse
+    >>> from evenkey.applications import parse
     >>> isinstance(parse("heavy-hitters(k=10)"), Application)
     True
     """

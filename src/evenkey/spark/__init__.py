@@ -14,24 +14,20 @@ from evenkey.spark.groups import Grouped, fit, groupBy
 from evenkey.spark.joins import JoinPlan, join, join_plan
 from evenkey.spark.keys.event_times import rows_far_ahead
 from evenkey.spark.plans.places import store_of
-from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.plans.tables import RoutingTable as RoutingTable
+from evenkey.spark.plans.tables import RoutingTables as RoutingTables
 from evenkey.spark.routing.add_worker import route
 from evenkey.spark.routing.for_files import partition_for_write
-from evenkey.spark.routing.loads import EpochLoads, LoadObserver, observe
+from evenkey.spark.routing.loads import LoadObserver, observe
 from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
-from evenkey.spark.routing.tasks import Load
 from evenkey.spark.routing.to_workers import place
 from evenkey.spark.sessions.starting import session
 
 __all__ = [
     "REAL_TIME_SETTINGS",
-    "EpochLoads",
     "Grouped",
     "JoinPlan",
-    "Load",
     "LoadObserver",
-    "RoutingTable",
-    "RoutingTables",
     "aggregate",
     "aggregate_by_worker",
     "fit",

@@ -12,14 +12,13 @@ from evenkey.applications import (
     Clusters,
     DecisionTree,
     InProcess,
-    LearningReport,
     classify,
     rejected_records,
     run,
     train,
 )
 from evenkey.core.errors import ConfigurationError
-from evenkey.pipeline.learn.config import LearnConfig
+from evenkey.pipeline.learn import LearnConfig, LearningReport
 from evenkey.pipeline.learn.kept_records import keep_records
 from tests.pausing import when_running
 

@@ -65,9 +65,10 @@ class LearningReport(RunReport):
 
     Examples
     --------
-    >>> from evenkey.applications import DecisionTree, LearnConfig, run_learner
+    >>> from evenkey import run
+    >>> from evenkey.applications import DecisionTree, LearnConfig
     >>> config = LearnConfig(dataset="clusters", messages=500, epochs=2)
-    >>> report = run_learner(DecisionTree(max_depth=2), config)  # doctest: +SKIP
+    >>> report = run(config, learner=DecisionTree(max_depth=2))  # doctest: +SKIP
     >>> report.application, len(report.learned)  # doctest: +SKIP
     ('decision-tree(max_depth=2)', 2)
     >>> report.to_json()["records"]  # doctest: +SKIP

@@ -162,8 +162,8 @@ def advise(
     Parameters
     ----------
     sample, setting
-        A batch DataFrame and its key column, or columns. Or a `Sample` of messages and a
-        `Setting`: where they come from and what is computed of them.
+        A batch DataFrame and its key column, or columns. The command ``evenkey advise`` gives a
+        `Sample` of its files, and a `Setting` with where they are and what is computed.
     workers
         Worker counts to choose from; with one alone, some around it are predicted too.
     aggregator, rows
@@ -185,10 +185,8 @@ def advise(
 
     Examples
     --------
-    >>> from evenkey import generated
-    >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
-    >>> setting = Setting(input=("clicks.csv",), split="csv", key="user")
-    >>> advice = advise(sample, setting, workers=[4, 8], groupings=["pkg", "planned"])
+    >>> clicks = spark.range(2000).selectExpr("if(id % 5 < 3, 'ann', 'user ' || id % 99) as user")
+    >>> advice = advise(clicks, "user", workers=[4, 8], groupings=["pkg", "planned"])
     >>> advice.recommendation.grouping, advice.recommendation.workers
     ('planned', 8)
     """

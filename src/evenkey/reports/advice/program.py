@@ -49,7 +49,7 @@ results = eks.aggregate(
 results.show()
 """
 _WORK = '''\
-class Work(ek.Fold):
+class Work(Fold):
     """Your work on the messages of a key; this one counts them."""
 
     name = "work"
@@ -162,7 +162,7 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
     # Nothing is left to import of Spark where the DataFrame is there already.
     imports, rest = ("", head.lstrip()) if own_frame else head.split("\n\n", 1)
     ours = "from evenkey import spark as eks\n"
-    ours = f"import pyarrow as pa\n\nimport evenkey as ek\n{ours}" if own else ours
+    ours = f"import pyarrow as pa\n\n{ours}from evenkey.aggregators import Fold\n" if own else ours
     gap = "\n\n" if imports else "\n"
     return f"{ours}{imports}{gap}{f'{chr(10)}{_WORK}' if own else ''}{rest}{grouped}"
 

@@ -116,7 +116,12 @@ class Diagnosis:
 
 
 def diagnose(
-    source: str | Path, *, application: str | None = None, thresholds: Thresholds | None = None
+    source: str | Path,
+    *,
+    application: str | None = None,
+    least_fullness: float = Thresholds.least_fullness,
+    least_gain: float = Thresholds.least_gain,
+    least_seconds: float = Thresholds.least_seconds,
 ) -> Diagnosis:
     """Say which stages of applications that ran suffer from skewed keys, and what to change.
 
@@ -131,22 +136,26 @@ def diagnose(
     application
         The id of the only application to look at; None: all in a directory, and the newest 20 of a
         history server.
-    thresholds
-        From where on a stage is named; None: the usual ones.
+    least_fullness, least_gain, least_seconds
+        Limits that a named stage passes: rows of its largest task over the mean, its speedup, and
+        the wall time saved in seconds, over all of its runs.
 
     Raises
     ------
     ConfigurationError
-        There is nothing to read, it is no log, no server answers, or no application has this id.
+        There is nothing to read, it is no log, no server answers, no application has this id, or
+        a limit is no number, or below 1 (of seconds: below 0).
 
     Examples
     --------
     >>> (stage,) = diagnose(event_log).named  # an application that grouped by customer
     >>> stage.keys, len(stage.run.tasks)
     (('customer',), 4)
+    >>> len(diagnose(event_log, least_gain=10).named)
+    0
     """
     check_path("source", source)
-    limits = Thresholds() if thresholds is None else thresholds
+    limits = Thresholds(least_fullness, least_gain, least_seconds)
     known, cautions = _applications(str(source), application)
     wanted = [each for each in known if application in (None, each.id)]
     if not wanted:

@@ -28,11 +28,8 @@ class Thresholds:
 
     Examples
     --------
-    >>> from evenkey import diagnose
-    >>> len(diagnose(event_log).named)
-    1
-    >>> len(diagnose(event_log, thresholds=Thresholds(least_gain=10)).named)
-    0
+    >>> Thresholds(least_gain=10).least_seconds
+    1.0
     """
 
     least_fullness: float = 1.5

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HADOOP = "spark.hadoop."
 _FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
-_MARKS = "_meeting"
+_MARKS = "_shared_storage_check"
 _MARKS_KEPT = 100
 """Marks that are kept in a store: one for each program that has used it."""
 

@@ -8,7 +8,7 @@ from evenkey.core.streams.formats.base import ColumnFormat, InputFormat, Piece
 from evenkey.core.streams.formats.csv_files import CsvFiles
 from evenkey.core.streams.formats.json_files import JsonFiles
 from evenkey.core.streams.formats.lines import LineFormat, TextFormat
-from evenkey.core.streams.formats.rows import RowFormat
+from evenkey.core.streams.formats.row_format import RowFormat
 from evenkey.core.streams.row_groups import PARQUET
 from evenkey.core.streams.splits import SPLITTERS, Lines, Words
 
