@@ -1,6 +1,6 @@
-"""Every operator once on an odd session: ``python -m tests.faults.operated PLACE HABIT``.
+"""Run every operator once on an odd session: ``python -m tests.faults.operated PLACE HABIT``.
 
-It prints, by operator, whether its rows are those of Spark's own, and what the session did.
+It prints, by operator, whether its rows equal Spark's own, and what the session did.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ HABITS: dict[str, dict[str, str]] = {
 
 
 class Marked:
-    """Gives the rows on after a little while, and marks in a directory which process did.
+    """Passes the rows on after a delay, and records its process in a directory.
 
     Parameters
     ----------
     directory
-        For the marks; a process of Python's is one executor's.
+        Receives the records; each Python process belongs to one executor.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give the rows on."""
+        """Pass the rows on."""
         (self._directory / f"{os.getppid()}").touch()
         time.sleep(0.4)
         yield from batches
 
 
 def slowly(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give the rows on; the first attempt of one task takes its time."""
+    """Pass the rows on; the first attempt of one task is slow."""
     context = TaskContext.get()
     assert context is not None
     if context.partitionId() == 1 and context.attemptNumber() == 0:
@@ -126,7 +126,7 @@ OURS: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 
 def plain(rows: DataFrame, name: str) -> DataFrame:
-    """Give what Spark itself makes of the rows."""
+    """Return Spark's own results of the rows."""
     if name in {"join", "full join"}:
         return rows.join(_names(rows), "key", name.partition(" ")[0].replace("join", "left"))
     if name.startswith("groupBy"):
@@ -137,13 +137,13 @@ def plain(rows: DataFrame, name: str) -> DataFrame:
 
 
 def contents(rows: DataFrame) -> Counter[str]:
-    """Collect rows as texts, whatever their order and the order of their columns."""
+    """Collect rows as texts, independent of the order of rows and columns."""
     names = sorted(rows.columns)
     return Counter(str(row) for row in rows.select(*names).toArrow().to_pylist())
 
 
 def compare(rows: DataFrame) -> dict[str, bool]:
-    """Hold each operator's rows against those of Spark's own."""
+    """Compare each operator's rows with those of Spark's own."""
     return {
         name: contents(work(rows)) == contents(plain(rows, name)) for name, work in OURS.items()
     }
@@ -161,7 +161,7 @@ def skewed(spark: SparkSession, rows: int = ROWS, partitions: int = 4) -> DataFr
 
 
 def main(directory: Path, habit: str) -> None:
-    """Print what came of each operator, and what the session did, as JSON.
+    """Print the outcome of each operator, and what the session did, as JSON.
 
     ``SPARK_MASTER`` names the cluster; without it two executors are started here.
     """

@@ -1,4 +1,4 @@
-"""Runs of files as a user gives them, and what comes of them, counted by another program."""
+"""Runs of files as users start them, and their results, counted by another program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL = (
 
 
 class Ended(NamedTuple):
-    """How a command ended."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -37,7 +37,7 @@ class Ended(NamedTuple):
 
     @property
     def errors(self) -> list[str]:
-        """Lines that say what is wrong."""
+        """Lines with errors."""
         return [line for line in self.err.splitlines() if line.startswith("error:")]
 
 
@@ -61,7 +61,7 @@ def run(
     seconds: float = 400,
     directory: Path | None = None,
 ) -> Ended:
-    """Give ``evenkey run``, perhaps after limits of the shell (``ulimit -n 64``)."""
+    """Run ``evenkey run``, optionally after limits of the shell (``ulimit -n 64``)."""
     words = [str(EVENKEY), "run", *SMALL, "--input", str(file), "--output", str(output), *more]
     return command(words, environment=environment, limits=limits, seconds=seconds, at=directory)
 
@@ -74,7 +74,7 @@ def command(
     seconds: float = 400,
     at: Path | None = None,
 ) -> Ended:
-    """Give a command of the shell, and wait for its end."""
+    """Run a shell command, and wait for its end."""
     process = begin(words, environment=environment, limits=limits, at=at)
     try:
         out, err = process.communicate(timeout=seconds)
@@ -91,7 +91,7 @@ def begin(
     limits: str = "",
     at: Path | None = None,
 ) -> subprocess.Popen[str]:
-    """Start a command in a session of its own."""
+    """Start a command in its own process session."""
     if limits:
         words = ["/bin/bash", "-c", f"{limits}; exec {shlex.join(words)}"]
     return subprocess.Popen(
@@ -108,7 +108,7 @@ def begin(
 
 
 def environment(**changed: str | None) -> dict[str, str]:
-    """Give this process's environment with changes; None takes a variable away."""
+    """Return this process's environment with changes; None removes a variable."""
     every = {**os.environ, **changed}
     return {name: value for name, value in every.items() if value is not None}
 
@@ -137,13 +137,13 @@ def results(output: Path | str) -> Counter[str]:
 
 
 def assert_exact(ended: Ended, output: Path | str, expected: Counter[str]) -> None:
-    """Hold a run that ended well against the count of its input."""
+    """Compare a successful run with the count of its input."""
     assert ended.code == 0, ended.err[-4000:]
     assert results(output) == expected
 
 
 def assert_refused(ended: Ended, *parts: str, code: Iterable[int] = (1, 2)) -> None:
-    """Make sure that a command stopped with one line that has these parts in it."""
+    """Check that a command stopped with one line that contains these parts."""
     assert ended.code in code, (ended.code, ended.err[-4000:])
     assert len(ended.errors) == 1, ended.err[-4000:]
     assert "Traceback" not in ended.err, ended.err[-4000:]

@@ -61,7 +61,7 @@ def _grouped(rows: DataFrame, everything: DataFrame, state: Path) -> Any:
 
 
 def counted(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
-    """Count each key in state of its own, on the worker where one plan puts it."""
+    """Count each key in its own state, on the worker of a pinned plan."""
     counts: DataFrame = _grouped(rows, everything, state).applyInPandasWithState(
         _seen, _SEEN, "n long", "append", "NoTimeout"
     )
@@ -69,7 +69,7 @@ def counted(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
 
 
 def transformed(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
-    """Do the same by a processor of states, which Spark keeps in RocksDB."""
+    """Do the same with a stateful processor, whose state Spark keeps in RocksDB."""
     counts: DataFrame = _grouped(rows, everything, state).transformWithStateInPandas(
         Seen(), _SEEN, "Update", "None"
     )
@@ -77,7 +77,7 @@ def transformed(rows: DataFrame, everything: DataFrame, state: Path) -> DataFram
 
 
 def joined(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
-    """Give each row two partners."""
+    """Join each row with two rows."""
     sides = (
         everything.select("key")
         .distinct()
@@ -87,7 +87,7 @@ def joined(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
 
 
 def routed(rows: DataFrame, _: DataFrame, state: Path) -> DataFrame:
-    """Give each row a worker."""
+    """Assign each row to a worker."""
     return operators.route(rows, "key", "planned", WORKERS, state=state).select("key", "worker")
 
 
@@ -100,7 +100,7 @@ KINDS: dict[str, Callable[[DataFrame, DataFrame, Path], DataFrame]] = {
 
 
 def main(directory: Path, kind: str, tables: Path, master: str = "local[2]") -> None:
-    """Write the rows of each epoch to a directory of its own, after slow work."""
+    """Write the rows of each epoch to its own directory, after slow work."""
     settings = {
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.shuffle.partitions": str(WORKERS),

@@ -1,4 +1,4 @@
-"""Streams of users' own: killed again and again, rolled back, sharing a place, with odd times."""
+"""Users' own streams: killed repeatedly, rolled back, sharing a state, with odd times."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def assert_all_once(directory, kind):
         seen: dict[str, list[tuple[int, int]]] = {}
         for row in rows:
             seen.setdefault(row["key"], []).append((row["epoch"], row["seen"]))
-        # Each epoch has a key once, and adds to what was there.
+        # Each epoch has a key once, and adds to the previous count.
         for counts in seen.values():
             assert len({epoch for epoch, _ in counts}) == len(counts)
             assert [count for _, count in sorted(counts)] == sorted(count for _, count in counts)
@@ -74,7 +74,7 @@ def finish(directory, kind, log):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_eight_kills_in_a_row(tmp_path, kind):
-    """Every second one comes soon after an epoch has begun, the others at any time."""
+    """Every second kill comes soon after an epoch has begun, the others at any time."""
     draw = random.Random(kind)  # noqa: S311 - chance, not secrets
     offsets = tmp_path / "state" / "checkpoint" / "offsets"
     for number in range(KILLS):
@@ -97,7 +97,7 @@ def test_eight_kills_in_a_row(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_checkpoint_rolled_back_by_one_commit(tmp_path, kind):
-    """As a file system that lost its last write: the last epoch is done again, as a whole."""
+    """Like a file system that lost its last write: the whole last epoch runs again."""
     finish(tmp_path, kind, tmp_path / "first")
     assert_all_once(tmp_path, kind)
     commits = tmp_path / "state" / "checkpoint" / "commits"
@@ -127,7 +127,7 @@ def test_an_executor_is_lost_twice(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_state_that_was_deleted_between_two_starts(tmp_path, kind):
-    """Tables that are learned begin anew; where keys have state, their plan is missed."""
+    """Learned tables start again; if keys have state, the missing plan is an error."""
     log = tmp_path / "log"
     offsets = tmp_path / "state" / "checkpoint" / "offsets"
     with running(["tests.faults.streamed", str(tmp_path), kind], log) as process:
@@ -147,7 +147,7 @@ def test_a_state_that_was_deleted_between_two_starts(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_queries_on_one_state(tmp_path, kind):
-    """Two programs at the same time: each has its own tables there, or follows the one plan."""
+    """Two concurrent programs: each has its own tables, or follows the shared plan."""
     shared = str(tmp_path / "tables")
     first, second = tmp_path / "first", tmp_path / "second"
     logs = [tmp_path / "log1", tmp_path / "log2"]
@@ -213,7 +213,7 @@ def assert_as_on_spark(rows, directory):
 
 @pytest.mark.parametrize("jumps", YEARS)
 def test_windows_of_times_that_jump_by_years(spark, tmp_path, jumps):
-    """What is late, and which windows close, is what Spark's own query says."""
+    """Late rows and closed windows equal those of Spark's own query."""
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     offer(tmp_path / "rows", jumping(YEARS[jumps]))
     rows = stream_of(spark, tmp_path / "rows")
@@ -235,10 +235,10 @@ def test_routing_by_times_that_jump_by_years(spark, tmp_path, grouping, jumps):
 
 @pytest.mark.parametrize("pace", ["epochs without rows", "no epochs"])
 def test_a_source_that_has_nothing_for_an_hour(spark, tmp_path, pace):
-    """Then rows of an hour later: windows close as on Spark, and hot keys are still known."""
+    """Rows come an hour later: windows close as on Spark, and hot keys are still known."""
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     idle = 3 if pace == "epochs without rows" else 0
-    # So many rows that how they are dealt by chance makes little difference to the loads.
+    # Enough rows that their random distribution hardly affects the loads.
     busy = [epoch_of(number, START + dt.timedelta(minutes=4 * number), 20) for number in range(3)]
     late = [
         epoch_of(number + 5, START + dt.timedelta(hours=1, minutes=4 * number), 20)

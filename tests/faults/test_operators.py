@@ -1,4 +1,4 @@
-"""Operators where executors come and go, tasks run twice, disks are full, and rows are extreme."""
+"""Operators while executors come and go, tasks run twice, disks are full, and rows are extreme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results that there must be, counted from what was put into the input."""
+"""The expected results, counted from the content of the input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def expected(aggregator: str, messages: Iterable[Message]) -> Counter[Row]:
     Returns
     -------
     Counter
-        How often each row of the result comes: once.
+        Each row of the result, with the count 1.
     """
     groups: defaultdict[tuple[int, str | None], list[int]] = defaultdict(list)
     for message in messages:
@@ -67,11 +67,11 @@ _COLUMNS = {
 
 
 def found(aggregator: str, rows: Iterable[Mapping[str, Any]], key: str = "key") -> Counter[Row]:
-    """Bring the rows of a result into the form of `expected`; what is doubled comes twice."""
+    """Convert the rows of a result to the form of `expected`; duplicates count twice."""
     counted: Counter[Row] = Counter()
     for row in rows:
         start = row["window_start"]
-        # Spark's Parquet files say no zone, and mean UTC.
+        # Spark's Parquet files have no zone, and mean UTC.
         aware = start.replace(tzinfo=UTC) if start.tzinfo is None else start
         window = (aware - ORIGIN).total_seconds() / WINDOW_SECONDS
         values = (row[name] for name in _COLUMNS[aggregator])
@@ -81,7 +81,7 @@ def found(aggregator: str, rows: Iterable[Mapping[str, Any]], key: str = "key") 
 
 
 def difference(what: str, wanted: Counter[Row], got: Counter[Row]) -> list[str]:
-    """Say how two collections of rows differ; nothing where they do not."""
+    """Yield the differences between two collections of rows."""
     if wanted == got:
         return []
     missing, surplus = wanted - got, got - wanted

@@ -1,4 +1,4 @@
-"""Seeded input files, and what was put into them: nothing here comes from evenkey or Spark."""
+"""Seeded input files and their content; nothing here uses evenkey or Spark."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["ORIGIN", "PARTS", "WINDOW_SECONDS", "Input", "Message", "write_lines", "write_parts"]
 
 ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
-"""When the first message of every input happens."""
+"""Time of the first message of every input."""
 WINDOW_SECONDS = 60
 
 PARTS = 10
-"""Files of a stream of a user's own, one an epoch."""
+"""Files of a user's own stream, one per epoch."""
 
 _BAD_EVERY = 97
 _KEYS = 120
 _RATES = (20, 25, 40, 50)
-"""Lines a second, each a divisor of a million: no time is rounded across a window's end."""
+"""Lines per second, each a divisor of a million: no time is rounded across a window's end."""
 _LINES = 6_000, 15_000
 
 
@@ -39,18 +39,18 @@ class Message(NamedTuple):
 
 
 class Input(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Parameters
     ----------
     messages
-        All that are good.
+        All valid messages.
     rejected
-        Position and text of each line that is not.
+        Position and text of each invalid line.
     lines
-        How many lines there are.
+        Number of lines.
     rate
-        Lines a second.
+        Lines per second.
     """
 
     messages: list[Message]
@@ -60,7 +60,7 @@ class Input(NamedTuple):
 
 
 def write_lines(path: Path, seed: str) -> Input:
-    """Write a file whose form its name says, such as ``records.jsonl.gz``."""
+    """Write a file in the format of its name, such as ``records.jsonl.gz``."""
     random = _random(seed)
     form, _, compressed = path.name.partition(".")[2].partition(".")
     words = path.name.startswith("words")
@@ -117,7 +117,7 @@ def _part_line(row: int, key: str | None, amount: int, seconds: float) -> bytes:
 def _write_part(directory: Path, part: int, lines: Iterable[bytes], *, compressed: bool) -> None:
     path = directory / f"part-{part:03d}.json{'.gz' if compressed else ''}"
     _write(path, b"".join(line + b"\n" for line in lines), "gz" if compressed else "")
-    # Spark takes files in the order of their times.
+    # Spark reads files in the order of their times.
     moment = ORIGIN.timestamp() + part
     os.utime(path, (moment, moment))
 

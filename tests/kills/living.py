@@ -1,4 +1,4 @@
-"""A process of a run: started, watched where it is, and gone at the end."""
+"""A process of a run: start it, watch its progress, and end it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_WAIT", "Living", "Where"]
 
 LONGEST_WAIT = 240.0
-"""Seconds after which what should have happened is not waited for any longer."""
+"""Maximum seconds to wait for an expected event."""
 
 _POLL_SECONDS = 0.1
 _WRITTEN_BY_EPOCHS = (
@@ -31,7 +31,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class Where(NamedTuple):
-    """How far a run was.
+    """The progress of a run.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Where(NamedTuple):
         ``starting``: no epoch of this process has begun; ``inside`` an epoch; ``between`` two;
         ``closing`` windows.
     epoch
-        The one that was running or was to come next.
+        The epoch that was running, or the next one.
     """
 
     phase: Phase
@@ -47,16 +47,16 @@ class Where(NamedTuple):
 
 
 class Living:
-    """A process in a session of its own.
+    """A process in its own process session.
 
     Parameters
     ----------
     command
-        What it runs.
+        Its command.
     output
         The directory of its run.
     place
-        Path of what it prints, without suffix.
+        Path of its printed output, without suffix.
     """
 
     def __init__(self, command: list[str], output: Path, place: Path) -> None:
@@ -73,25 +73,25 @@ class Living:
 
     @property
     def runs(self) -> bool:
-        """Whether its driver lives."""
+        """Return whether its driver is alive."""
         return self.process.poll() is None
 
     def wait(self, seconds: float = LONGEST_WAIT) -> int | None:
-        """Wait until the driver has ended, and give its exit code; None: it has not."""
+        """Wait until the driver has ended, and return its exit code; None: it has not ended."""
         try:
             return self.process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def wait_until_gone(self, seconds: float) -> bool:
-        """Wait until nothing of the session is left; whether that was so in time."""
+        """Wait until the session has no processes; return whether that happened in time."""
         self._gone = self.until(lambda: not members(self.pid), seconds, alive=False)
         return self._gone
 
     def until(
         self, holds: Callable[[], object], seconds: float = LONGEST_WAIT, *, alive: bool = True
     ) -> bool:
-        """Wait until something holds; whether it did so in time, and while the driver lived."""
+        """Wait for a condition; return whether it held in time, while the driver was alive."""
         deadline = time.monotonic() + seconds
         while not holds():
             if (alive and not self.runs) or time.monotonic() > deadline:
@@ -100,17 +100,17 @@ class Living:
         return True
 
     def end(self) -> None:
-        """Kill what is left of it, once and for all."""
+        """Kill its remaining processes."""
         leaders = [each.pid for each in members(self.pid) if each.pid == self.pid]
         another = leaders and self.process.returncode is not None
         if not self._gone and not another:
             end_session(self.pid)
-        # Its number may be given to another process from here on.
+        # From here on, its number may belong to another process.
         self._gone = True
         self.process.wait()
 
     def report(self) -> dict[str, Any] | None:
-        """Give what it printed as JSON."""
+        """Return its printed JSON."""
         try:
             report: dict[str, Any] = json.loads(self._printed.read_text())
         except ValueError:
@@ -118,18 +118,18 @@ class Living:
         return report
 
     def said(self) -> str:
-        """Give what it wrote to standard error."""
+        """Return its standard error."""
         return self._log.read_text(errors="replace")
 
     def reached(self, phase: Phase, after: int) -> bool:
-        """Whether it has come as far as a phase, and has ended so many epochs."""
+        """Return whether it has reached a phase, and completed this many epochs."""
         if phase == "starting":
             return bool(java_of(self.pid)) and (self._output / "state").exists()
         ended = self.epochs_ended() - self._ended_before
         return self.at_work() and (ended >= after if phase == "inside" else self._closes())
 
     def where(self) -> Where:
-        """Say how far it is."""
+        """Return its progress."""
         begun, ended = self._numbers("offsets"), self._numbers("commits")
         following = max(ended, default=-1) + 1
         if not self.at_work():
@@ -139,7 +139,7 @@ class Living:
         return Where("inside" if begun - ended else "between", following)
 
     def at_work(self) -> bool:
-        """Whether an epoch of this process has left something behind."""
+        """Return whether an epoch of this process has written files."""
         return any(
             _changed(file) > self._started
             for name in _WRITTEN_BY_EPOCHS
@@ -147,11 +147,11 @@ class Living:
         )
 
     def epochs_ended(self) -> int:
-        """How many epochs of the run have ended, in all its processes."""
+        """Return the number of completed epochs of the run, in all its processes."""
         return len(self._numbers("commits"))
 
     def _closes(self) -> bool:
-        """Whether the sign is there that lets windows close."""
+        """Return whether the closing file exists."""
         own = self._output / "state" / "closing"
         signs = Path(tempfile.gettempdir()).glob(f"evenkey-signs-{self.pid}-*/closing")
         return own.exists() or any(signs)

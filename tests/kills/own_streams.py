@@ -24,7 +24,7 @@ WORKERS = 3
 
 
 def main() -> None:
-    """Read the files in ``in``, one an epoch, and write what becomes of them to ``out/rows``."""
+    """Read the files in ``in``, one per epoch, and write the results to ``out/rows``."""
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("work", choices=["aggregate", "route", "keyed-join"])
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 class _Slow:
-    """Work of a user's own, in a Python worker."""
+    """A user's own work, in a Python worker."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -90,7 +90,7 @@ def _write(rows: DataFrame, output: Path) -> None:
 
     checkpoint = output / "state" / "checkpoint"
     if not any((checkpoint / "offsets").glob("[0-9]*")):
-        # As docs/operations.md says: killed in its first moment, Spark refuses what it left.
+        # See docs/operations.md: Spark rejects the checkpoint of a query killed at its start.
         shutil.rmtree(checkpoint, ignore_errors=True)
     query = (
         rows.writeStream.foreachBatch(write).option("checkpointLocation", str(checkpoint)).start()

@@ -1,4 +1,4 @@
-"""One run of the schedule: killed, continued, killed again, and compared at its end."""
+"""Play one run of the schedule: kill it, continue it, repeat, and compare its results."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ Record = dict[str, Any]
 
 
 def repeat(run: Run) -> str:
-    """Give the command that plays one run alone."""
+    """Return the command that plays one run alone."""
     return f"{sys.executable} -m tests.kills --seed {run.seed} --run {run.number}"
 
 
 def play(run: Run, directory: Path, tell: Callable[[Record], None]) -> Record:
     """Play a run in an empty directory.
 
-    No process of it is left behind, however this ends.
+    Leaves no process behind, even after an error.
 
     Parameters
     ----------
     tell
-        Is called with the record of each kill.
+        Called with the record of each kill.
 
     Returns
     -------
     dict
-        The record of the run: ``kills`` that hit it, its ``faults`` in words, and ``exact``:
-        whether its results were those of the independent count.
+        The record of the run: ``kills`` that hit it, its ``faults`` as text, and ``exact``:
+        whether its results equal the independent count.
     """
     began = time.monotonic()
     with _Game(run, directory) as game:
@@ -97,13 +97,13 @@ class _Game:
 
     @property
     def over(self) -> bool:
-        """Whether a process has come to the end of the run by itself."""
+        """Return whether a process has reached the end of the run by itself."""
         return any(each.process.returncode == 0 for each in self._all)
 
     def strike(self, kill: Kill) -> Record:
-        """Wait for the moment of a kill, strike, and say what happened.
+        """Wait for the time of a kill, strike, and return what happened.
 
-        What came when the run had ended already has not hit it.
+        A kill after the end of the run does not count as a hit.
         """
         asked = {"kind": kill.kind, "asked": kill.phase, "after": kill.after, "delay": kill.delay}
         living = self._going()
@@ -126,7 +126,7 @@ class _Game:
         }
 
     def finish(self) -> tuple[list[str], list[str]]:
-        """Let the run end, then give its command once more; how it ended, and differences."""
+        """Let the run end, then run its command again; return its exit codes and differences."""
         faults = []
         if self._living is not None:
             ended = self._living.wait()
@@ -138,7 +138,7 @@ class _Game:
         return faults, self._subject.differences(last.report() if ended == 0 else None)
 
     def _going(self) -> Living:
-        """The process that runs, or a new one."""
+        """Return the running process, or start one."""
         if self._living is None or not self._living.runs:
             self._living = self._start()
         return self._living
@@ -156,17 +156,17 @@ class _Game:
         return living.runs
 
     def _take(self, living: Living, struck: Struck) -> None:
-        """Go on with what is left of a run that was struck."""
+        """Continue after a run was struck."""
         self._living = struck.living
         if struck.living is None and not struck.leftovers:
             living.end()
 
     def _failed(self, living: Living, ended: int | None) -> list[str]:
-        """What is wrong with how an unhurt process ended."""
+        """Yield faults in how an undisturbed process ended."""
         if ended is None:
             living.end()
             return [f"it hung for {LONGEST_WAIT:g} s: {living.said()[-500:]!r}"]
-        # Spark may give a run up whose Python processes were killed; it has to say so clearly.
+        # Spark may end a run whose Python processes were killed; it must report this clearly.
         return not_one_line(living) if ended and self._subject.guarded else []
 
     def _end_all(self) -> None:
@@ -176,7 +176,7 @@ class _Game:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM unwind this process as Ctrl-C does, so that what it started is ended."""
+    """Let SIGTERM unwind this process as Ctrl-C does, so its child processes are ended."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         del frame

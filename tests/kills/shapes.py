@@ -1,4 +1,4 @@
-"""Places and publications for joins, and the pairs that there must be, by comparing them all."""
+"""Places and publications for joins, and the expected pairs, by comparing all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BAD_EVERY = 89
 
 
 def write_places(path: Path) -> None:
-    """Write the country's sectors as GeoJSON, with names as British postcodes have them."""
+    """Write the country's sectors as GeoJSON, with names like British postcodes."""
     features = []
     for number in range(_SIDE * _SIDE):
         x, y = number % _SIDE, number // _SIDE
@@ -37,10 +37,10 @@ def write_places(path: Path) -> None:
 
 
 def write_publications(directory: Path, seed: str, files: int, of_file: int) -> pa.Table:
-    """Write Parquet files of publications, and give them all.
+    """Write Parquet files of publications, and return all publications.
 
-    Points lie anywhere, half of them in one corner, some on borders; polygons cover sectors,
-    cut across them or lie inside one; some geometries are no geometries.
+    Points are random, half of them in one corner, some on borders; polygons cover sectors, cross
+    them or are inside one; some geometries are invalid.
     """
     random = np.random.default_rng(list(seed.encode()))
     directory.mkdir(parents=True)
@@ -52,7 +52,7 @@ def write_publications(directory: Path, seed: str, files: int, of_file: int) -> 
         tables.append(pa.table(columns))
         path = directory / f"part-{part:03d}.parquet"
         pq.write_table(tables[-1], path)
-        # Spark takes files in the order of their times.
+        # Spark reads files in the order of their times.
         os.utime(path, (1_577_836_800 + part, 1_577_836_800 + part))
     return pa.concat_tables(tables)
 
@@ -81,8 +81,8 @@ def all_pairs(publications: pa.Table, subscriptions: pa.Table) -> tuple[Counter[
     Returns
     -------
     tuple
-        How often each pair (publication, subscription) comes: once; and the publications that
-        have no geometry.
+        Each pair (publication, subscription), with the count 1; and the publications without a
+        geometry.
     """
     numbers = publications["publication"].to_numpy()
     published = shapely.from_wkb(

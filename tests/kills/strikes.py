@@ -20,22 +20,22 @@ __all__ = ["STRIKES", "Struck", "Target", "not_one_line"]
 
 _FAILED, _REFUSED = 1, 2
 _STOPPED = 128
-"""And the number of the signal."""
+"""Exit codes of a signal: 128 plus its number."""
 _OUTLIVING_SECONDS = 240.0
 _REFUSING_SECONDS = 240.0
 
 
 class Target(NamedTuple):
-    """What is struck.
+    """The target of a kill.
 
     Parameters
     ----------
     living
-        The process that runs.
+        The running process.
     kill
-        How to strike it.
+        The kill.
     subject
-        What it is a process of.
+        The subject of the run.
     start
         Starts another process of the same run.
     """
@@ -48,22 +48,22 @@ class Target(NamedTuple):
 
 @dataclass
 class Struck:
-    """What became of a run that was struck.
+    """The outcome of a kill.
 
     Parameters
     ----------
     living
-        The process that goes on with the run; None: it must be started again.
+        The process that continues the run; None: it must be restarted.
     how
-        The variety, and what was seen.
+        The variety of the kill, and observations.
     ended
-        Exit code of the process that was struck, or was refused; None: it lives on.
+        Exit code of the process that was struck or rejected; None: it lives on.
     faults
-        What should have been otherwise.
+        Unexpected behaviour.
     hit
-        Whether a living run was struck.
+        Whether a live run was struck.
     leftovers
-        Whether what is left of the struck process stays beside its successor.
+        Whether remaining processes of the struck run stay beside its successor.
     """
 
     living: Living | None
@@ -75,7 +75,7 @@ class Struck:
 
 
 def _driver(target: Target) -> Struck:
-    """Kill the driver's Python process alone; its JVM has to notice."""
+    """Kill only the driver's Python process; its JVM must notice."""
     living = target.living
     os.kill(living.pid, signal.SIGKILL)
     ended = living.wait()
@@ -96,7 +96,7 @@ def _machine(target: Target) -> Struck:
 
 
 def _jvm(target: Target) -> Struck:
-    """Kill Spark's JVM; the driver has to say so, and to end."""
+    """Kill Spark's JVM; the driver must report it and end."""
     living = target.living
     send(java_of(living.pid), signal.SIGKILL)
     ended = living.wait()
@@ -111,7 +111,7 @@ def _jvm(target: Target) -> Struck:
 
 
 def _workers(target: Target) -> Struck:
-    """Kill the Python workers, or an executor where there is one; Spark replaces them, or fails."""
+    """Kill the Python workers, or an executor if there is one; Spark replaces them, or fails."""
     living = target.living
     executors = java_of(living.pid, "CoarseGrainedExecutorBackend")
     if executors and target.kill.choice < 0.4:
@@ -143,7 +143,7 @@ def _stopped_by(number: signal.Signals) -> Callable[[Target], Struck]:
 
 
 def _second(target: Target) -> Struck:
-    """Start a second process while the first lives; it has to be refused."""
+    """Start a second process while the first is alive; it must be rejected."""
     living, second = target.living, target.start()
     ended = second.wait(_REFUSING_SECONDS)
     if not living.runs:
@@ -159,10 +159,10 @@ def _second(target: Target) -> Struck:
 
 
 def _freeze(target: Target) -> Struck:
-    """Stop a run where it is, give the command again, and wake the first one up.
+    """Stop a process, run the command again, and wake the first process up.
 
-    The second process may be refused, and then the first goes on as if nothing had happened;
-    or it takes over, and then what the first does after it woke up must not count.
+    The second process may be rejected, and then the first continues as if nothing had happened;
+    or it takes over, and then the work of the first after it woke up must not count.
     """
     living = target.living
     freeze(living.pid)
@@ -185,14 +185,14 @@ def _freeze(target: Target) -> Struck:
     if ended is None:
         faults = [f"{LONGEST_WAIT:g} s after it woke up, it still runs"]
     else:
-        # Only one that had all of its epochs committed may end well.
+        # Only a process that had committed all its epochs may end successfully.
         faults = not_one_line(living) if ended else []
     living.end()
     return Struck(second, how, ended, faults)
 
 
 def not_one_line(living: Living) -> list[str]:
-    """What is wrong with how a process reported that it could not go on."""
+    """Yield faults in how a process reported that it could not continue."""
     lines = [line for line in living.said().splitlines() if line.startswith("error:")]
     if len(lines) == 1:
         return _traces(living)

@@ -1,4 +1,4 @@
-"""What is killed: a command or a program, its input, and whether its results are right."""
+"""The subjects of kills: a command or a program, its input, and the check of its results."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _EPOCH_SECONDS = 2.0
 _WORKERS = 4
 _THE_SAME = 0.5
 _KNOWN_KEYS, _REGIONS = 90, 7
-"""Of the static side of a join by key: some keys are not there."""
+"""Keys of the static side of a join by key; some keys are missing."""
 
 Compared = tuple[str, "Counter[Any]", "Counter[Any]"]
-"""What is compared, what it must be in the end, and what it is."""
+"""A name, the expected rows, and the actual rows."""
 
 
 class Subject(ABC):
-    """A run that can be started again and again in a directory of its own."""
+    """A run that can be started repeatedly in its own directory."""
 
     guarded: ClassVar[bool] = True
-    """Whether a second process on the same output is to be refused."""
+    """Whether a second process on the same output must be rejected."""
     closes: ClassVar[bool] = False
     """Whether it closes windows when its input has ended."""
 
@@ -59,19 +59,19 @@ class Subject(ABC):
 
     @abstractmethod
     def command(self, *, slow: bool) -> list[str]:
-        """Give the command; `slow`, its epochs take some seconds of simulated work."""
+        """Return the command; with `slow`, its epochs take some seconds of simulated work."""
 
     @abstractmethod
     def compared(self) -> Iterator[Compared]:
-        """Read what there is, and count what there must be at the end."""
+        """Yield the actual and the expected rows at the end."""
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What the report must say at the end."""
+        """Return the expected figures of the report at the end."""
         return {}
 
     def surplus(self) -> list[str]:
-        """Say what is there that will never have to be; a run that was killed may lack rows."""
+        """Return unexpected rows; a killed run may lack rows."""
         try:
             return [
                 line
@@ -82,12 +82,12 @@ class Subject(ABC):
             return [f"after a kill, results cannot be read: {error!r}"]
 
     def differences(self, report: Mapping[str, Any] | None) -> list[str]:
-        """Compare what is there at the end with an independent count.
+        """Compare the results at the end with an independent count.
 
         Parameters
         ----------
         report
-            What the last process printed as JSON, if it did.
+            The JSON that the last process printed, if any.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class Subject(ABC):
 
 
 def subject_of(run: Run, directory: Path) -> Subject:
-    """Make the subject of a run, in an empty directory."""
+    """Create the subject of a run, in an empty directory."""
     if run.subject == "pipeline":
         return _Pipeline(run, directory)
     if run.subject == "join":
@@ -140,7 +140,7 @@ class _Pipeline(Subject):
         return words
 
     def _layout(self) -> tuple[str, int, int]:
-        """Draw grouping, workers and sources: half of the processes go on with others."""
+        """Draw grouping, workers and sources: half of the processes continue with other values."""
         if "heavy-hitters" in self._aggregator or self.layouts.random() < _THE_SAME:
             return self.run.grouping, _WORKERS, 3
         grouping = self.layouts.choice([self.run.grouping, "planned", "dkg", "sg"])
@@ -176,7 +176,7 @@ class _OwnStream(Subject):
 
     def prepare(self) -> None:
         drawn = random.Random(self.seed)  # noqa: S311 - chance, not secrets
-        # A program of a user's own may let tasks run again, or fail with the first.
+        # A user's own program may retry tasks, or fail with the first failed task.
         self.master = drawn.choice(["local[3]", "local[3,4]"])
         compressed = drawn.random() < 0.5
         self.messages = write_parts(self.directory / "in", self.seed, compressed=compressed)
@@ -204,7 +204,7 @@ class _OwnStream(Subject):
             name = self._aggregator.partition("(")[0]
             yield "results", expected(name, self.messages), found(name, rows, self._key(name))
             return
-        # The last row, which closes windows, is routed and joined as any other.
+        # The last row, which closes windows, is routed and joined like any other.
         keys = [*(message.key for message in self.messages), "end"]
         wanted: Counter[Any]
         if self.run.subject == "route":
@@ -228,9 +228,9 @@ class _OwnStream(Subject):
 
 class _Join(Subject):
     _EPOCHS = 40
-    """Many, because there is no simulated cost that would make them long."""
+    """Many epochs, because there is no simulated cost to make them long."""
     _PUBLICATIONS = 50
-    """In an epoch, that is, in a file."""
+    """Publications per epoch, which is one file."""
     _SUBSCRIPTIONS = 300
 
     def prepare(self) -> None:
@@ -253,7 +253,7 @@ class _Join(Subject):
 
     @cached_property
     def _wanted(self) -> tuple[Counter[Any], list[int]]:
-        # Drawn by evenkey, but in this process, which nobody kills: they are part of the input.
+        # Drawn by evenkey, but in this process, which is never killed: part of the input.
         drawn = draw_subscriptions(read_atlas(self.places), self._SUBSCRIPTIONS, self.run.seed)
         return all_pairs(self.publications, drawn)
 
@@ -282,17 +282,17 @@ class _Join(Subject):
 
 
 def _readings(output: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Results of a run as any reader of Parquet files finds them, and as evenkey's own reader."""
+    """Read a run's results as any Parquet reader, and with evenkey's own reader."""
     yield "read plainly", _rows(output / "results")
     try:
         yield "by read_results", read_results(output).to_pylist()
     except ConfigurationError:
-        # Nothing was begun yet, when it was killed.
+        # It was killed before the run began.
         yield "by read_results", []
 
 
 def _rows(directory: Path) -> list[dict[str, Any]]:
-    """All rows that lie there, as any reader of Parquet files finds them."""
+    """Read all rows as any Parquet reader does."""
     if not directory.exists():
         return []
     table: pa.Table = ds.dataset(directory, format="parquet", partitioning="hive").to_table()

@@ -1,4 +1,4 @@
-"""What the kills of many runs came to, as a table."""
+"""A table of the outcomes of many kills and runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def kills_of(records: Iterable[dict[str, Any]]) -> int:
 
 
 def summary(records: Sequence[dict[str, Any]]) -> str:
-    """Write a table of kills by kind and by where they hit, and of runs by what they were.
+    """Write a table of kills by kind and phase, and of runs by subject.
 
     Parameters
     ----------
     records
-        Of kills, which have ``kind``, and of runs, which have ``subject``.
+        Records of kills, which have ``kind``, and of runs, which have ``subject``.
     """
     kills = [record for record in records if "kind" in record and record["hit"]]
     runs = [record for record in records if "subject" in record]

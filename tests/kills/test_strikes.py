@@ -1,4 +1,4 @@
-"""What is held against a process that could not go on, where no Spark is needed to see it."""
+"""Faults in how a process reports that it could not continue, without Spark."""
 
 from __future__ import annotations
 

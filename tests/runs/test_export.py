@@ -130,7 +130,8 @@ class Broken(Exporter):
 
 @pytest.mark.slow(4)
 def test_a_broken_exporter_stops_nothing(monkeypatch):
-    monkeypatch.setitem(all_exporters._KINDS, "prometheus", lambda _address, _run: Broken())
+    kind = all_exporters._KINDS["prometheus"]._replace(make=lambda _address, _run: Broken())
+    monkeypatch.setitem(all_exporters._KINDS, "prometheus", kind)
     config = PipelineConfig(
         dataset="country-skew-r80",
         messages=1000,

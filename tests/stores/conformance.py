@@ -1,4 +1,4 @@
-"""What every store must do, as one list of checks; each is called with an empty store."""
+"""Checks for every store; each is called with an empty store."""
 
 from __future__ import annotations
 

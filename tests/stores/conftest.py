@@ -1,4 +1,4 @@
-"""Real servers of stores on loopback, and a bucket of its own for each test."""
+"""Real store servers on loopback, and a separate bucket for each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that are no directory of this machine to those who use them: far, slow, forgetful."""
+"""Stores that behave like remote stores: without paths, slow, or losing answers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ if TYPE_CHECKING:
 
 
 class FarStore(Store):
-    """Objects under ``far://``, which no path leads to. Travels to tasks.
+    """Objects under ``far://``, without local paths. Serialised to tasks.
 
     Parameters
     ----------
     directory
-        Where they really lie.
+        Their real directory.
     delay
         Seconds that every request takes.
     forgets
-        Whether the answer of each create is lost: the store did it, and refuses when it is asked
-        again.
+        Whether the answer of each create is lost: the store did it, and rejects a retry.
     """
 
     def __init__(self, directory, *, delay=0.0, forgets=False, name=""):
@@ -71,4 +70,4 @@ STORES: dict[str, Callable[[Path], Store]] = {
     "slow": lambda directory: FarStore(directory, delay=0.03),
     "forgetful": lambda directory: FarStore(directory, forgets=True),
 }
-"""By what makes each other than the others."""
+"""The stores, by their distinguishing property."""

@@ -47,7 +47,7 @@ class Namenode:
         self._server.server_close()
 
     def answer(self, method: str, path: str, options: dict[str, str], content: bytes) -> bytes:
-        """Do what is asked."""
+        """Execute the operation."""
         operation = options["op"]
         with self._lock:
             self.requests.append((method, operation))
@@ -107,7 +107,7 @@ class Namenode:
 
 
 class _RefusedError(Exception):
-    """A name of an exception, and its message."""
+    """The name of an exception, and its message."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -142,4 +142,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

@@ -1,4 +1,4 @@
-"""Stores in Azure and Google's cloud, against emulators: run where these are installed."""
+"""Stores in Azure and Google's cloud, tested against emulators if these are installed."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_nothing_is_put_into_a_container_that_is_not_there(cloud):
 
 
 class _Away(BaseHTTPRequestHandler):
-    """Refuses every request for now, and counts them."""
+    """Rejects every request temporarily, and counts them."""
 
     asked = 0
 
@@ -133,7 +133,7 @@ class _Away(BaseHTTPRequestHandler):
     ids=["azure", "google"],
 )
 def test_a_client_does_not_try_again_by_itself(connect, place, monkeypatch):
-    # It would not know its own object again where the first answer was lost.
+    # It could not recognise its own object after a lost answer.
     for module in (patience, object_store):
         monkeypatch.setattr(module, "PATIENCE", 0.0)
     monkeypatch.setattr(_Away, "asked", 0)

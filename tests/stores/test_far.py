@@ -1,4 +1,4 @@
-"""The stores that other tests go by are stores."""
+"""The stores for other tests conform to the checks."""
 
 from __future__ import annotations
 

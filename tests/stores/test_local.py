@@ -1,4 +1,4 @@
-"""A directory is a store."""
+"""A directory as a store."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_path_and_its_uri_are_the_same_place(tmp_path, spelling):
 
 
 def test_a_relative_path_stays_where_it_was_named(tmp_path, monkeypatch):
-    """A task that is given the store runs elsewhere."""
+    """A task with the store runs in another directory."""
     monkeypatch.chdir(tmp_path)
     store = store_at("state")
     monkeypatch.chdir("/")

@@ -1,4 +1,4 @@
-"""A bucket of S3 is a store, whatever happens to its answers."""
+"""An S3 bucket as a store, even if answers are lost."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_directories_of_others_are_no_objects(s3_server, bucket):
     s3_server.put(f"{bucket}/state/directory/")
     store = store_at(f"s3://{bucket}/state", s3_server.settings)
     assert store.names() == []
-    # For Spark a directory that holds one is not empty, so they go with all else.
+    # Spark treats a directory with such an object as not empty, so they are deleted too.
     marks = S3Store(f"s3://{bucket}", s3_server.settings)._bucket.directories
     assert marks("") == ["state/directory/"]
     store.clear()

@@ -43,39 +43,39 @@ def run(
 ) -> RunReport:
     """Run a pipeline or an application until its input is processed and its windows are closed.
 
-    A run whose output directory holds an unfinished run of the same configuration continues
-    where that one stopped, however it stopped; nothing is lost and nothing counted twice. Of a
-    finished run it returns the report, without Spark.
+    If the output directory contains an unfinished run of the same configuration, it continues
+    where that run stopped, for whatever reason; nothing is lost or counted twice. For a finished
+    run it returns the report, without Spark.
 
     Parameters
     ----------
     config
-        What to run: a `PipelineConfig`, or an `evenkey.applications.ApplicationConfig`. A
-        `evenkey.applications.LearnConfig` needs a `learner`.
+        A `PipelineConfig` or an `evenkey.applications.ApplicationConfig`; or, with a `learner`, a
+        `evenkey.applications.LearnConfig`.
     learner
-        What learns from the records of a `LearnConfig`, such as your own
+        The learner for the records of a `LearnConfig`, such as your own
         `evenkey.applications.Learner`.
     on_progress
         Called when an epoch has ended.
     console
         Where the console sink prints; None is standard output.
     prepare
-        Whether to run a small stream first, so that no measured epoch pays for starting
-        Python workers and loading kernels.
+        Whether to run a small stream first, so that measured epochs do not include the start of
+        Python workers and the loading of kernels.
 
     Returns
     -------
     RunReport
-        With what became of the points of each exporter; of a learner also with what it learned.
+        With a summary of each exporter; for a learner also with the figures of learning.
 
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, the output holds another run, or another process holds
+        The configuration cannot be run, the output contains another run, or another process uses
         the output.
     RunError
-        State that an earlier run left cannot be read, another process took the output while this
-        one gave no sign of life, or Spark's Java process died.
+        The state of an earlier run cannot be read, another process took the output while this
+        process sent no heartbeat, or Spark's Java process died.
 
     Examples
     --------

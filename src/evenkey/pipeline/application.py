@@ -1,4 +1,4 @@
-"""What an application is: work on keyed messages that users run by its name."""
+"""The base class of applications: work on keyed messages that users run by name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Exporters: the observer's metrics to InfluxDB, Prometheus, Kafka and Parquet files.
+"""Exporters: send the observer's metrics to InfluxDB, Prometheus, Kafka and Parquet files.
 
-Each has a bounded queue and a thread of its own, so that a slow or dead one never slows or
-stops the stream; what it could not take is counted.
+Each has a bounded queue and its own thread, so a slow or dead exporter never slows or stops the
+stream; dropped points are counted.
 """
 
 from __future__ import annotations

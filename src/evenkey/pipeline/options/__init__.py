@@ -1,5 +1,5 @@
-"""How options are declared, read and checked, and the groups of them that runs share."""
-# ruff: noqa: E402 - what is missing is said before what needs it is imported
+"""Declare, read and check options, and the groups of options that runs share."""
+# ruff: noqa: E402 - a missing package is reported before the imports that need it
 
 from __future__ import annotations
 

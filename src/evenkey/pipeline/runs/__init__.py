@@ -1,4 +1,4 @@
-"""The life of a run: directory, epochs, driving, pausing, reporting; it knows no pipeline."""
+"""The lifecycle of a run, for any job: directory, epochs, driving, pausing, reporting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources that can be read again, topics, and what a run remembers of its input."""
+"""Replayable sources, topics, and the stored description of a run's input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves: claims, parts, commits, results, and sinks that pass these on."""
+"""The output of a run: claims, parts, commits, results, and sinks that pass these on."""
 
 from __future__ import annotations
 
