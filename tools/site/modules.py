@@ -57,9 +57,9 @@ def module_page(name: str) -> str:
 
 
 def _path(module: ModuleType, name: str) -> str:
-    """Give the path by which a name is read: its own if a file of the module has the same name."""
+    """Give the path by which a name is read: where it is defined if a file has the same name."""
     path = f"{module.__name__}.{name}"
-    return f"{path}.{name}" if path in sys.modules else path
+    return f"{getattr(module, name).__module__}.{name}" if path in sys.modules else path
 
 
 def _by_kind(module: ModuleType) -> dict[str, list[str]]:
