@@ -144,6 +144,14 @@ def test_files_may_have_their_columns_in_any_order(tmp_path):
         keep_records(config, NaiveBayes(), tmp_path / "kept.parquet", tmp_path)
 
 
+def test_a_field_that_no_record_has_is_named_before_writing(tmp_path):
+    path = tmp_path / "mail.jsonl"
+    path.write_text('{"text": "one", "kind": "a"}\n')
+    with pytest.raises(ConfigurationError, match="has no column 'label'; it has: text, kind"):
+        kept(path, tmp_path, NaiveBayes(), text="text")
+    assert [each.name for each in tmp_path.iterdir()] == ["mail.jsonl"]
+
+
 def test_many_open_quotes_do_not_consume_the_rest(tmp_path):
     path = tmp_path / "pipes.csv"
     lines = [f'"{number} pipe,a' for number in range(501)]

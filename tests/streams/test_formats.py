@@ -14,8 +14,8 @@ import pytest
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import SplitLines
 from evenkey.core.streams.formats import FORMATS
-from evenkey.core.streams.formats.base import check_columns
 from evenkey.core.streams.splits import Columns
+from evenkey.core.streams.splits.columns import check_there
 from evenkey.core.streams.suffixes import SplitName
 
 ROWS = [{"name": f"a, {n % 4}\n'b'", "weight": n, "share": n / 2} for n in range(1, 9001)]
@@ -56,10 +56,11 @@ def test_messages(form, tmp_path):
 
 def test_labelled_records(form, tmp_path):
     path = write(form.name, tmp_path / f"a{form.suffixes[0]}")
-    kinds = dict(zip(form.schema(path).names, form.schema(path).types, strict=True))
+    records = form.records(str(path))
+    kinds = dict(zip(records.schema.names, records.schema.types, strict=True))
     assert list(kinds) == ["name", "weight", "share"]
     assert (kinds["name"], kinds["share"]) == (pa.string(), pa.float64())
-    pieces = list(form.pieces(path, ["share", "name"]))
+    pieces = list(records.pieces(["share", "name"]))
     assert [len(piece.fault) for piece in pieces] == [8192, 808]
     found = pa.concat_tables(piece.table for piece in pieces)
     assert all(piece.fault.null_count == len(piece.fault) for piece in pieces)
@@ -82,6 +83,6 @@ def test_what_follows_from_the_list():
 
 def test_columns_that_are_not_there_once():
     with pytest.raises(ConfigurationError, match="input a has no column 'c'; it has: a, b, b"):
-        check_columns("a", ["a", "c"], ["a", "b", "b"])
+        check_there("a", ["a", "c"], ["a", "b", "b"])
     with pytest.raises(ConfigurationError, match="input a has two columns 'b'"):
-        check_columns("a", ["a", "b"], ["a", "b", "b"])
+        check_there("a", ["a", "b"], ["a", "b", "b"])

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.splits.columns import check_there
 from evenkey.core.streams.splits.times import times_of
 
 if TYPE_CHECKING:
@@ -50,12 +51,7 @@ def check_columns(
     ConfigurationError
         It is not so.
     """
-    for column in (*columns.names, *values):
-        if schema.names.count(column) != 1:
-            many = "two columns" if column in schema.names else "no column"
-            has = ", ".join(schema.names)
-            message = f"input {path} has {many} {column!r}; it has: {has}"
-            raise ConfigurationError(message)
+    check_there(path, (*columns.names, *values), schema.names)
     for key in columns.key:
         kind = schema.field(key).type
         binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import (
-    FORMATS,
-    find_files,
-    unpack,
-)
+from evenkey.core.streams import FORMATS, find_files, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,11 +73,13 @@ def keep_records(config: LearnConfig, learner: Learner[Any], target: Path, unpac
         message = "labelled records need label: the column of a record's class"
         raise ConfigurationError(message)
     try:
-        schema = form.schema(files[0])
-        sources = {"label": [config.label], **learner.columns(config, schema)}
+        first = form.records(files[0])
+        sources = {"label": [config.label], **learner.columns(config, first.schema)}
         columns = sorted({each for columns in sources.values() for each in columns})
+        first.check(columns)
         fields = pa.schema([pa.field("label", pa.string()), *learner.fields])
-        pieces = (piece for file in files for piece in form.pieces(file, columns))
+        every = chain([first], map(form.records, files[1:]))
+        pieces = (piece for records in every for piece in records.pieces(columns))
         return _copy(pieces, sources, fields, config.messages, target)
     except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         message = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.splits.columns import check_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +37,43 @@ class Piece(NamedTuple):
     table: pa.Table
     fault: pa.StringArray
     text: pa.StringArray | None
+
+
+class RecordFile(ABC):
+    """The records of one file, which have columns.
+
+    Methods raise an `OSError` or a `pyarrow.ArrowInvalid` if the file is not of the format.
+    """
+
+    path: str
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The columns.
+
+        In a format without types, a column with mostly numbers is float64, and others are string.
+        """
+
+    def check(self, columns: Iterable[str]) -> None:
+        """Check that each column is there, once.
+
+        Raises
+        ------
+        ConfigurationError
+            A column is missing, or there are two of its name.
+        """
+        check_there(self.path, columns, self.schema.names)
+
+    @abstractmethod
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """Read columns of all records in order, empty lines left out.
+
+        Raises
+        ------
+        ConfigurationError
+            A column is missing, or there are two of its name, if that is known without the records.
+        """
 
 
 class InputFormat(ABC):
@@ -85,29 +122,11 @@ class ColumnFormat(InputFormat):
     """Whether its files hold the types of their columns."""
 
     @abstractmethod
-    def schema(self, path: str) -> pa.Schema:
-        """Read the columns of a file.
-
-        In a format without types, a column with mostly numbers is float64, and others are string.
-        """
-
-    @abstractmethod
-    def pieces(self, path: str, columns: Sequence[str]) -> Iterator[Piece]:
-        """Read columns of all records of a file, empty lines left out.
+    def records(self, path: str) -> RecordFile:
+        """Give the records of a file.
 
         Raises
         ------
         ConfigurationError
-            The file cannot be read, a column is missing, or there are two of its name.
-        OSError, pyarrow.ArrowInvalid
-            It is not of the format.
+            It cannot be read.
         """
-
-
-def check_columns(path: str, columns: Iterable[str], there: Sequence[str]) -> None:
-    """Raise `ConfigurationError` unless each column is there, once."""
-    for column in columns:
-        if there.count(column) != 1:
-            many = "two columns" if column in there else "no column"
-            message = f"input {path} has {many} {column!r}; it has: {', '.join(there)}"
-            raise ConfigurationError(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +11,9 @@ import pyarrow as pa
 
 from evenkey.core.streams.file_stream import SplitLines
 from evenkey.core.streams.files import LineIndex
-from evenkey.core.streams.formats.base import (
-    PIECE,
-    ColumnFormat,
-    InputFormat,
-    Piece,
-    check_columns,
-)
+from evenkey.core.streams.formats.base import PIECE, ColumnFormat, InputFormat, Piece, RecordFile
 from evenkey.core.streams.splits import Columns, as_text
+from evenkey.core.streams.splits.columns import check_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,28 +87,39 @@ class ColumnLines(LineFormat, ColumnFormat):
         lines = self.lines(paths)
         return SplitLines(lines, self.splitter(columns, self.header(lines)))
 
-    def schema(self, path: str) -> pa.Schema:
-        """Read the first records."""
-        lines = self.lines([path], may_be_empty=True)
-        some = _filled(lines.read(0, PIECE))
-        header = self.header(lines)
-        names = header or tuple(self.splitter(Columns(())).fields(as_text(some))[1])
+    def records(self, path: str) -> RecordFile:
+        """Index the records of a file."""
+        return _RecordLines(self, path)
+
+
+class _RecordLines(RecordFile):
+    """The records of a text file, indexed once."""
+
+    def __init__(self, form: ColumnLines, path: str) -> None:
+        self.path = path
+        self._form = form
+        self._lines = form.lines([path], may_be_empty=True)
+        self._header = form.header(self._lines)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns, by the first records."""
+        some = _filled(self._lines.read(0, PIECE))
+        names = self._header or tuple(self._form.splitter(Columns(())).fields(as_text(some))[1])
         if len(set(names)) < len(names):
             return pa.schema([(name, pa.string()) for name in names])
-        values, fault = self.splitter(Columns(names), header).read(some)
+        values, fault = self._form.splitter(Columns(names), self._header).read(some)
         good = pa.array(np.flatnonzero(fault.is_null())[:_SEEN])
         numbers = {name: _is_mostly_numbers(each.take(good)) for name, each in values.items()}
         return pa.schema([(name, pa.float64() if numbers[name] else pa.string()) for name in names])
 
-    def pieces(self, path: str, columns: Sequence[str]) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Read records in order."""
-        lines = self.lines([path], may_be_empty=True)
-        header = self.header(lines)
-        if header is not None:
-            check_columns(path, columns, header)
-        splitter = self.splitter(Columns(columns), header)
-        for start in range(0, lines.lines, PIECE):
-            some = _filled(lines.read(start, start + PIECE))
+        if self._header is not None:
+            check_there(self.path, columns, self._header)
+        splitter = self._form.splitter(Columns(columns), self._header)
+        for start in range(0, self._lines.lines, PIECE):
+            some = _filled(self._lines.read(start, start + PIECE))
             values, fault = splitter.read(some)
             yield Piece(pa.table(dict(values)), fault, as_text(some))
 

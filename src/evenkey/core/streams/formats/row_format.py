@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from evenkey.core.streams.formats.base import PIECE, ColumnFormat, Piece, check_columns
+from evenkey.core.streams.formats.base import PIECE, ColumnFormat, Piece, RecordFile
 from evenkey.core.streams.row_index import RowIndex
 
 if TYPE_CHECKING:
@@ -40,16 +41,29 @@ class RowFormat(ColumnFormat):
         """Index row groups."""
         return RowIndex.build(paths, columns, values, self.files)
 
-    def schema(self, path: str) -> pa.Schema:
-        """Read the types that the file has."""
-        return self.files.schema(path)
+    def records(self, path: str) -> RecordFile:
+        """Read row groups when they are needed."""
+        return _RecordRows(self.files, path)
 
-    def pieces(self, path: str, columns: Sequence[str]) -> Iterator[Piece]:
+
+class _RecordRows(RecordFile):
+    """The records of a file of rows."""
+
+    def __init__(self, files: RowFiles, path: str) -> None:
+        self.path = path
+        self._files = files
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns, with the types that the file has."""
+        return self._files.schema(self.path)
+
+    def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Read row group by row group."""
-        check_columns(path, columns, self.schema(path).names)
+        self.check(columns)
         names = tuple(columns)
-        for number, _ in enumerate(self.files.extents(path, names)):
-            rows = self.files.read(path, number, names)
+        for number, _ in enumerate(self._files.extents(self.path, names)):
+            rows = self._files.read(self.path, number, names)
             for start in range(0, rows.num_rows, PIECE):
                 some = rows.slice(start, PIECE)
                 yield Piece(some, pa.nulls(some.num_rows, pa.string()), None)

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from evenkey.core.errors import ConfigurationError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
     from typing import Self
 
 EVENT_TIME = "event_time"
@@ -49,6 +52,21 @@ def spell_names(names: Iterable[str]) -> str:
     else:
         csv.writer(spelled, lineterminator="").writerow(names)
     return spelled.getvalue()
+
+
+def check_there(path: str | Path, names: Iterable[str], there: Sequence[str]) -> None:
+    """Check that a file has each column, once.
+
+    Raises
+    ------
+    ConfigurationError
+        It has none of a name, or two.
+    """
+    for name in names:
+        if there.count(name) != 1:
+            many = "two columns" if name in there else "no column"
+            message = f"input {path} has {many} {name!r}; it has: {', '.join(there)}"
+            raise ConfigurationError(message)
 
 
 @dataclass(frozen=True)
