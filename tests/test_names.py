@@ -13,6 +13,7 @@ import evenkey
 from evenkey import applications, joins
 from evenkey import spark as operators
 from evenkey.aggregators import available as aggregators
+from evenkey.groupings import available as groupings
 from tools.site.modules import MODULES
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ OFFERED = {
     "evenkey.kafka": "ClientSettings produce read_topic",
     "evenkey.spark": "LoadObserver aggregate fit groupBy observe place route session",
 }
+
+
+def test_there_are_as_many_groupings_as_the_papers_and_we_have() -> None:
+    assert len([each for each in groupings().values() if not each.peer]) == 11
 
 
 def test_every_aggregator_is_public() -> None:

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from evenkey.reports.advice import Setting, advise
+from evenkey import generated
+from evenkey.reports.advice import Sample, Setting, advise
 from tests.advice.conftest import sample_of
 
 
@@ -33,3 +34,11 @@ def test_json_has_the_sampling_unless_all_lines_were_read():
             "rejected": 0,
         }
         assert (advice.caution is None) == (sampling is None)
+
+
+@pytest.mark.slow(11)
+def test_a_sample_of_a_generated_stream_gets_more_workers():
+    sample = Sample.take(generated("zipf(z=1.2,keys=1000)", messages=20_000))
+    setting = Setting(input=("clicks.csv",), split="csv", key="user")
+    recommendation = advise(sample, setting, workers=[8, 16]).recommendation
+    assert (recommendation.grouping, recommendation.workers) == ("planned", 16)

@@ -98,5 +98,7 @@ def test_aggregates_that_spark_combines():
     assert [combined_by_spark(each) for each in (*algebraic, "top-k(k=3)", None)] == (
         [True, True, True, False, False]
     )
-    with pytest.raises(ConfigurationError, match="there are: count, "):
+    with pytest.raises(
+        ConfigurationError, match="there are: count, heavy-hitters, histogram, mean"
+    ):
         combined_by_spark("median")

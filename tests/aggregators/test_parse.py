@@ -30,7 +30,7 @@ def test_spellings(text, aggregator):
 
 
 def test_unknown_names_and_parameters_list_the_known_ones():
-    with pytest.raises(ConfigurationError, match="there are: count, "):
+    with pytest.raises(ConfigurationError, match="there are: count, heavy-hitters, histogram, "):
         parse("median")
     with pytest.raises(ConfigurationError, match="it has: k, capacity, weight"):
         parse("top-k(n=3)")

@@ -62,8 +62,8 @@ def usual_groupings() -> list[str]:
 
     Examples
     --------
-    >>> usual_groupings()[:2], "planned" in usual_groupings(), "potc" in usual_groupings()
-    (['sg', 'kg'], True, False)
+    >>> usual_groupings()
+    ['sg', 'kg', 'dchoices', 'dkg', 'pkg', 'planned', 'wchoices']
     """
     usable = [
         name
