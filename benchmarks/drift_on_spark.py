@@ -22,8 +22,8 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
+from evenkey import PipelineConfig, run
 from evenkey.core.streams import generated
-from evenkey.pipeline.aggregate import PipelineConfig, run
 
 if TYPE_CHECKING:
     from evenkey.pipeline.aggregate import RunReport

@@ -40,7 +40,7 @@ WAYS = {
     "groupBy": ("evenkey.spark", "groupBy"),
     "aggregate": ("evenkey.spark", "aggregate"),
     "join": ("evenkey.spark", "join"),
-    "a run": ("evenkey.pipeline.aggregate", "run"),
+    "a run": ("evenkey.applications", "run"),
 }
 GROUPINGS = "evenkey.groupings"
 

@@ -8,7 +8,7 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
-from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey import PipelineConfig, run
 from evenkey.spark.plans.tables import RoutingTables
 from tests.pausing import when_running
 

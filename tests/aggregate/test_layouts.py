@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from evenkey import PipelineConfig, run
 from evenkey.core.errors import ConfigurationError
-from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.pipeline.aggregate.observer import Observed, Observer
 from evenkey.pipeline.exporters import History
 from evenkey.pipeline.runs.output.commits import Commits

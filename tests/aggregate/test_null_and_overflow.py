@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey import PipelineConfig, run
 
 HUGE = (1 << 63) - 1
 ROWS = [("a", HUGE), ("a", HUGE), (None, 3), (None, 4), ("b", 5), ("", 6), ("c", HUGE)]

@@ -9,10 +9,9 @@ from decimal import Decimal
 
 import pytest
 
-from evenkey import fold
+from evenkey import PipelineConfig, fold, run
 from evenkey.aggregators import Count
 from evenkey.core.errors import RunError
-from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.pipeline.aggregate.changed_functions import FUNCTIONS, note_functions
 from evenkey.pipeline.runs import RunDirectory
 

@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import PipelineConfig, read_results
-from evenkey.pipeline.aggregate import run as run_prepared
+from evenkey import run as run_prepared
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -13,9 +13,9 @@ from pydoc_data import topics
 import pyarrow.dataset as ds
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.exporters import History
 from evenkey.pipeline.runs import RunDirectory
 from tests.groupings.planned.guarantee import most_uneven

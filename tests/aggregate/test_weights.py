@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow.dataset as ds
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.applications.config import ApplicationConfig
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.hashing import hash_strings
 from evenkey.core.streams import generated
 from evenkey.groupings.message_weights import MOST_WEIGHT, By
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.simulation import simulate
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey import PipelineConfig, run
 from evenkey.pipeline.exporters import Exports
 from tests.exporters.records import JOIN, join_record
 from tests.servers import InfluxServer, PrometheusServer, eventually

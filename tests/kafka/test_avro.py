@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
+from evenkey import PipelineConfig, run
 from evenkey.core.errors import ConfigurationError
-from evenkey.pipeline.aggregate import PipelineConfig, run
 from tests.brokers import fill
 
 SCHEMA = {

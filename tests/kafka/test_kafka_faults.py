@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey import PipelineConfig, run
 from tests.brokers import start_broker
 from tests.kafka.counting import counted, send, truth
 from tests.runs.killing import finish, kill_in_the_middle, started, wait_for_the_middle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey import PipelineConfig, run
 from tests.kafka.counting import counted, send, truth
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]

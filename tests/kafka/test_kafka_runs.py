@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig, compare
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.epoch_files import EpochFiles

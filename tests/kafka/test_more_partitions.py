@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delivered, fill

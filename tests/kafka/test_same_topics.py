@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka import TopicState
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.runs.input.run_topics import _difference, run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delete_records, delete_topic, fill

@@ -20,7 +20,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from evenkey.spark.sessions.starting import session
-from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey import PipelineConfig, run
 from evenkey.kafka import ClientSettings, read_topic
 from evenkey.kafka.connector import connector_settings
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.runs.driving import held_up, waiting
 from tests.brokers import begin_transaction, fill
 

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.exporters import Exporter, History, all_exporters
 from tests.pausing import when_running
 from tests.servers import free_port

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from evenkey import PipelineConfig, run
 from evenkey.core.streams import generated
-from evenkey.pipeline.aggregate import PipelineConfig, run
 from tests.servers import InfluxServer
 
 MESSAGES, WORKERS, EPOCHS = 4000, 4, 8

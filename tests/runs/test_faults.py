@@ -10,8 +10,8 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
+from evenkey import PipelineConfig, run
 from evenkey.core.streams import generated
-from evenkey.pipeline.aggregate import PipelineConfig, run
 from tests.components import skip_without
 from tests.runs import killing
 from tests.runs.killing import finish, started, wait_for_the_middle

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from evenkey import run as run_prepared
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.aggregate import run as run_prepared
 from evenkey.pipeline.runs import read_results
 from evenkey.pipeline.runs.driving import runner
 from evenkey.pipeline.runs.input.sources import _ORIGIN_SECONDS

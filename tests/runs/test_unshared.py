@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from evenkey import PipelineConfig, run
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
-from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.pipeline.runs import read_results
 from evenkey.pipeline.runs.output.commits import Commits
 from evenkey.pipeline.runs.output.directory import RunDirectory

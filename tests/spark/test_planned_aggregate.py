@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from evenkey import PipelineConfig, run
 from evenkey import spark as operators
 from evenkey.core.streams import generated
 from evenkey.groupings import KeyCounts
-from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.spark import RoutingTables
 from evenkey.spark.plans.epoch_statistics import EpochStatistics
 from tests.groupings.planned.guarantee import most_uneven

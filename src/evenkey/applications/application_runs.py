@@ -8,7 +8,6 @@ from evenkey.applications.config import ApplicationConfig
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
 from evenkey.pipeline.learn import LearnConfig, LearnJob
-from evenkey.pipeline.options import check_configuration
 from evenkey.pipeline.runs import run as run_job
 
 if TYPE_CHECKING:
@@ -91,14 +90,11 @@ def run(
     >>> report.finished, len(report.learned)  # doctest: +SKIP
     (True, 2)
     """
-    resolved = config.resolved() if isinstance(config, ApplicationConfig) else config
     if isinstance(config, ApplicationConfig):
-        learner = config.learner()
-    if isinstance(resolved, PipelineConfig):
-        return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)
-    if not isinstance(resolved, LearnConfig):
-        check_configuration(resolved, PipelineConfig)
-    if learner is None:
-        message = "learner = None: a LearnConfig needs a learner; pass learner=NaiveBayes()"
-        raise ConfigurationError(message)
-    return run_job(LearnJob(learner, resolved), on_progress=on_progress, prepare=prepare)
+        learner, config = config.learner(), config.resolved()
+    if isinstance(config, LearnConfig):
+        if learner is None:
+            message = "learner = None: a LearnConfig needs a learner; pass learner=NaiveBayes()"
+            raise ConfigurationError(message)
+        return run_job(LearnJob(learner, config), on_progress=on_progress, prepare=prepare)
+    return run_job(AggregateJob(config, console), on_progress=on_progress, prepare=prepare)

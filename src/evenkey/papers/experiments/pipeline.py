@@ -97,7 +97,7 @@ class PipelineRun(Timed):
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline from its source to the last commit."""
-        from evenkey.pipeline.aggregate import run
+        from evenkey.applications import run
         from evenkey.spark.sessions import change_session
 
         fresh = change_session(self.kind)
