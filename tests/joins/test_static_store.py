@@ -64,7 +64,7 @@ def test_a_state_of_an_earlier_version_is_refused_by_its_format(store):
         StaticStore(store.url).manifest(store.version(1))
     assert str(refused.value) == (
         f"{file} is of format 1 and this version of evenkey reads {FORMAT}: an earlier version "
-        "wrote it; pass a new place as state, and start with a new checkpoint"
+        "wrote it; pass a new location as state, and start with a new checkpoint"
     )
 
 

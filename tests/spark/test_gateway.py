@@ -122,7 +122,7 @@ def test_a_java_that_does_not_start_is_one_line():
     assert last.startswith(
         "evenkey.core.errors.RunError: Spark's Java process ended before it was ready"
     )
-    assert "EVENKEY_SPARK_LOG=INFO shows all that it says" in last
+    assert "EVENKEY_SPARK_LOG=INFO shows its output" in last
 
 
 @pytest.mark.slow(4)

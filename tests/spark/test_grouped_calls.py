@@ -254,7 +254,7 @@ WRONG = {
         total=Sum("v"), own=F.sum("v")
     ),
     "evenkey aggregates by key; name one": lambda df: eks.groupBy(df).agg(Sum("v")),
-    "all rows cost the same; leave cost out": lambda df: eks.groupBy(df, "id", cost="v").agg(
+    "count all rows the same; leave cost out": lambda df: eks.groupBy(df, "id", cost="v").agg(
         Sum("v")
     ),
     "cost: the rows of some key cost -": lambda df: eks.groupBy(

@@ -146,7 +146,7 @@ def test_a_place_that_cannot_be_written_is_named_before_the_query_starts(setting
         RunError, match=r"state .*tables/_shared_storage_check/.* cannot be written"
     ) as stopped:
         setting.run()
-    assert "choose another place" in str(stopped.value)
+    assert "choose another storage location" in str(stopped.value)
 
 
 def test_a_place_that_no_store_is_known_for_is_refused(setting):

@@ -155,7 +155,7 @@ def test_a_server_that_does_not_heed_conditions_is_refused():
     with ThreadingHTTPServer(("127.0.0.1", 0), _Heedless) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         store = store_at("s3://any/state", s3_settings(f"http://127.0.0.1:{server.server_port}"))
-        with pytest.raises(OSError, match="writes over objects in spite of If-None-Match"):
+        with pytest.raises(OSError, match="overwrites objects despite If-None-Match"):
             store.create("claim", b"mine")
         server.shutdown()
 

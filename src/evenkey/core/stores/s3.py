@@ -88,8 +88,8 @@ class S3Bucket(Bucket):
                 _conditions_held.add(known)
             else:
                 message = (
-                    "this server writes over objects in spite of If-None-Match, so two tasks "
-                    "could both hold a claim; use one that keeps to it"
+                    "this server overwrites objects despite If-None-Match, so two tasks could "
+                    "hold the same claim; use one that supports it"
                 )
                 raise OSError(message)
 

@@ -89,7 +89,8 @@ def _check_no_password(place: str) -> None:
     shown = without_password(place)
     if shown != place:
         message = (
-            f"{shown}: a place must hold no password, as it stands in logs and manifests; pass "
+            f"{shown}: a storage location must not contain a password, because locations are "
+            "logged and stored; pass "
             "credentials by the environment or by spark.hadoop.fs.* settings"
         )
         raise ConfigurationError(message)

@@ -141,7 +141,10 @@ class Indexed(SpatialJoin):
         """Propose what the tree finds."""
         del rows
         if prepared.tree is None:
-            message = "a partition of an indexed join was prepared without its tree"
+            message = (
+                "a partition of an indexed join was prepared without its tree; write the static "
+                "data again"
+            )
             raise TypeError(message)
         step = max(1, _PAIRS // max(1, len(prepared.geometries)))
         for start in range(0, len(streamed), step):

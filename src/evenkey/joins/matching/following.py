@@ -81,7 +81,10 @@ class Following:
     @staticmethod
     def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         if column.null_count and not field.nullable:
-            message = f"then: column {field.name!r} has nulls, which schema rules out"
+            message = (
+                f"then: column {field.name!r} has nulls, which schema does not allow; fill them, "
+                "or change schema"
+            )
             raise RunError(message)
         try:
             return column.cast(field.type)

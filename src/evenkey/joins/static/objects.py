@@ -51,7 +51,9 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
         message = "it is no JSON object"
         raise ValueError(message)  # noqa: TRY004 - what JSON raises too
     number = fields.pop("format", None)
-    check_format(path, number, FORMAT, "pass a new place as state, and start with a new checkpoint")
+    check_format(
+        path, number, FORMAT, "pass a new location as state, and start with a new checkpoint"
+    )
     return fields
 
 

@@ -92,7 +92,7 @@ def published(name: str) -> Published:
     """
     figures = getattr(generated(name), "published", None)
     if figures is None:
-        message = f"dataset {name!r} stands for no data set of a paper: choose a look-alike"
+        message = f"dataset {name!r} is no look-alike of a paper's data set; choose one"
         raise ConfigurationError(message)
     found: Published = figures
     return found

@@ -212,7 +212,8 @@ class JoinConfig(KafkaOptions, RunOptions):
             raise ConfigurationError(message)
         if self.follow and self.verify:
             message = (
-                "follow and verify are both given: what goes on has no end to compare; drop one"
+                "follow and verify are both given: a followed run has no end at which results can "
+                "be compared; drop one"
             )
             raise ConfigurationError(message)
         self.check_kafka_input(None)

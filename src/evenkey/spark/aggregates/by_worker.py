@@ -165,8 +165,8 @@ def _check_collations(df: DataFrame, keys: Sequence[str]) -> None:
         kind = df.schema[key].dataType
         if any(map(has_collation, parts_of_type(kind))):
             message = (
-                f"key = {key!r} is of type {kind.simpleString()}: texts that it takes for equal "
-                "have different hashes; make them equal: "
+                f"key = {key!r} is of type {kind.simpleString()}: its collation makes texts equal "
+                "that have different hashes; make them equal: "
                 f"F.collate(F.lower({key!r}), 'UTF8_BINARY')"
             )
             raise ConfigurationError(message)
@@ -183,8 +183,8 @@ def _windowed(
     (found,) = find_columns(df, time, "time")
     if isinstance(df.schema[found].dataType, TimestampNTZType):
         message = (
-            f"time = {time!r}: has no time zone, and Spark has no watermark of such times; make it "
-            f"one with a zone: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
+            f"time = {time!r}: has no time zone, and Spark has no watermark of such times; convert "
+            f"it: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
         )
         raise ConfigurationError(message)
     absent(df, WINDOW)

@@ -98,7 +98,7 @@ class SameAggregator:
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = (
                 f"{path}, which says what this query aggregates, cannot be read or written "
-                f"({error}): restore it, or start with a new checkpoint and a new place as state"
+                f"({error}): restore it, or start with a new checkpoint and a new state"
             )
             raise RunError(message) from error
         check_format(path, number, FORMAT, NEW_STATE)

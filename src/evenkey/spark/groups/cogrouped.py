@@ -75,7 +75,10 @@ class Cogrouped:
             rows.check_batch(f"cogroup().{method}")
         count, other = len(first.keys.names), len(second.keys.names)
         if count != other:
-            message = f"cogroup: {count} keys on one side and {other} on the other; give as many"
+            message = (
+                f"cogroup: {count} keys on one side and {other} on the other; group both by as "
+                "many keys"
+            )
             raise ConfigurationError(message)
         takes_key = arguments_of(func, (2, 3)) > 2  # noqa: PLR2004 - two sides, and the key
         way = first.choice().way

@@ -38,7 +38,7 @@ def aggregated(rows: Rows, asked: dict[str, Any]) -> DataFrame:
         message = "agg: evenkey aggregates by key; name one, as in eks.groupBy(df, 'customer')"
         raise ConfigurationError(message)
     if rows.cost is not None:
-        message = "agg: to evenkey's aggregators all rows cost the same; leave cost out"
+        message = "agg: evenkey's aggregators count all rows the same; leave cost out"
         raise ConfigurationError(message)
     grouping = "kg" if rows.wanted == "spark" else rows.grouping
     names, state = rows.keys.names, rows.state

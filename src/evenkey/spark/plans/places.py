@@ -157,7 +157,8 @@ def _put(store: Store, name: str) -> str:
             store.delete(old)
     except OSError as error:
         message = (
-            f"state {store.path(name)} cannot be written ({error}): free it or choose another place"
+            f"state {store.path(name)} cannot be written ({error}): free space there or choose "
+            "another storage location"
         )
         raise RunError(message) from error
     return platform.node()

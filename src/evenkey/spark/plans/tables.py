@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Of the objects in a state; raised where an earlier version's cannot be read any more."""
-NEW_STATE = "pass a new place as state, and where keys have state, start with a new checkpoint too"
+NEW_STATE = (
+    "pass a new location as state, and where keys have state, start with a new checkpoint too"
+)
 KEPT = 100
 """Epochs that Spark can go back by, as it keeps their offsets."""
 _FILE = re.compile(r"table-(\d{10})\.npz")
@@ -193,7 +195,8 @@ class RoutingTables:
             return self.store.names()
         except OSError as error:
             message = (
-                f"routing tables cannot be read from {self.store} ({error}): choose another place"
+                f"routing tables cannot be read from {self.store} ({error}): choose another "
+                "storage location"
             )
             raise RunError(message) from error
 

@@ -130,8 +130,8 @@ def start_java(settings: Mapping[str, str]) -> None:
         last = next((line for line in reversed(_last_lines) if line.strip()), b"")
         reason = last.decode(errors="replace").strip() or "it said nothing"
         message = (
-            f"Spark's Java process ended before it was ready ({reason}): correct that; "
-            f"{LOG_VARIABLE}=INFO shows all that it says"
+            f"Spark's Java process ended before it was ready ({reason}): correct this; "
+            f"{LOG_VARIABLE}=INFO shows its output"
         )
         raise RunError(message) from error
     finally:

@@ -46,7 +46,7 @@ def current_task() -> TaskId:
     """
     context = TaskContext.get()
     if context is None:
-        message = "this runs in tasks of Spark only, and here is none"
+        message = "this runs only in a task of Spark"
         raise RunError(message)
     query = context.getLocalProperty(_QUERY)
     epoch = context.getLocalProperty("streaming.sql.batchId")
