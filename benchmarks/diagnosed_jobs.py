@@ -31,10 +31,10 @@ from pyspark.sql import functions as F
 from rich.console import Console
 
 from evenkey import spark as eks
+from evenkey.core.metrics import makespan
 from evenkey.reports.diagnosis import diagnose
 from evenkey.reports.diagnosis.log_reader import READ, read_log
 from evenkey.reports.diagnosis.logs import find_logs
-from evenkey.reports.diagnosis.task_times import makespan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.reports.diagnosis.task_times import fit_line, fullness, makespan, skew_cost
+from evenkey.core.metrics import makespan
+from evenkey.reports.diagnosis.task_times import fit_line, fullness, skew_cost
 
 SECONDS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 

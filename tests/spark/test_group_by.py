@@ -297,7 +297,7 @@ def test_keys_lie_where_their_weight_puts_them(session):
 
 
 @pytest.mark.slow(4)
-def test_the_bound_of_the_hottest_key_is_logged(frame, caplog, capsys):
+def test_the_bound_of_the_hottest_key_is_logged(frame, caplog):
     grouped = eks.groupBy(frame, "text", workers=WORKERS)
     bound = "text Zoë 名前 0 has 6"
     with caplog.at_level(logging.WARNING, "evenkey"):
@@ -305,37 +305,26 @@ def test_the_bound_of_the_hottest_key_is_logged(frame, caplog, capsys):
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith(bound)
     assert line.endswith("x faster; to split it pass merge=")
-    grouped.explain()
-    said = capsys.readouterr().out
-    assert f"groupBy(text), {WORKERS} workers" in said
-    assert "sum, avg, mean, min, max, pivot: Spark's own, which combines" in said
-    assert "cogroup: whole keys (a key's rows must come together" in said
-    assert f"  {bound}" in said
-    assert "with merge=: split keys" in said
-    assert "read the input once more" in said
-    eks.groupBy(frame, "collated", workers=WORKERS).explain()
-    assert "Spark's own placement (collated has a collation" in capsys.readouterr().out
 
 
 @pytest.mark.slow(4)
-def test_a_plan_is_kept_and_used_again(frame, tmp_path, capsys):
-    def rows_of(keys, **options):
-        group = eks.groupBy(frame, *keys, workers=WORKERS, state=tmp_path, **options)
-        out = group.applyInPandas(lambda pdf: pdf[["id"]], "id long").count()
-        group.explain()
-        return out
+def test_a_plan_is_kept_and_used_again(frame, tmp_path):
+    def explained(keys, workers=WORKERS):
+        return str(eks.explain(eks.groupBy, frame, *keys, workers=workers, state=tmp_path))
 
-    assert rows_of(["text"]) == ROWS
-    assert "counting took" in capsys.readouterr().out
+    def rows_of(keys):
+        group = eks.groupBy(frame, *keys, workers=WORKERS, state=tmp_path)
+        return group.applyInPandas(lambda pdf: pdf[["id"]], "id long").count()
+
+    assert "counting took" in explained(["text"])
     kept = {each: each.read_bytes() for each in tmp_path.rglob("*.npz")}
     assert rows_of(["text"]) == ROWS
-    assert capsys.readouterr().out.count("nothing was counted") == 2
+    assert explained(["text"]).count("the operator counts nothing") == 2
     assert {each: each.read_bytes() for each in tmp_path.rglob("*.npz")} == kept
     with pytest.raises(ConfigurationError, match="holds a plan for the key text, not for date"):
         rows_of(["date"])
-    other = eks.groupBy(frame, "text", workers=WORKERS + 1, state=tmp_path)
     with pytest.raises(ConfigurationError, match="written by whole with 2 workers"):
-        other.explain()
+        explained(["text"], WORKERS + 1)
 
 
 @pytest.mark.slow(4)

@@ -82,9 +82,8 @@ def test_every_form_gives_what_it_gives_on_spark(sides):
             for case, on in conditions.items()
         }
     )
-    plan = eks.join_plan(left, right, conditions["one"], "left", WORKERS)
-    assert len(plan.split) == 1
-    assert plan.reason is None
+    (placement,) = eks.explain(eks.join, left, right, conditions["one"], "left", WORKERS).placements
+    assert placement.choice.startswith("split keys (1 by distributing the left rows")
 
 
 @pytest.mark.slow(8)
@@ -103,9 +102,9 @@ def test_columns_of_either_side_are_found_in_the_result(sides):
 def test_keys_that_cannot_be_placed_are_left_to_spark(sides):
     left, right = sides
     on = [left.a.cast("double") == right.b]
-    plan = eks.join_plan(left, right, on, "inner", WORKERS)
-    assert "is left to Spark: key " in str(plan)
-    assert " is of types double and int; cast one side" in str(plan)
+    explanation = str(eks.explain(eks.join, left, right, on, "inner", WORKERS))
+    assert "Spark's own join (key " in explanation
+    assert " is of types double and int; cast one side" in explanation
     same({"double": (eks.join(left, right, on, "inner", WORKERS), left.join(right, on))})
 
 

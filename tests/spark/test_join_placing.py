@@ -100,14 +100,14 @@ def test_nulls_are_on_all_workers(plain):
 @pytest.mark.slow(4)
 def test_a_kept_plan_is_used_again(plain, tmp_path):
     left, right = hot(plain, 20_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "id as w")
-    made = operators.join_plan(left, right, "k", "inner", WORKERS, state=tmp_path)
-    assert "1 key is split, the hottest has 58.7% of the work" in str(made)
+    made = operators.explain(operators.join, left, right, "k", "inner", WORKERS, state=tmp_path)
+    assert "hot keys: k 0 (58.7%" in str(made)
+    assert "state= keeps the plan" in str(made)
     # Of other rows: the result is exact whatever the plan was made of.
     later = left.where("k <> 0").unionAll(left.selectExpr("k + 7", "v"))
-    kept = operators.join_plan(later, right, "k", "inner", WORKERS, state=tmp_path)
-    assert kept.plan is not None
-    assert (kept.split == made.split).all()
-    assert str(kept).endswith("previous plan")
+    kept = operators.explain(operators.join, later, right, "k", "inner", WORKERS, state=tmp_path)
+    assert "the plan was read from state=" in str(kept)
+    assert "hot keys: k 7 (53.9%, 1 task)" in str(kept)
     joined = operators.join(later, right, "k", "inner", WORKERS, state=tmp_path)
     assert joined.count() == later.join(right, "k").count()
     with pytest.raises(ConfigurationError, match="weigh=output"):
@@ -117,7 +117,8 @@ def test_a_kept_plan_is_used_again(plain, tmp_path):
 @pytest.mark.slow(4)
 def test_a_side_that_spark_broadcasts_is_left_to_it(session):
     left, right = hot(session, 2000), session.range(0, 50, 1, 2).selectExpr("id as k")
-    assert "left to Spark: it broadcasts a side" in str(operators.join_plan(left, right, "k"))
+    explanation = operators.explain(operators.join, left, right, "k")
+    assert "Spark's own join (it broadcasts a side" in str(explanation)
     joined = operators.join(left, right, "k", "left")
     assert "BroadcastHashJoin" in oracle.plan_of(joined)
     assert joined.count() == 2000

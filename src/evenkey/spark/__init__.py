@@ -10,9 +10,11 @@ from __future__ import annotations
 from evenkey.spark.aggregates.aggregation import aggregate
 from evenkey.spark.aggregates.by_worker import aggregate_by_worker
 from evenkey.spark.aggregates.merge_parts import merge_workers
+from evenkey.spark.explaining import explain
 from evenkey.spark.groups import Grouped, fit, groupBy
-from evenkey.spark.joins import JoinPlan, join, join_plan
+from evenkey.spark.joins import join
 from evenkey.spark.keys.event_times import rows_far_ahead
+from evenkey.spark.keys.explanation import Explanation
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.plans.tables import RoutingTable as RoutingTable
 from evenkey.spark.plans.tables import RoutingTables as RoutingTables
@@ -25,15 +27,15 @@ from evenkey.spark.sessions.starting import session
 
 __all__ = [
     "REAL_TIME_SETTINGS",
+    "Explanation",
     "Grouped",
-    "JoinPlan",
     "LoadObserver",
     "aggregate",
     "aggregate_by_worker",
+    "explain",
     "fit",
     "groupBy",
     "join",
-    "join_plan",
     "merge_workers",
     "observe",
     "partition_for_write",

@@ -17,6 +17,7 @@ from evenkey.core.metrics.figures import (
 from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.core.metrics.load_distance import load_distances, max_load_distance
 from evenkey.core.metrics.replication import LoadCounts, PairCounts, dist_cost_lower_bound
+from evenkey.core.metrics.schedule import makespan
 from evenkey.core.metrics.seen import Paced, Seen
 from evenkey.core.metrics.throughput import messages_per_second
 
@@ -43,6 +44,7 @@ __all__ = [
     "imbalance_fraction",
     "known",
     "load_distances",
+    "makespan",
     "max_load_distance",
     "max_over_mean",
     "messages_per_second",

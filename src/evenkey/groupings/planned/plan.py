@@ -65,6 +65,13 @@ class Plan:
         """(worker, key) pairs beyond one per key, at most W - 1."""
         return len(self.places) - len(self.keys)
 
+    def spread_of(self, key: np.uint64) -> int:
+        """Say over how many workers the rows of a key are spread, by its hash."""
+        (row,) = _rows(np.array([key], np.uint64), self.keys).tolist()
+        if row < 0:
+            return 1
+        return len(np.unique(self.places[self.starts[row] : self.starts[row + 1]]))
+
     def loads_of(
         self,
         keys: NDArray[np.uint64],

@@ -7,7 +7,8 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenkey.reports.diagnosis.task_times import Line, fit_line, fullness, makespan, skew_cost
+from evenkey.core.metrics import makespan
+from evenkey.reports.diagnosis.task_times import Line, fit_line, fullness, skew_cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

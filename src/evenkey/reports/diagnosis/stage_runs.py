@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evenkey.core.metrics import makespan
 from evenkey.reports.diagnosis.spark_plans import keyed_reads
-from evenkey.reports.diagnosis.task_times import makespan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -104,4 +104,6 @@ def choose(wanted: Wanted, keys: Keys, workers: int, *, merges: bool) -> Choice:
         return Choice("spark", "there is one worker")
     if wanted == "planned" or (wanted == "auto" and merges):
         return Choice("planned", "parts are merged, so that keys can be split")
+    if merges:
+        return Choice("whole", "as requested")
     return Choice("whole", "a key's rows must come together, and nothing merges parts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups import calls
 from evenkey.spark.groups.cogrouped import Cogrouped
 from evenkey.spark.groups.combining import Combining
-from evenkey.spark.groups.explaining import TO_SPLIT, explained
+from evenkey.spark.groups.explain_groups import TO_SPLIT
 from evenkey.spark.groups.hints import arguments_of
 from evenkey.spark.groups.merging import applied, merged, merging, of_parts, wrapped
 from evenkey.spark.groups.rows import Rows, check_kind
@@ -71,6 +70,7 @@ def groupBy(  # noqa: N802 - Spark's name
     -------
     Grouped
         Has the methods of Spark's ``GroupedData``. Keys are counted when a method first needs it.
+        `explain` says how they are placed.
 
     Raises
     ------
@@ -119,27 +119,6 @@ class Grouped(Combining, Stateful):
     def __repr__(self) -> str:
         rows = self.rows
         return f"Grouped({', '.join(map(str, rows.listed))}; {rows.df})"
-
-    def explain(self) -> None:
-        """Print how keys are placed and why, the expected balance, and the time of counting.
-
-        If the keys of a batch have not been counted yet, this counts them.
-
-        Raises
-        ------
-        ConfigurationError, RunError
-            As `applyInPandas` does.
-
-        Examples
-        --------
-        >>> few = spark.range(10).selectExpr("id % 3 as user")
-        >>> groupBy(few, "user", grouping="spark", workers=2).explain()
-        groupBy(user), 2 workers
-        agg, count, sum, avg, mean, min, max, pivot: Spark's own, which combines before its shuffle
-        applyInPandas, applyInArrow, cogroup: Spark's own placement (as requested)
-        applyInPandas, applyInArrow with merge=: Spark's own placement (as requested)
-        """
-        sys.stdout.write(f"{explained(self.rows)}\n")
 
     def apply(self, udf: Any) -> DataFrame:
         """Apply a pandas UDF of kind ``GROUPED_MAP``, as Spark's own ``apply``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -75,12 +76,6 @@ class GroupPlan(Fixed):
     about: About | None = None
     place: str = ""
 
-    @property
-    def imbalance(self) -> float:
-        """Maximum load of a worker over the mean, as planned; 1 if there is no load."""
-        loads = self.memory["loads"]
-        return float(loads.max() / loads.mean()) if loads.any() else 1.0
-
     def bound(self, workers: int) -> str:
         """Say which speed-up the hottest key allows at most; empty if it does not bound the job."""
         if self.about is None or self.about.share * workers <= _NOTICED:
@@ -127,7 +122,11 @@ class GroupPlans:
         self._store = None if state is None else store_of(session, state)
         self._weigh = weigh
         self._made: dict[Way, GroupPlan] = {}
-        self._weights: Weights | None = None
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Weights of the keys, which are counted once."""
+        return self._weigh(self.grouping.statistics(self.workers))
 
     def of(self, way: Way) -> GroupPlan:
         """Give the plan of a way: the previous one, the one in the state, or a new one.
@@ -184,9 +183,7 @@ class GroupPlans:
         RunError
             The state cannot be written.
         """
-        if self._weights is None:
-            self._weights = self._weigh(self.grouping.statistics(self.workers))
-        weights = self._weights
+        weights = self.weights
         if way == "planned":
             memory = self.grouping.fitted(
                 weights.statistics, self.workers, {}, of_messages=weights.of_rows
@@ -194,9 +191,9 @@ class GroupPlans:
         else:
             least = weights.statistics.total / len(weights.statistics.bucket_loads)
             memory = whole_plan(*weights.statistics.items(least), self.workers).to_arrays()
-        share = 0.0 if weights.heaviest is None else weights.heaviest[1]
+        key, share = weights.heaviest
         bounds = way == "whole" and share * self.workers > _NOTICED
-        named = weights.heaviest_text if bounds else ""
+        named = weights.name_of(key) if bounds else ""
         load = "rows" if weights.of_rows else "cost"
         about = About(self._keys, named, share, load, weights.seconds)
         kept = {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}

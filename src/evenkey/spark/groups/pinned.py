@@ -22,6 +22,7 @@ from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.plans.tables import CorruptTableError, RoutingTable, layout_kept
 from evenkey.spark.sessions.access import at_state
 from evenkey.spark.sessions.before_epoch import before_epoch
+from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
     from evenkey.core.stores import SharedMark
@@ -111,7 +112,7 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
     RunError
         The state cannot be read or written, or the pinned plan is lost.
     """
-    partitions = rows.shuffle_partitions
+    partitions = shuffle_partitions(rows.df.sparkSession)
     if partitions != rows.workers:
         message = (
             f"spark.sql.shuffle.partitions = {partitions}: {method} needs as many partitions as "

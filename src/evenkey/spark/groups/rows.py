@@ -15,7 +15,7 @@ from evenkey.spark.groups.group_plans import GroupPlans
 from evenkey.spark.groups.weights import Side, Weights, cost_column
 from evenkey.spark.keys.given_columns import check_frame
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.sessions.task_slots import slots_of
+from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 from evenkey.spark.sessions.worker_python import check_python
 
 if TYPE_CHECKING:
@@ -97,12 +97,8 @@ class Rows:
         """Number of workers: as given, else the session's slots, or in a stream the partitions."""
         if self._workers is not None:
             return self._workers
-        return self.shuffle_partitions if self.df.isStreaming else slots_of(self.df.sparkSession)
-
-    @property
-    def shuffle_partitions(self) -> int:
-        """Number of partitions that Spark uses for its own shuffles and for state."""
-        return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
+        session = self.df.sparkSession
+        return shuffle_partitions(session) if self.df.isStreaming else slots_of(session)
 
     @cached_property
     def plans(self) -> GroupPlans:

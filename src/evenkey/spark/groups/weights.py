@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.given_columns import number_column
+from evenkey.spark.keys.key_names import name_of_key
 from evenkey.spark.plans.batch_plans import weighed
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import KeyStatistics
     from evenkey.spark.groups.group_keys import Keys
-
-_LONGEST = 40
 
 
 @dataclass(frozen=True)
@@ -71,36 +70,24 @@ class Weights:
         return not self._by_cost
 
     @cached_property
-    def heaviest(self) -> tuple[np.uint64, float] | None:
-        """Hash and share of the hottest key; None if there are no rows."""
+    def heaviest(self) -> tuple[np.uint64, float]:
+        """Hash and share of the hottest key; 0 and 0.0 if there are no rows."""
         keys, loads, _ = self.statistics.items(0.0)
         if not len(keys) or not self.statistics.total:
-            return None
+            return np.uint64(0), 0.0
         most = int(np.argmax(loads))
         return keys[most], float(loads[most] / self.statistics.total)
 
-    @cached_property
-    def heaviest_text(self) -> str:
-        """The hottest key as text, such as ``customer 17``; this reads the input up to it."""
+    def name_of(self, key: np.uint64) -> str:
+        """Name a key by its hash, such as ``customer 17``; this reads the input up to it."""
         start = time.perf_counter()
-        found = "" if self.heaviest is None else self._text_of(self.heaviest[0])
-        self.seconds += time.perf_counter() - start
-        return found
-
-    def _text_of(self, hashed: np.uint64) -> str:
         for side in self._sides:
             keys = side.keys
-            rows = keys.frame.where(keys.hashed == F.lit(int(hashed.astype(np.int64))))
-            texts = [column.cast("string").alias(f"k{n}") for n, column in enumerate(keys.columns)]
-            for row in rows.select(*texts).limit(1).collect():
-                values = [_cut(value) for value in row]
-                return ", ".join(map(" ".join, zip(keys.shown, values, strict=True)))
-        return "a key"  # the input has other rows each time it is read
-
-
-def _cut(value: str | None) -> str:
-    text = "null" if value is None else " ".join(value.split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+            name = name_of_key(keys.frame, keys.columns, keys.shown, keys.hashed, key)
+            if name is not None:
+                break
+        self.seconds += time.perf_counter() - start
+        return name or "a key"  # the input has other rows each time it is read
 
 
 def _weighable(side: Side, *, by_cost: bool) -> DataFrame:

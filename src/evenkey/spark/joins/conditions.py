@@ -124,14 +124,18 @@ def _equalities(session: SparkSession, condition: Column) -> Iterator[_Equality]
         for part in parts:
             yield from _equalities(session, part)
         return
-    text = str(condition).removeprefix("Column<'").removesuffix("'>")
     if name not in (*_EQUAL, _EQUAL_OR_BOTH_NULL):
         message = (
-            f"on = {shown(text)}: it is no equality of two columns; pass left.a == right.b, or "
-            "several in a list or joined by &, and filter the result by the rest"
+            f"on = {shown(_text(condition))}: it is no equality of two columns; pass "
+            "left.a == right.b, or several in a list or joined by &, and filter the result by the "
+            "rest"
         )
         raise ConfigurationError(message)
-    yield _Equality(parts, name == _EQUAL_OR_BOTH_NULL, text)
+    yield _Equality(parts, name == _EQUAL_OR_BOTH_NULL, " = ".join(map(_text, parts)))
+
+
+def _text(column: Column) -> str:
+    return str(column).removeprefix("Column<'").removesuffix("'>")
 
 
 def _call(session: SparkSession, column: Column) -> tuple[str, list[Column]]:

@@ -29,7 +29,7 @@ _LEAST_CAPACITY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class JoinPlan:
-    """What `join` does and why; ``str`` gives it in one line.
+    """What `join` does and why; ``str`` gives it in one line, which `join` logs.
 
     Parameters
     ----------
@@ -50,23 +50,6 @@ class JoinPlan:
         Share of the hottest key in all work, from 0 to 1.
     seconds
         Time of counting; 0 if a kept plan is used.
-
-    Examples
-    --------
-    >>> str(JoinPlan("left", "rows", 8))
-    'join (left) by 8 workers: plans are made epoch by epoch'
-
-    A program can read the plan that `join` logs, and store it as `state` does.
-
-    >>> from evenkey.groupings.planned import make_plan
-    >>> keys, loads = np.array([7], np.uint64), np.array([60.0])
-    >>> placed = make_plan(keys, loads, np.full(4, 10.0), np.ones(4))
-    >>> plan = JoinPlan("left", "rows", 4, plan=placed, dealt_right=np.empty(0, np.uint64))
-    >>> plan.split.tolist(), plan.dealt_left.tolist(), round(plan.imbalance, 3)
-    ([7], [7], 1.19)
-    >>> kept = JoinPlan.from_arrays(plan.to_arrays(), "left", "rows", workers=4)
-    >>> kept.split.tolist()
-    [7]
     """
 
     how: str
@@ -98,6 +81,17 @@ class JoinPlan:
         """Maximum work of a worker over the mean, as planned; 1 if nothing is planned."""
         loads = None if self.plan is None else self.plan.loads
         return float(loads.max() / loads.mean()) if loads is not None and loads.any() else 1.0
+
+    def copies(self, counts: JoinCounts) -> int:
+        """Number of rows that are copied: of a key on n workers, n - 1 of each row of a side."""
+        if self.plan is None or self.dealt_right is None:
+            return 0
+        known = np.isin(counts.keys, self.split)
+        dealt_right = np.isin(counts.keys, self.dealt_right)[known]
+        right = np.minimum(counts.right, 1) if self.combines_right else counts.right
+        copied = np.where(dealt_right, counts.left[known], right[known])
+        spread = np.array([self.plan.spread_of(key) for key in counts.keys[known]], dtype=np.int64)
+        return int(((spread - 1) * copied).sum())
 
     def __str__(self) -> str:
         if self.reason is not None:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from evenkey.spark.joins.join_keys import without_null
 from evenkey.spark.keys.given_columns import hash_of
+from evenkey.spark.keys.spark_placement import spark_partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from evenkey.spark.joins.join_keys import JoinKeys
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 _INCOMING = 0.1
 """Work of an input row; a row of the result, on which all later operators work, counts 1."""
+_KEY, _BUCKET, _TASK = range(3)
+"""Rows of the collected table: a key, a bucket of all keys, a task of Spark's own join."""
+_PARTITION = "partition"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,8 @@ class JoinCounts:
         float64[B], of all keys, also those above, by the bucket of their hash.
     most_right
         The largest number of rows that one key has on the right.
+    spark_loads
+        float64[partitions], work of each task of Spark's own join; None: not counted.
     """
 
     keys: NDArray[np.uint64]
@@ -46,6 +54,14 @@ class JoinCounts:
     work: NDArray[np.float64]
     bucket_work: NDArray[np.float64]
     most_right: int
+    spark_loads: NDArray[np.float64] | None = None
+
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """float64[B], work of each bucket without the keys counted individually."""
+        buckets = (self.keys & np.uint64(len(self.bucket_work) - 1)).astype(np.int64)
+        own = np.bincount(buckets, self.work, minlength=len(self.bucket_work))
+        return np.maximum(self.bucket_work - own, 0.0)
 
 
 def count_both(
@@ -57,11 +73,13 @@ def count_both(
     *,
     heaviest: int,
     buckets: int,
+    partitions: int | None = None,
 ) -> JoinCounts:
     """Count the keys of both sides, exactly, in one job that reads each of them once.
 
     Rows are combined before they are shuffled, so a hot key does not skew this job. Null keys have
-    no match and are not counted: their rows are spread over all workers.
+    no match and are not counted: their rows are spread over all workers. Spark's own join sends
+    them to one task, so `spark_loads` contains those that the result keeps.
 
     Parameters
     ----------
@@ -75,9 +93,12 @@ def count_both(
         Number of hot keys that are counted individually.
     buckets
         B, a power of two.
+    partitions
+        Number of tasks of Spark's own join, whose work is counted too; None: it is not.
     """
-    counts = _counted(left, keys.left, "left").join(
-        _counted(right, keys.right, "right"), "hash", "full"
+    by = ["hash"] if partitions is None else ["hash", _PARTITION]
+    counts = _counted(left, keys.left, "left", partitions, nulls=kind.nulls_of_left).join(
+        _counted(right, keys.right, "right", partitions, nulls=kind.keeps_right), by, "full"
     )
     rows = [F.coalesce(F.col(side), F.lit(0)) for side in ("left", "right")]
     # That a key is on the right is all that some kinds ask for.
@@ -85,28 +106,69 @@ def count_both(
     work = (rows[0] + tested).cast("double")
     if weigh == "output":
         work = _INCOMING * work + kind.output(*rows)
-    every = counts.select("hash", rows[0].alias("left"), rows[1].alias("right"), work.alias("work"))
+    every = counts.select(*by, rows[0].alias("left"), rows[1].alias("right"), work.alias("work"))
+    matching = every if partitions is None else every.where(F.col("hash").isNotNull())
     bucket = F.col("hash").bitwiseAND(F.lit(buckets - 1))
-    # The shuffles of the counts are the same ones for both, so Spark runs them once.
-    top = every.orderBy(F.desc("work")).limit(heaviest).select(F.lit(1).alias("key"), "*")
-    rest = every.groupBy(bucket.alias("hash")).agg(
-        F.sum("left").alias("left"), F.max("right").alias("right"), F.sum("work").alias("work")
+    sums = [F.sum("left").alias("left"), F.max("right").alias("right"), F.sum("work").alias("work")]
+    # The shuffles of the counts are the same ones for all, so Spark runs them once.
+    top = matching.orderBy(F.desc("work")).limit(heaviest)
+    tables = [
+        top.select(F.lit(_KEY).alias("part"), "hash", "left", "right", "work"),
+        matching.groupBy(bucket.alias("hash")).agg(*sums).select(F.lit(_BUCKET), "*"),
+    ]
+    if partitions is not None:
+        by_task = every.groupBy(F.col(_PARTITION).cast("long").alias("hash")).agg(*sums)
+        tables.append(by_task.select(F.lit(_TASK), "*"))
+    table = functools.reduce(DataFrame.unionAll, tables).toArrow()
+    parts = table["part"].to_numpy()
+    numbers, left_rows, right_rows, works = (
+        table[name].to_numpy() for name in ("hash", "left", "right", "work")
     )
-    table = top.unionAll(rest.select(F.lit(0).alias("key"), "*")).toArrow()
-    is_key = table["key"].to_numpy() > 0
-    hashes, work_of = table["hash"].to_numpy(), table["work"].to_numpy()
-    bucket_work = np.zeros(buckets)
-    bucket_work[hashes[~is_key]] = work_of[~is_key]
+    is_key, is_bucket, is_task = (parts == part for part in (_KEY, _BUCKET, _TASK))
+
+    def summed(among: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
+        return np.bincount(numbers[among], works[among], minlength=length).astype(np.float64)
+
     return JoinCounts(
-        hashes[is_key].view(np.uint64),
-        table["left"].to_numpy()[is_key],
-        table["right"].to_numpy()[is_key],
-        work_of[is_key],
-        bucket_work,
-        int(table["right"].to_numpy().max(initial=0)),
+        numbers[is_key].view(np.uint64),
+        left_rows[is_key],
+        right_rows[is_key],
+        works[is_key],
+        summed(is_bucket, buckets),
+        int(right_rows[~is_task].max(initial=0)),
+        None if partitions is None else summed(is_task, partitions),
     )
 
 
-def _counted(side: DataFrame, columns: tuple[Column, ...], name: str) -> DataFrame:
-    hashes = side.where(without_null(columns)).select(hash_of(columns).alias("hash"))
-    return hashes.groupBy("hash").agg(F.count(F.lit(1)).alias(name))
+def _counted(
+    side: DataFrame, columns: tuple[Column, ...], name: str, partitions: int | None, *, nulls: bool
+) -> DataFrame:
+    """Count the rows of each key, by its hash.
+
+    Parameters
+    ----------
+    side, columns
+        A side and the columns of its key.
+    name
+        Of the column of counts.
+    partitions
+        Also count by the partition of so many to which Spark sends the rows; None: do not.
+    nulls
+        Then also count the rows with a null key, whose hash is null here, so that they match none.
+    """
+    matches, hashed = without_null(columns), hash_of(columns)
+    if partitions is None:
+        counted = side.where(matches).select(hashed.alias("hash")).groupBy("hash")
+    else:
+        if not nulls or _spreads_nulls(side):
+            side = side.where(matches)
+        partition = spark_partition(columns, partitions).alias(_PARTITION)
+        hash_or_null = F.when(matches, hashed).alias("hash")
+        counted = side.select(hash_or_null, partition).groupBy("hash", _PARTITION)
+    return counted.agg(F.count(F.lit(1)).alias(name))
+
+
+def _spreads_nulls(side: DataFrame) -> bool:
+    """Whether Spark's own joins spread rows with a null key; an option from Spark 4.3 on."""
+    option = "spark.sql.shuffle.spreadNullJoinKeys.enabled"
+    return str(side.sparkSession.conf.get(option, "false")).lower() == "true"

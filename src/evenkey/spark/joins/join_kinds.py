@@ -38,6 +38,11 @@ class Kind:
         """Whether the right side only says which left rows there are."""
         return self.name in ("semi", "anti")
 
+    @property
+    def nulls_of_left(self) -> bool:
+        """Whether left rows with a null key are in the result, for want of a match."""
+        return self.keeps_left and self.name != "semi"
+
     def output(self, left: Column, right: Column) -> Column:
         """Give how many rows of the result a key has, of its rows on both sides."""
         one = F.lit(1)

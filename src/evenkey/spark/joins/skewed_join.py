@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import logging
-import re
-import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pyspark.sql import functions as F
 
-from evenkey.core.checking import check_one_of, check_workers
 from evenkey.groupings import PlannedGrouping
-from evenkey.spark.joins.conditions import (
-    conditions_of,
-    joined_by_spark,
-    keyed_by_conditions,
-)
-from evenkey.spark.joins.dealt_and_copied import JoinPlan, make_join_plan
-from evenkey.spark.joins.join_counts import count_both
-from evenkey.spark.joins.join_keys import join_keys
-from evenkey.spark.joins.join_kinds import Weigh, kind_of
+from evenkey.spark.joins.join_request import JoinRequest
 from evenkey.spark.joins.placing import SPLIT, Side, place_side
-from evenkey.spark.joins.stream_join import check_stream, joined_in_stream
+from evenkey.spark.joins.stream_join import joined_in_stream
 from evenkey.spark.joins.witnesses import LEFT, RIGHT, without_more
-from evenkey.spark.keys.given_columns import (
-    check_frame,
-    check_own_names,
-    column_names,
-    find_columns,
-    quoted,
-)
-from evenkey.spark.keys.row_numbers import printed_plan
-from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.keys.given_columns import quoted
 from evenkey.spark.plans.lookup import HASH, plan_words
-from evenkey.spark.plans.places import check_state
 from evenkey.spark.plans.plan_source import Fixed
 
 if TYPE_CHECKING:
@@ -45,13 +25,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.core.stores import Store
+    from evenkey.spark.joins.dealt_and_copied import JoinPlan
     from evenkey.spark.joins.join_keys import JoinKeys
-    from evenkey.spark.joins.join_kinds import Kind
+    from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 logger = logging.getLogger(__name__)
-
-_JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
-"""The topmost join of a plan as Spark prints it."""
 
 
 def join(
@@ -97,7 +75,7 @@ def join(
     -------
     DataFrame
         The columns and rows of ``left.join(right, on, how)``, rows in any order. The plan is
-        logged, and `join_plan` returns it.
+        logged, and `explain` gives it in detail.
 
     Raises
     ------
@@ -119,7 +97,7 @@ def join(
     a shuffle and its rows are distributed, they are sorted by their contents within each task, so
     that a lost executor does not fail the job. Spark's own join runs unchanged if it broadcasts a
     side, which needs no balance, or if keys have a type that Spark compares in another form;
-    `join_plan` says so.
+    `explain` says so.
 
     Examples
     --------
@@ -136,137 +114,18 @@ def join(
     >>> joined.columns, joined.collect()
     (['user', 'id', 'name', 'age'], [Row(user='ann', id=30, name='ann', age=30)])
     """
-    asked = _checked(left, right, on, how, workers, weigh, state)
-    plan, keys = _planned(asked, weigh, state)
+    request = JoinRequest.of(left, right, on, how, workers, weigh, state)
+    plan, keys, _ = request.planned()
     logger.info("%s", plan)
     if keys is None:
-        return asked.plain
-    if left.isStreaming or right.isStreaming:
-        joined = joined_in_stream(asked.left, asked.right, keys, asked.kind, asked.workers, state)
+        return request.plain
+    if request.streams:
+        joined = joined_in_stream(
+            request.left, request.right, keys, request.kind, request.workers, state
+        )
     else:
-        joined = _joined(asked.left, asked.right, keys, asked.kind, plan)
-    return joined.drop(*asked.own)
-
-
-def join_plan(
-    left: DataFrame,
-    right: DataFrame,
-    on: str | Column | Sequence[str | Column],
-    how: str = "inner",
-    workers: int | None = None,
-    *,
-    weigh: Weigh = "output",
-    state: str | Path | Store | None = None,
-) -> JoinPlan:
-    """Say what `join` would do with the same arguments, and why; counts both sides as `join` does.
-
-    Returns
-    -------
-    JoinPlan
-        Its text says it in a line. With `state` it is kept there, for `join` to use.
-
-    Raises
-    ------
-    ConfigurationError, RunError
-        As `join` does.
-
-    Examples
-    --------
-    >>> plan = join_plan(spark.range(9), spark.range(3).hint("broadcast"), "id")
-    >>> str(plan).partition(":")[0]
-    'join (inner) is left to Spark'
-    """
-    return _planned(_checked(left, right, on, how, workers, weigh, state), weigh, state)[0]
-
-
-class _Asked(NamedTuple):
-    """The arguments of a join: sides that both have the key's columns, and Spark's own join."""
-
-    left: DataFrame
-    right: DataFrame
-    names: tuple[str, ...]
-    shown: tuple[str, ...]
-    own: tuple[str, ...]
-    kind: Kind
-    workers: int
-    plain: DataFrame
-
-
-def _checked(
-    left: DataFrame,
-    right: DataFrame,
-    on: str | Column | Sequence[str | Column],
-    how: str,
-    workers: int | None,
-    weigh: Weigh,
-    state: str | Path | Store | None,
-) -> _Asked:
-    check_frame(left, "left")
-    check_frame(right, "right")
-    conditions, kind = conditions_of(on), kind_of(how)
-    names = column_names(on, "on") if conditions is None else ()
-    for side in (left, right):
-        if names:
-            find_columns(side, names, "on")
-        check_own_names(side)
-    check_one_of("weigh", weigh, get_args(Weigh))
-    check_state(state)
-    if workers is None:
-        workers = int(left.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-    check_workers(workers)
-    check_stream(left, right, kind)
-    if conditions is None:
-        plain = left.join(right, [*names], kind.name)
-        return _Asked(left, right, names, names, (), kind, workers, plain)
-    plain = joined_by_spark(left, right, conditions, kind.name)
-    keyed = keyed_by_conditions(left, right, conditions)
-    return _Asked(*keyed, keyed.names, kind, workers, plain)
-
-
-def _planned(
-    asked: _Asked, weigh: Weigh, state: str | Path | Store | None
-) -> tuple[JoinPlan, JoinKeys | None]:
-    """Give the plan, and the keys unless the join is left to Spark."""
-    left, right, kind, workers = asked.left, asked.right, asked.kind, asked.workers
-    keys = join_keys(left, right, asked.names, asked.shown)
-    reason = keys if isinstance(keys, str) else _broadcast(asked.plain)
-    if isinstance(keys, str) or reason is not None:
-        return JoinPlan(kind.name, weigh, workers, reason), None
-    if left.isStreaming or right.isStreaming:
-        return JoinPlan(kind.name, weigh, workers), keys
-    label = f"join(how={kind.name},weigh={weigh})"
-    kept = KeptPlan.at(left.sparkSession, state, label, workers)
-    known = kept.find()
-    if known:
-        return JoinPlan.from_arrays(known, kind.name, weigh, workers), keys
-    plan = _counted(left, right, keys, kind, workers, weigh)
-    kept.keep(plan.to_arrays())
-    return plan, keys
-
-
-def _broadcast(plain: DataFrame) -> str | None:
-    """Say so if Spark means to broadcast a side of a join; None otherwise."""
-    first = _JOIN.search(printed_plan(plain))
-    if first is None or not first[1].startswith("Broadcast"):
-        return None
-    return "it broadcasts a side, so no row of the other one moves, and no task gets more of them"
-
-
-def _counted(
-    left: DataFrame, right: DataFrame, keys: JoinKeys, kind: Kind, workers: int, weigh: Weigh
-) -> JoinPlan:
-    sizes = PlannedGrouping().statistics(workers)
-    begin = time.monotonic()
-    counts = count_both(
-        left,
-        right,
-        keys,
-        kind,
-        weigh,
-        heaviest=sizes.sketch.capacity,
-        buckets=len(sizes.bucket_loads),
-    )
-    return make_join_plan(counts, kind, weigh, workers, time.monotonic() - begin)
+        joined = _joined(request.left, request.right, keys, request.kind, plan)
+    return joined.drop(*request.own)
 
 
 def _joined(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import Column
@@ -13,6 +14,7 @@ from pyspark.sql.types import MapType, VariantType
 from evenkey.core.checking import whole_number
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, heaviest_first
+from evenkey.spark.keys.explanation import Explanation, Placement, hottest
 from evenkey.spark.keys.given_columns import (
     check_frame,
     check_own_names,
@@ -21,9 +23,12 @@ from evenkey.spark.keys.given_columns import (
     hash_of,
     key_columns,
 )
+from evenkey.spark.keys.key_names import name_of_key
+from evenkey.spark.keys.spark_placement import spark_loads
 from evenkey.spark.plans.lookup import with_planned_worker
 from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.routing.to_workers import place
+from evenkey.spark.sessions.task_slots import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +101,86 @@ def partition_for_write(
     >>> sorted(row["day"] for row in by_hundred.groupBy("day").count().collect())
     ['mon', 'tue']
     """
+    values = _checked(df, by, files)
+    plan = values.plan(values.count())
+    numbered = with_planned_worker(
+        df, values.hashed, PlannedGrouping(), files, Fixed(plan.to_arrays()), _FILE
+    )
+    return place(numbered, files, column=_FILE).drop(_FILE)
+
+
+def explain_files(
+    df: DataFrame, by: str | Column | Sequence[str | Column], files: int
+) -> Explanation:
+    """Explain `partition_for_write`; the values are counted as it does.
+
+    Raises
+    ------
+    ConfigurationError
+        As `partition_for_write` does.
+    """
+    values = _checked(df, by, files)
+    start = time.perf_counter()
+    counts = values.count()
+    seconds = time.perf_counter() - start
+    plan = values.plan(counts)
+    keys, rows = counts.hashes, counts.rows.astype(np.float64)
+
+    def name(key: np.uint64) -> str:
+        return name_of_key(df, values.columns, values.shown, values.hashed, key) or "a value"
+
+    written = len(rows) + plan.extra_pairs
+    placement = Placement(
+        "write.partitionBy",
+        "a value gets few files, and a large one is distributed over several tasks",
+        hot_keys=hottest(plan, keys, rows, rows.sum(), name),
+        loads=plan.loads,
+        spark_loads=spark_loads(df, values.columns, None),
+        slots=slots_of(df.sparkSession),
+        notes=(
+            f"files: {written:,} for {len(rows):,} values",
+            f"cost: counting took {seconds:.1f} s and read the input once more",
+        ),
+    )
+    return Explanation(f"partition_for_write({', '.join(values.shown)})", files, (placement,))
+
+
+class _Counts(NamedTuple):
+    """uint64[v] hashes of the values, and int64[v] rows of each, above 0."""
+
+    hashes: NDArray[np.uint64]
+    rows: NDArray[np.int64]
+
+
+class _Values(NamedTuple):
+    """The values by which a batch is written: columns or expressions, and the number of tasks."""
+
+    df: DataFrame
+    columns: list[Column]
+    shown: list[str]
+    files: int
+
+    @property
+    def hashed(self) -> Column:
+        """The hash of a row's value."""
+        return hash_of(self.columns, nulls_apart=True)
+
+    def count(self) -> _Counts:
+        """Count the rows of each value, in one job."""
+        by_hash = self.df.groupBy(self.hashed.alias("hash"))
+        counts = by_hash.agg(F.count(F.lit(1)).alias("rows")).toArrow()
+        return _Counts(counts["hash"].to_numpy().view(np.uint64), counts["rows"].to_numpy())
+
+    def plan(self, counts: _Counts) -> Plan:
+        """Place the values on the tasks."""
+        plan = _plan_files(*counts, self.files, PlannedGrouping().bucket_count(self.files))
+        values = len(counts.rows)
+        written = values + plan.extra_pairs
+        logger.info("%d values are written to %d files by %d tasks", values, written, self.files)
+        return plan
+
+
+def _checked(df: DataFrame, by: str | Column | Sequence[str | Column], files: int) -> _Values:
     check_frame(df)
     columns = _columns(df, by)
     selected = df.select(*columns)
@@ -108,19 +193,7 @@ def partition_for_write(
             "in foreachBatch, on its batch"
         )
         raise ConfigurationError(message)
-    hashed = hash_of(columns, nulls_apart=True)
-    counts = df.groupBy(hashed.alias("hash")).agg(F.count(F.lit(1)).alias("rows")).toArrow()
-    grouping = PlannedGrouping()
-    plan = _plan_files(
-        counts["hash"].to_numpy().view(np.uint64),
-        counts["rows"].to_numpy(),
-        files,
-        grouping.bucket_count(files),
-    )
-    written = counts.num_rows + plan.extra_pairs
-    logger.info("%d values are written to %d files by %d tasks", counts.num_rows, written, files)
-    numbered = with_planned_worker(df, hashed, grouping, files, Fixed(plan.to_arrays()), _FILE)
-    return place(numbered, files, column=_FILE).drop(_FILE)
+    return _Values(df, columns, selected.columns, files)
 
 
 def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[Column]:

@@ -10,6 +10,7 @@ from pyspark.sql.types import IntegralType, LongType
 from evenkey.core.checking import check_one_of, check_text, check_workers, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.given_columns import absent, check_frame, find_columns, key_columns, quoted
+from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +90,7 @@ def place(
     split = df.withColumn("split", split_column(checked, keys, workers))
     if not df.isStreaming:
         return split.repartition(workers, *keys, "split")
-    partitions = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
+    partitions = shuffle_partitions(df.sparkSession)
     if partitions != workers:
         message = (
             f"spark.sql.shuffle.partitions = {partitions}: placing by split in a stream needs as "

@@ -1,4 +1,4 @@
-"""Slots: how many tasks a session runs concurrently, according to Spark itself."""
+"""Slots and partitions: how many tasks a session runs concurrently, and how many a shuffle has."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def slots_of(session: SparkSession) -> int:
     allocation the number of slots changes, so this gives ``spark.sql.shuffle.partitions``.
     """
     if str(session.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true":
-        return max(1, int(session.conf.get("spark.sql.shuffle.partitions") or 1))
+        return shuffle_partitions(session)
     slots = session.range(_MOST).select(F.spark_partition_id().alias("slot"))
     return int(slots.agg(F.max("slot")).collect()[0][0]) + 1
+
+
+def shuffle_partitions(session: SparkSession) -> int:
+    """Number of partitions that Spark uses for its own shuffles and for state."""
+    return int(session.conf.get("spark.sql.shuffle.partitions") or 1)

@@ -1,0 +1,89 @@
+"""Explain: what an operator would do with its keys, and why."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.groups import groupBy
+from evenkey.spark.groups.explain_groups import explain_groups
+from evenkey.spark.joins import join
+from evenkey.spark.joins.explain_join import explain_join
+from evenkey.spark.routing.for_files import explain_files, partition_for_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evenkey.spark.keys.explanation import Explanation
+
+P = ParamSpec("P")
+
+
+def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs) -> Explanation:
+    """Say what an operator would do with the same arguments, and why.
+
+    The keys of batches are counted, as the operator counts them; a plan that `state` of `groupBy`
+    or `join` holds is the one that is explained. The explanation also says what Spark's own
+    placement would do: it sends each key to a task by its hash, into
+    ``spark.sql.shuffle.partitions`` tasks. For `groupBy` and `partition_for_write` that reads the
+    input one more time. What adaptive execution would change is not considered.
+
+    Parameters
+    ----------
+    operator
+        `groupBy`, `join` or `partition_for_write`.
+    arguments, options
+        Those of the operator.
+
+    Returns
+    -------
+    Explanation
+        Its text names the hot keys, each with its share and number of tasks; the predicted load per
+        task; the gain; the cost. Its attributes hold the figures.
+
+    Raises
+    ------
+    ConfigurationError
+        `operator` is none of these, or as the operator does.
+    RunError
+        As the operator does.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> explanation = explain(groupBy, clicks, "user", workers=2)
+    >>> whole, split = explanation.placements
+    >>> [(key.name, key.share, key.tasks) for key in whole.hot_keys]
+    [('user ann', 0.8, 1)]
+    >>> [(key.name, key.share, key.tasks) for key in split.hot_keys]
+    [('user ann', 0.8, 2)]
+    >>> whole.loads.tolist(), split.loads.tolist()
+    ([80.0, 20.0], [50.0, 50.0])
+    >>> by_spark = explain(join, spark.range(9), spark.range(3).hint("broadcast"), "id", workers=4)
+    >>> by_spark.placements[0].choice.partition(",")[0]
+    "Spark's own join (it broadcasts a side"
+    """
+    found = _EXPLAINED.get(operator)
+    if found is None:
+        names = ", ".join(each.__name__ for each in _EXPLAINED)
+        message = (
+            f"operator = {getattr(operator, '__name__', shown(operator))}: explain knows {names}; "
+            "pass the function and then its arguments: explain(groupBy, df, 'key')"
+        )
+        raise ConfigurationError(message)
+    given = inspect.signature(operator).bind(*arguments, **options)
+    given.apply_defaults()
+    return found(*given.args, **given.kwargs)
+
+
+def _groups(*arguments: Any, **options: Any) -> Explanation:
+    return explain_groups(groupBy(*arguments, **options).rows)
+
+
+_EXPLAINED: dict[Callable[..., Any], Callable[..., Explanation]] = {
+    groupBy: _groups,
+    join: explain_join,
+    partition_for_write: explain_files,
+}

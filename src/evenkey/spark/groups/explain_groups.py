@@ -1,0 +1,96 @@
+"""Explanation of a groupBy: what happens to its keys, and why."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.groupings import Plan
+from evenkey.spark.keys.explanation import Explanation, Placement, hottest
+from evenkey.spark.keys.spark_placement import spark_loads
+from evenkey.spark.sessions.task_slots import slots_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evenkey.spark.groups.group_plans import GroupPlan
+    from evenkey.spark.groups.rows import Rows
+
+TO_SPLIT = "; to split it pass merge="
+_COMBINED = (
+    "agg, count, sum, avg, mean, min, max, pivot: Spark's own, which combines before its shuffle"
+)
+_WHOLE, _SPLIT = "applyInPandas, applyInArrow", "applyInPandas, applyInArrow with merge="
+
+
+def explain_groups(rows: Rows) -> Explanation:
+    """Explain the placement of keys for each kind of work.
+
+    The keys of a batch are counted, and its rows by the task to which Spark would send them.
+
+    Raises
+    ------
+    ConfigurationError, RunError
+        As the methods of `Grouped` do.
+    """
+    if rows.df.isStreaming:
+        work = "transformWithState and its like"
+        placements = [Placement(work, "whole keys, by the plan in state=")]
+    else:
+        explained = _OfBatch(rows)
+        placements = [explained.of(_WHOLE), explained.of(_SPLIT, merges=True)]
+    name = f"groupBy({', '.join(rows.keys.shown)})"
+    return Explanation(name, rows.workers, tuple(placements), (_COMBINED,))
+
+
+class _OfBatch:
+    """Placements of the keys of a batch; its rows are counted once for all of them."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    @cached_property
+    def _spark_loads(self) -> NDArray[np.float64]:
+        keys = self._rows.keys
+        return spark_loads(keys.frame, keys.columns, self._rows.cost)
+
+    @cached_property
+    def _slots(self) -> int:
+        return slots_of(self._rows.df.sparkSession)
+
+    def of(self, work: str, *, merges: bool = False) -> Placement:
+        """Explain one kind of work."""
+        rows = self._rows
+        try:
+            choice = rows.choice(merges=merges)
+        except ConfigurationError as error:
+            return Placement(work, f"refused ({error})")
+        if choice.way == "spark":
+            return Placement(work, f"Spark's own placement ({choice.why})")
+        found, weights = rows.plans.of(choice.way), rows.plans.weights
+        plan, total = Plan.from_arrays(found.memory), weights.statistics.total
+        keys, loads, rest = weights.statistics.items(0.0)
+        bound = found.bound(rows.workers) if choice.way == "whole" else ""
+        how = "whole keys" if choice.way == "whole" else "split keys"
+        return Placement(
+            work,
+            f"{how} ({choice.why})",
+            unit="rows" if weights.of_rows else "cost",
+            hot_keys=hottest(plan, keys, loads, total, weights.name_of),
+            loads=plan.loads_of(keys, loads, rest),
+            spark_loads=self._spark_loads,
+            slots=self._slots,
+            notes=(*([f"{bound}{'' if merges else TO_SPLIT}"] if bound else []), _cost(found)),
+        )
+
+
+def _cost(plan: GroupPlan) -> str:
+    if plan.place:
+        return f"cost: the plan was read from {plan.place}: the operator counts nothing"
+    seconds = 0.0 if plan.about is None else plan.about.seconds
+    return (
+        f"cost: counting took {seconds:.1f} s and read the input once more; state= keeps the plan "
+        "for the next call"
+    )

@@ -1,0 +1,174 @@
+"""Explanations: where an operator sends each key, how balanced its tasks are, what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.metrics import makespan, max_over_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from evenkey.groupings import Plan
+
+_HOT = 0.5
+"""A key is hot from this fraction of a task's mean load on."""
+_MOST_HOT = 5
+"""Hot keys that are named."""
+
+
+@dataclass(frozen=True)
+class HotKey:
+    """A hot key.
+
+    Parameters
+    ----------
+    name
+        Columns and values, such as ``customer 17``.
+    share
+        Its share of the load, from 0 to 1.
+    tasks
+        Number of tasks over which its load is spread.
+    """
+
+    name: str
+    share: float
+    tasks: int
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where keys go for one kind of work.
+
+    Parameters
+    ----------
+    work
+        The operator or its methods.
+    choice
+        What happens to keys, and why.
+    unit
+        What a load counts, such as ``rows``.
+    hot_keys
+        The hottest keys, at most 5, each with at least half of a task's mean load.
+    loads
+        float64[tasks], the predicted load of each task; None: Spark's own placement is used.
+    spark_loads
+        float64[partitions], the load of each task under Spark's own placement; None: unknown.
+    slots
+        Number of tasks that run concurrently.
+    notes
+        Further lines: a bound, the cost.
+    """
+
+    work: str
+    choice: str
+    unit: str = "rows"
+    hot_keys: tuple[HotKey, ...] = ()
+    loads: NDArray[np.float64] | None = None
+    spark_loads: NDArray[np.float64] | None = None
+    slots: int = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gain(self) -> float:
+        """Time with Spark's own placement over time with this one, if time follows load.
+
+        Both placements run their tasks on `slots`. 1 if a placement is unknown or nothing has a
+        load.
+        """
+        if self.loads is None or self.spark_loads is None or not self.loads.any():
+            return 1.0
+        before, after = (
+            makespan(loads.tolist(), self.slots) for loads in (self.spark_loads, self.loads)
+        )
+        return before / after
+
+    @property
+    def lines(self) -> list[str]:
+        """The text, line by line."""
+        lines = [f"{self.work}: {self.choice}"]
+        if self.hot_keys:
+            named = (f"{key.name} ({key.share:.1%}, {_tasks(key.tasks)})" for key in self.hot_keys)
+            lines.append(f"  hot keys: {'; '.join(named)}")
+        if self.loads is not None and self.loads.any():
+            lines.append(f"  maximum load per task: {self._maximum(self.loads)}")
+            if self.spark_loads is not None:
+                lines.append(
+                    f"  gain: {self.gain:.1f}x faster than Spark's own placement with "
+                    f"{_tasks(self.slots)} at a time, if time follows {self.unit}"
+                )
+        return [*lines, *(f"  {note}" for note in self.notes)]
+
+    def _maximum(self, loads: NDArray[np.float64]) -> str:
+        unit = "rows" if self.unit == "rows" else f"units of {self.unit}"
+        text = f"{loads.max():,.0f} of {loads.sum():,.0f} {unit}, {max_over_mean(loads):.3f} times "
+        text += "the mean"
+        spark = self.spark_loads
+        if spark is None:
+            return text
+        return f"{text}; by Spark's own placement {spark.max():,.0f}, in {_tasks(len(spark))}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What an operator would do with its keys, and why; ``str`` gives it as text.
+
+    `explain` returns an instance.
+
+    Parameters
+    ----------
+    operator
+        The operator with its keys.
+    tasks
+        Number of tasks that its rows go to.
+    placements
+        One for each kind of work; `groupBy` has several.
+    notes
+        Further lines, before the placements.
+    """
+
+    operator: str
+    tasks: int
+    placements: tuple[Placement, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.operator}, {_tasks(self.tasks)}", *self.notes]
+        return "\n".join([*lines, *(line for each in self.placements for line in each.lines)])
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count} tasks"
+
+
+def hottest(
+    plan: Plan,
+    keys: NDArray[np.uint64],
+    loads: NDArray[np.float64],
+    total: float,
+    name: Callable[[np.uint64], str],
+) -> tuple[HotKey, ...]:
+    """Name the hottest of some keys, and say over how many tasks a plan spreads each.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    keys, loads
+        uint64[k] hashes and float64[k] loads.
+    total
+        Load of all keys.
+    name
+        Gives the name of a key by its hash.
+    """
+    order = np.argsort(-loads, kind="stable")[:_MOST_HOT]
+    return tuple(
+        HotKey(name(keys[number]), float(loads[number] / total), plan.spread_of(keys[number]))
+        for number in order.tolist()
+        if loads[number] * plan.workers >= _HOT * total
+    )

@@ -1,0 +1,43 @@
+"""Spark's own placement of keys, by a hash: the load that each of its tasks would have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyspark.sql import functions as F
+
+from evenkey.spark.sessions.task_slots import shuffle_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame
+
+
+def spark_partition(columns: Sequence[Column], partitions: int) -> Column:
+    """The partition to which Spark's own exchange by some columns sends a row."""
+    return F.pmod(F.hash(*columns), F.lit(partitions))
+
+
+def spark_loads(
+    frame: DataFrame, columns: Sequence[Column], cost: Column | None
+) -> NDArray[np.float64]:
+    """Load of each partition if Spark itself partitions a batch by some columns.
+
+    This reads the input once.
+    """
+    partitions = shuffle_partitions(frame.sparkSession)
+    load = F.count(F.lit(1)) if cost is None else F.sum(cost.cast("double"))
+    rows = frame.groupBy(spark_partition(columns, partitions).alias("partition"))
+    return by_partition(rows.agg(load.alias("load")), partitions)
+
+
+def by_partition(table: DataFrame, partitions: int) -> NDArray[np.float64]:
+    """Collect columns ``partition`` and ``load`` as float64[partitions]."""
+    found = table.select(
+        "partition", F.coalesce(F.col("load").cast("double"), F.lit(0.0))
+    ).toArrow()
+    numbers, loads = (column.to_numpy() for column in found.columns)
+    return np.bincount(numbers, loads, minlength=partitions).astype(np.float64)

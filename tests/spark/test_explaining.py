@@ -1,0 +1,124 @@
+"""`explain`: what it predicts is what the operator then does, and what Spark's own would do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from evenkey import spark as eks
+from evenkey.core.errors import ConfigurationError
+
+WORKERS = 5
+PARTITIONS = 7
+
+
+@pytest.fixture(scope="module")
+def plain(session):
+    """A session that broadcasts nothing on its own, and leaves partitions as they are."""
+    session = session.newSession()
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    session.conf.set("spark.sql.shuffle.partitions", str(PARTITIONS))
+    return session
+
+
+@pytest.fixture(scope="module")
+def rows(plain):
+    """40 % of 2,000 rows have the key 7, 10 % a null key, the others one of 300."""
+    number = F.col("id")
+    key = F.when(number % 10 < 4, 7).when(number % 10 > 4, number % 300 + 10)
+    return plain.range(0, 2000, 1, 3).select(key.alias("k"), number.alias("v"))
+
+
+def by_task(df, tasks, work=None):
+    """Rows of each task of a DataFrame as it is partitioned, or what they sum up to."""
+    load = F.count(F.lit(1)) if work is None else F.sum(work)
+    found = df.groupBy(F.spark_partition_id().alias("task")).agg(load.alias("load")).collect()
+    loads = np.zeros(tasks)
+    for row in found:
+        loads[row["task"]] = row["load"]
+    return loads
+
+
+@pytest.mark.slow(6)
+def test_a_group_by_is_as_predicted(rows):
+    whole, split = eks.explain(eks.groupBy, rows, "k", workers=WORKERS).placements
+    grouped = eks.groupBy(rows, "k", workers=WORKERS)
+
+    def same(pdf):
+        return pdf
+
+    placed = by_task(grouped.applyInPandas(same, rows.schema), WORKERS)
+    np.testing.assert_array_equal(whole.loads, placed)
+    spark = by_task(rows.repartition(PARTITIONS, "k"), PARTITIONS)
+    np.testing.assert_array_equal(whole.spark_loads, spark)
+    assert [(key.name, key.share, key.tasks) for key in whole.hot_keys] == [
+        ("k 7", 0.4, 1),
+        ("k null", 0.1, 1),
+    ]
+    assert "k 7 has 40 % of the rows: at most 2.5x faster; to split it pass merge=" in whole.notes
+    assert split.hot_keys[0].tasks == 2
+    assert split.loads.max() < 1.01 * split.loads.mean()
+    assert split.loads.sum() == whole.loads.sum() == 2000
+    costs = eks.explain(eks.groupBy, rows, "k", workers=WORKERS, cost="v").placements[0]
+    assert costs.unit == "cost"
+    assert costs.loads.sum() == costs.spark_loads.sum() == sum(range(2000))
+
+
+@pytest.mark.slow(4)
+def test_a_write_is_as_predicted(rows):
+    explanation = eks.explain(eks.partition_for_write, rows, "k", files=WORKERS)
+    (placement,) = explanation.placements
+    placed = eks.partition_for_write(rows, "k", files=WORKERS)
+    np.testing.assert_allclose(by_task(placed, WORKERS), placement.loads, rtol=0.1)
+    spark = by_task(rows.repartition(PARTITIONS, "k"), PARTITIONS)
+    np.testing.assert_array_equal(placement.spark_loads, spark)
+    files = placed.select("k", F.spark_partition_id()).distinct().count()
+    assert f"files: {files} for {rows.select('k').distinct().count()} values" in str(explanation)
+
+
+@pytest.mark.slow(20)
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti"])
+def test_a_join_is_as_predicted(plain, rows, how):
+    """Work of a task by an independent count: 1 for each of its results, 0.1 for each input row."""
+    right = plain.range(0, 400, 1, 2).select((F.col("id") % 200).alias("k"), F.col("id").alias("w"))
+    explanation = eks.explain(eks.join, rows, right, "k", how, WORKERS)
+    (placement,) = explanation.placements
+    joined = eks.join(rows, right, "k", how, WORKERS).where("k is not null")
+    outputs = by_task(joined, WORKERS)
+    assert (outputs <= placement.loads * 1.1).all()
+    spark = by_task(rows.join(right, "k", how), PARTITIONS)
+    inputs = [
+        rows if how in ("left", "full", "anti") else rows.where("k is not null"),
+        right.select("k").distinct() if how in ("semi", "anti") else right,
+    ]
+    for side in inputs:
+        spark += 0.1 * by_task(side.repartition(PARTITIONS, "k"), PARTITIONS)
+    np.testing.assert_allclose(placement.spark_loads, spark, rtol=1e-9)
+    assert placement.hot_keys[0].name == "k 7"
+
+
+@pytest.mark.slow(3)
+def test_explanations_without_figures(plain, rows):
+    explanation = eks.explain(eks.groupBy, rows, "k", workers=WORKERS, grouping="spark")
+    assert [each.gain for each in explanation.placements] == [1.0, 1.0]
+    assert str(explanation).count("Spark's own placement (as requested)") == 2
+    refused = eks.explain(eks.groupBy, rows, "k", workers=WORKERS, grouping="planned")
+    assert "applyInPandas, applyInArrow: refused (grouping = 'planned': it splits" in str(refused)
+    stream = plain.readStream.format("rate").load()
+    assert "by the plan in state=" in str(eks.explain(eks.groupBy, stream, "value", workers=3))
+    joined = eks.explain(eks.join, stream.withColumnRenamed("value", "k"), rows, "k")
+    assert "plans are made epoch by epoch" in str(joined)
+    nothing = eks.explain(eks.partition_for_write, rows.limit(0), "k", files=2)
+    assert "files: 0 for 0 values" in str(nothing)
+    assert nothing.placements[0].gain == 1.0
+
+
+def test_what_cannot_be_explained(rows):
+    with pytest.raises(ConfigurationError, match="operator = route: explain knows groupBy, join, "):
+        eks.explain(eks.route, rows, "k")
+    with pytest.raises(ConfigurationError, match="there is no column 'x'; there are: k, v"):
+        eks.explain(eks.partition_for_write, rows, "x", files=2)
+    with pytest.raises(TypeError, match="missing a required argument: 'files'"):
+        eks.explain(eks.partition_for_write, rows, "k")
