@@ -121,4 +121,4 @@ def test_what_cannot_be_explained(rows):
     with pytest.raises(ConfigurationError, match="there is no column 'x'; there are: k, v"):
         eks.explain(eks.partition_for_write, rows, "x", files=2)
     with pytest.raises(TypeError, match="missing a required argument: 'files'"):
-        eks.explain(eks.partition_for_write, rows, "k")
+        eks.explain(eks.partition_for_write, rows, "k")  # type: ignore[call-arg]

@@ -26,7 +26,8 @@ def counts_of(rows, workers):
     work = (left + right + left * right).astype(np.float64)
     in_buckets = (keys & np.uint64(buckets - 1)).astype(np.int64)
     bucket_work = np.bincount(in_buckets, work, minlength=buckets).astype(np.float64) + 1
-    return JoinCounts(keys, left, right, work, bucket_work, int(right.max(initial=0)))
+    most = int(right.max(initial=0))
+    return JoinCounts(keys, left, right, work, bucket_work, most, np.empty(0))
 
 
 @pytest.mark.parametrize(

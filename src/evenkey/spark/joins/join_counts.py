@@ -45,7 +45,7 @@ class JoinCounts:
     most_right
         The largest number of rows that one key has on the right.
     spark_loads
-        float64[partitions], work of each task of Spark's own join; None: not counted.
+        float64[partitions], work of each task of Spark's own join; empty: not counted.
     """
 
     keys: NDArray[np.uint64]
@@ -54,7 +54,7 @@ class JoinCounts:
     work: NDArray[np.float64]
     bucket_work: NDArray[np.float64]
     most_right: int
-    spark_loads: NDArray[np.float64] | None = None
+    spark_loads: NDArray[np.float64]
 
     @property
     def rest(self) -> NDArray[np.float64]:
@@ -136,7 +136,7 @@ def count_both(
         works[is_key],
         summed(is_bucket, buckets),
         int(right_rows[~is_task].max(initial=0)),
-        None if partitions is None else summed(is_task, partitions),
+        summed(is_task, partitions or 0),
     )
 
 

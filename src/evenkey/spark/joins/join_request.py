@@ -107,7 +107,8 @@ class JoinRequest(NamedTuple):
             workers = shuffle_partitions(left.sparkSession)
         check_workers(workers)
         check_stream(left, right, kind)
-        shown, own = names, ()
+        shown = names
+        own: tuple[str, ...] = ()
         if conditions is None:
             plain = left.join(right, [*names], kind.name)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,10 @@ _HOT = 0.5
 """A key is hot from this fraction of a task's mean load on."""
 _MOST_HOT = 5
 """Hot keys that are named."""
+
+
+def _nothing() -> NDArray[np.float64]:
+    return np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,9 @@ class Placement:
     hot_keys
         The hottest keys, at most 5, each with at least half of a task's mean load.
     loads
-        float64[tasks], the predicted load of each task; None: Spark's own placement is used.
+        float64[tasks], the predicted load of each task; empty if Spark's own placement is used.
     spark_loads
-        float64[partitions], the load of each task under Spark's own placement; None: unknown.
+        float64[partitions], the load of each task under Spark's own placement; empty if `loads` is.
     slots
         Number of tasks that run concurrently.
     notes
@@ -69,8 +73,8 @@ class Placement:
     choice: str
     unit: str = "rows"
     hot_keys: tuple[HotKey, ...] = ()
-    loads: NDArray[np.float64] | None = None
-    spark_loads: NDArray[np.float64] | None = None
+    loads: NDArray[np.float64] = field(default_factory=_nothing)
+    spark_loads: NDArray[np.float64] = field(default_factory=_nothing)
     slots: int = 1
     notes: tuple[str, ...] = ()
 
@@ -78,10 +82,9 @@ class Placement:
     def gain(self) -> float:
         """Time with Spark's own placement over time with this one, if time follows load.
 
-        Both placements run their tasks on `slots`. 1 if a placement is unknown or nothing has a
-        load.
+        Both placements run their tasks on `slots`. 1 if nothing has a load.
         """
-        if self.loads is None or self.spark_loads is None or not self.loads.any():
+        if not self.loads.any():
             return 1.0
         before, after = (
             makespan(loads.tolist(), self.slots) for loads in (self.spark_loads, self.loads)
@@ -95,23 +98,24 @@ class Placement:
         if self.hot_keys:
             named = (f"{key.name} ({key.share:.1%}, {_tasks(key.tasks)})" for key in self.hot_keys)
             lines.append(f"  hot keys: {'; '.join(named)}")
-        if self.loads is not None and self.loads.any():
-            lines.append(f"  maximum load per task: {self._maximum(self.loads)}")
-            if self.spark_loads is not None:
-                lines.append(
+        if self.loads.any():
+            lines += [
+                f"  maximum load per task: {self._maximum}",
+                (
                     f"  gain: {self.gain:.1f}x faster than Spark's own placement with "
                     f"{_tasks(self.slots)} at a time, if time follows {self.unit}"
-                )
+                ),
+            ]
         return [*lines, *(f"  {note}" for note in self.notes)]
 
-    def _maximum(self, loads: NDArray[np.float64]) -> str:
+    @property
+    def _maximum(self) -> str:
+        loads, spark = self.loads, self.spark_loads
         unit = "rows" if self.unit == "rows" else f"units of {self.unit}"
-        text = f"{loads.max():,.0f} of {loads.sum():,.0f} {unit}, {max_over_mean(loads):.3f} times "
-        text += "the mean"
-        spark = self.spark_loads
-        if spark is None:
-            return text
-        return f"{text}; by Spark's own placement {spark.max():,.0f}, in {_tasks(len(spark))}"
+        return (
+            f"{loads.max():,.0f} of {loads.sum():,.0f} {unit}, {max_over_mean(loads):.3f} times "
+            f"the mean; by Spark's own placement {spark.max():,.0f}, in {_tasks(len(spark))}"
+        )
 
 
 @dataclass(frozen=True)

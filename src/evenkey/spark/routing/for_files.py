@@ -102,7 +102,7 @@ def partition_for_write(
     ['mon', 'tue']
     """
     values = _checked(df, by, files)
-    plan = values.plan(values.count())
+    plan = values.plan(values.counted())
     numbered = with_planned_worker(
         df, values.hashed, PlannedGrouping(), files, Fixed(plan.to_arrays()), _FILE
     )
@@ -121,7 +121,7 @@ def explain_files(
     """
     values = _checked(df, by, files)
     start = time.perf_counter()
-    counts = values.count()
+    counts = values.counted()
     seconds = time.perf_counter() - start
     plan = values.plan(counts)
     keys, rows = counts.hashes, counts.rows.astype(np.float64)
@@ -165,7 +165,7 @@ class _Values(NamedTuple):
         """The hash of a row's value."""
         return hash_of(self.columns, nulls_apart=True)
 
-    def count(self) -> _Counts:
+    def counted(self) -> _Counts:
         """Count the rows of each value, in one job."""
         by_hash = self.df.groupBy(self.hashed.alias("hash"))
         counts = by_hash.agg(F.count(F.lit(1)).alias("rows")).toArrow()
