@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.snippets.blocks import snippets
+from tests.snippets.blocks import ROOT, snippets
 
 
 @pytest.fixture
@@ -49,6 +49,21 @@ def test_start(invoke, spark, capsys, tmp_path):
     assert len(ast.parse(six).body) == 6
     exec(six, {})  # noqa: S102 - our own text
     assert "|       6|  46.0|\n|       7|  47.0|" in capsys.readouterr().out
+
+
+@pytest.mark.slow(3)
+@pytest.mark.usefixtures("spark")
+def test_operators(capsys):
+    asked, figures = snippets("docs/operators.md", "python")
+    names: dict[str, Any] = {}
+    exec(asked, names)  # noqa: S102 - our own text
+    page = (ROOT / "docs" / "operators.md").read_text("utf-8")
+    same = ("partition_for_write", "write.", "  hot keys", "  files")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(same)]
+    assert len(lines) == 4
+    assert all(line in page for line in lines)
+    exec(figures, names)  # noqa: S102 - our own text
+    assert "12500.0 [('day 2026-11-22', 5)]" in capsys.readouterr().out
 
 
 def test_simulation():
