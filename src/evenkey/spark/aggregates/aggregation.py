@@ -52,7 +52,7 @@ _DURATION = re.compile(
 def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by name only
     df: DataFrame,
     key: str | Sequence[str],
-    grouping: str | Grouping = "dkg",
+    grouping: str | Grouping = "planned",
     workers: int = 10,
     aggregator: str | Aggregator | None = None,
     *,

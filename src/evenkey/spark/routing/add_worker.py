@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def route(
     df: DataFrame,
     key: str | Sequence[str],
-    grouping: str | Grouping = "dkg",
+    grouping: str | Grouping = "planned",
     workers: int = 10,
     *,
     time: str | None = None,
