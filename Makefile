@@ -42,8 +42,8 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports lock grafana figures decisions \
-  reproduction site release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
+.PHONY: help setup demo test check results faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports lock grafana figures decisions \
+  reproduction site wheel release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -56,7 +56,7 @@ demo: $(READY) ## Run a job that a hot key slows down and its balanced version, 
 test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-check: lint imports ## Check style, imports and types, and run the slow tests, which `make test` and `make soak` leave out
+check: lint imports results ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
 	$(PYTEST) $(PARALLEL) -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
 
@@ -109,6 +109,9 @@ types: $(READY) ## Check the types
 imports: $(READY) ## Check imports between subpackages
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { printf '%s\n' "$$report"; exit 1; }
 
+results: $(READY) ## Check that figures of README and docs are those of their stored results; list results whose code has changed
+	@$(BIN)/python -m tools.results check
+
 lock: $(BIN)/python ## Update all packages to their newest versions and write the lock files
 	@$(PIP) install uv
 	@$(LOCK) --upgrade pyproject.toml --all-extras --output-file requirements.lock
@@ -133,6 +136,9 @@ site: $(READY) $(SITE)/.ready ## Build the documentation site into build/site; w
 	@$(BIN)/python -m tools.site build/site-pages
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
 	@echo "Read it: python3 -m http.server --bind 127.0.0.1 --directory build/site 8000"
+
+wheel: $(READY) ## Build the wheel into build/dist
+	@$(PIP) wheel --no-deps --wheel-dir build/dist .
 
 release-check: $(RELEASE)/.ready ## Build the archives, try core and each extra in empty environments (PYTHONS=), check what services read
 	@$(RELEASE)/bin/python -m tools.release build/release $(PYTHONS)

@@ -1,0 +1,1 @@
+"""Stored results, and the pages that have figures of them."""

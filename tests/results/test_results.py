@@ -1,0 +1,50 @@
+"""A figure of a page is found, compared with its result, and written."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tools.results import pages, stored
+from tools.results.stored import Entry, FigureError
+
+PRINTED = {"results": [{"grouping": "kg", "load": 8.186}, {"grouping": "planned", "load": 1.009}]}
+
+
+@pytest.fixture
+def entry(tmp_path, monkeypatch):
+    for module in (stored, pages):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(stored, "FOLDER", tmp_path)
+    (tmp_path / "loads.json").write_text(json.dumps({"commit": "HEAD", "printed": PRINTED}))
+    return Entry("loads", "true", ("src",))
+
+
+def page_of(folder, text):
+    page = folder / "page.md"
+    page.write_text(text)
+    return page
+
+
+def test_a_figure_that_differs_is_found_and_written(entry, tmp_path):
+    mark = "<!-- loads: results[grouping=kg].load .2f -->"
+    page = page_of(tmp_path, f"kg has 9.99{mark} and planned 1.01, kg 8.19{mark}.")
+    found = [(each.text, each.wanted) for each in pages.figures(page, {"loads": entry})]
+    assert found == [("9.99", "8.19"), ("8.19", "8.19")]
+    pages.write(page, {"loads": entry})
+    assert page.read_text() == f"kg has 8.19{mark} and planned 1.01, kg 8.19{mark}."
+
+
+@pytest.mark.parametrize(
+    ("comment", "error"),
+    [
+        ("speed: results .2f", "there is no result speed; there are: loads"),
+        ("loads: results[grouping=pkg].load .2f", "there is no grouping = pkg"),
+        ("loads: figures .2f", "there is no figures"),
+    ],
+)
+def test_a_comment_without_a_figure_is_an_error(entry, tmp_path, comment, error):
+    page = page_of(tmp_path, f"1<!-- {comment} -->")
+    with pytest.raises(FigureError, match=error):
+        list(pages.figures(page, {"loads": entry}))

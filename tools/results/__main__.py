@@ -1,0 +1,125 @@
+"""Run, write and check stored results: ``python -m tools.results run NAME | write | check``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.compare.load import Guard
+from tools.compare.record import hardware
+from tools.results.charts import CHARTS, FOLDER, digest, draw, drawn_from
+from tools.results.pages import figures, pages, write
+from tools.results.stored import ROOT, catalog
+
+if TYPE_CHECKING:
+    from tools.results.stored import Entry
+
+_PACKAGES = ("pyspark", "pandas", "pyarrow", "numpy")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line says; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.results", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run_command = commands.add_parser("run", help="run the command of a result and store it")
+    run_command.add_argument("name", choices=sorted(catalog()))
+    run_command.add_argument(
+        "--loaded", action="store_true", help="measure on a loaded machine too"
+    )
+    commands.add_parser("write", help="write figures into the pages, and draw the charts")
+    commands.add_parser("check", help="report what differs from its result")
+    given = parser.parse_args(arguments)
+    if given.command == "run":
+        run(catalog()[given.name], loaded=given.loaded)
+        return 0
+    if given.command == "write":
+        for page in pages():
+            write(page, catalog())
+        for name in CHARTS:
+            draw(catalog()[name])
+        return 0
+    wrong = [*differences()]
+    for line in [*wrong, *outdated()]:
+        sys.stdout.write(f"{line}\n")
+    return 1 if wrong else 0
+
+
+def run(entry: Entry, *, loaded: bool) -> None:
+    """Run the command of a result on an idle machine, and store what it prints.
+
+    Raises
+    ------
+    LoadedError
+        The machine is loaded.
+    CalledProcessError
+        The command failed.
+    """
+    Guard(60, loaded=loaded).check(start=True)
+    started = datetime.now(UTC)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(  # noqa: S603 - the catalog's commands
+        shlex.split(entry.command),
+        cwd=ROOT,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    stored = {
+        "command": entry.command,
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "date": started.date().isoformat(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+        },
+        "hardware": hardware(),
+        "printed": json.loads(done.stdout),
+    }
+    entry.file.parent.mkdir(exist_ok=True)
+    entry.file.write_text(f"{json.dumps(stored, indent=1)}\n", "utf-8")
+
+
+def differences() -> list[str]:
+    """List figures of pages and charts that differ from their results."""
+    results = catalog()
+    wrong = [
+        f"{each.page}: {each.text} should be {each.wanted}: {each.comment}"
+        for page in pages()
+        for each in figures(page, results)
+        if each.text != each.wanted
+    ]
+    for name in CHARTS:
+        picture = FOLDER / f"{name}.svg"
+        if drawn_from(picture) != digest(results[name]):
+            wrong.append(f"{picture.relative_to(ROOT)}: was drawn from another result")
+    return wrong
+
+
+def outdated() -> list[str]:
+    """List results whose code has changed since they were stored."""
+    return [
+        f"{name}: {len(changed)} files have changed since, such as {changed[0]}"
+        for name, entry in catalog().items()
+        if (changed := entry.changed_since())
+    ]
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

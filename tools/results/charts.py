@@ -1,0 +1,109 @@
+"""Charts of stored results: one SVG file each, which names its result and the digest of that."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
+from tools.results.stored import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from tools.results.stored import Entry
+
+FOLDER = ROOT / "docs" / "pictures"
+_PLAIN, _OURS = "#8a8f98", "#3f8f5f"
+_NAMES = {
+    "groupBy": "groupBy",
+    "groupBy with adaptive skew rules": "groupBy, adaptive execution",
+    "groupBy with 8 salts": "groupBy, 8 salts",
+    "groupBy with W salts": "groupBy, 10 salts",
+    "rebalance hint": "rebalance hint",
+    "rebalance hint by key": "rebalance hint by key",
+    "eks.groupBy split": "evenkey",
+}
+_GROUPINGS = {
+    "kg": ("key (kg)", "#b5424a"),
+    "pkg": ("partial key (pkg)", "#d99a3d"),
+    "dkg": ("dynamic key (dkg)", "#3b7a9e"),
+    "planned": ("planned", "#3f8f5f"),
+    "sg": ("shuffle (sg)", "#8a8f98"),
+}
+
+
+def _against_spark(printed: dict[str, Any]) -> Figure:
+    """Seconds of each way, and partial results per key, on the stream with a key of 80 %."""
+    rows = {each["contender"]: each for each in printed["streams"]["r80"]}
+    shown = [name for name in _NAMES if name in rows]
+    chart, (times, parts) = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
+    colours = [_OURS if name.startswith("eks.") else _PLAIN for name in shown]
+    for panel, name, form in ((times, "seconds", "{:.1f} s"), (parts, "dist_cost", "{:.2f}")):
+        values = [rows[each][name] for each in shown]
+        bars = panel.barh([_NAMES[each] for each in shown], values, color=colours)
+        panel.bar_label(bars, [form.format(value) for value in values], padding=3, fontsize=9)
+        panel.spines[["top", "right", "bottom"]].set_visible(False)
+        panel.set_xticks([])
+        panel.margins(x=0.18)
+        panel.tick_params(axis="y", length=0)
+    times.invert_yaxis()
+    times.set_title("time", fontsize=10, loc="left")
+    parts.set_title("partial results per key", fontsize=10, loc="left")
+    return chart
+
+
+def _loads(printed: dict[str, Any]) -> Figure:
+    """One panel per grouping: the share of all messages on each worker, the most loaded first."""
+    results = {each["grouping"]: each for each in printed["results"]}
+    shown = [name for name in _GROUPINGS if name in results]
+    chart, panels = plt.subplots(1, len(shown), figsize=(12, 3.1), sharey=True)
+    for panel, name in zip(panels, shown, strict=True):
+        result, (title, colour) = results[name], _GROUPINGS[name]
+        shares = sorted((100 * load / result["messages"] for load in result["loads"]), reverse=True)
+        panel.bar(range(1, len(shares) + 1), shares, color=colour)
+        panel.axhline(100 / len(shares), color="#444444", linewidth=0.8, linestyle="--")
+        panel.set_title(title, fontsize=11)
+        panel.set_xlabel(
+            f"worker, most loaded first\nDistCost {result['dist_cost']:.2f}\n"
+            f"{result['messages_per_second']:,.0f} messages/s"
+        )
+        panel.set_xticks(range(1, len(shares) + 1))
+        panel.tick_params(axis="x", labelsize=7)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("share of all messages, %")
+    return chart
+
+
+CHARTS: dict[str, Callable[[dict[str, Any]], Figure]] = {
+    "against-spark": _against_spark,
+    "loads": _loads,
+}
+
+
+def digest(entry: Entry) -> str:
+    """Identify the stored content of a result."""
+    return hashlib.sha256(entry.file.read_bytes()).hexdigest()[:16]
+
+
+def drawn_from(picture: Path) -> str:
+    """Read from a chart the digest of its result; empty if it has none."""
+    found = re.search(r"result ([0-9a-f]{16})", picture.read_text("utf-8"))
+    return "" if found is None else found[1]
+
+
+def draw(entry: Entry) -> Path:
+    """Draw the chart of a result."""
+    mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "evenkey", "svg.fonttype": "none"})
+    chart = CHARTS[entry.name](entry.read()["printed"])
+    chart.tight_layout()
+    picture = FOLDER / f"{entry.name}.svg"
+    chart.savefig(picture, metadata={"Date": None, "Description": f"result {digest(entry)}"})
+    plt.close(chart)
+    return picture

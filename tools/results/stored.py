@@ -1,0 +1,106 @@
+"""Stored results: what a command printed, and where and when it ran."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+CATALOG = Path(__file__).with_name("catalog.toml")
+FOLDER = ROOT / "docs" / "results"
+
+_STEP = re.compile(r"([^.\[\]]+)|\[([^=\]]+)=([^\]]+)\]")
+
+
+class FigureError(Exception):
+    """A figure that a result does not have."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A result in the catalog.
+
+    Parameters
+    ----------
+    name
+        The name of its file.
+    command
+        Prints one JSON object.
+    code
+        Paths whose changes make the result outdated.
+    """
+
+    name: str
+    command: str
+    code: tuple[str, ...]
+
+    @property
+    def file(self) -> Path:
+        """Where the result is stored."""
+        return FOLDER / f"{self.name}.json"
+
+    def read(self) -> dict[str, Any]:
+        """Read the stored result."""
+        stored: dict[str, Any] = json.loads(self.file.read_text("utf-8"))
+        return stored
+
+    def changed_since(self) -> list[str]:
+        """List the files that changed since the commit of the result; `code` limits them."""
+        commit = self.read()["commit"]
+        done = subprocess.run(  # noqa: S603 - our own arguments
+            ["git", "diff", "--name-only", commit, "--", *self.code],  # noqa: S607
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # A shallow clone may not have the commit.
+        return done.stdout.split() if done.returncode == 0 else []
+
+
+def catalog() -> dict[str, Entry]:
+    """Read the catalog."""
+    listed = tomllib.loads(CATALOG.read_text("utf-8"))
+    return {
+        name: Entry(name, entry["command"], tuple(entry["code"])) for name, entry in listed.items()
+    }
+
+
+def figure(printed: Any, path: str) -> Any:
+    """Find a figure in what a command printed.
+
+    Parameters
+    ----------
+    printed
+        Objects, lists and values, as JSON has them.
+    path
+        Keys, separated by dots; ``[key=value]`` selects the first object of a list that has it,
+        with underscores for the blanks of a value.
+
+    Raises
+    ------
+    FigureError
+        There is none.
+
+    Examples
+    --------
+    >>> figure({"results": [{"grouping": "kg", "load": 3}]}, "results[grouping=kg].load")
+    3
+    """
+    found = printed
+    for key, name, value in _STEP.findall(path):
+        try:
+            found = (
+                found[key]
+                if key
+                else next(e for e in found if str(e[name]).replace(" ", "_") == value)
+            )
+        except (KeyError, TypeError, StopIteration):
+            message = f"{path}: there is no {key or f'{name} = {value}'}"
+            raise FigureError(message) from None
+    return found
