@@ -1,4 +1,4 @@
-"""Cases of ``python -m tools.compare``: route and place, beside Spark's own shuffle; write; join.
+"""Cases of ``python -m tools.compare``: route and place, beside Spark's shuffle; write; join; run.
 
 The rows have a Zipf-like string key (exponent 1.4, 100,000 keys) and a number. They lie in Spark's
 memory, so that input costs both sides the same and as little as it can. All rows are shuffled into
@@ -20,10 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import functions as F
+from typer.testing import CliRunner
 
 from evenkey import spark as eks
+from evenkey.cli import app
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame
 
 ROWS, KEYS, EXPONENT, WORKERS = 10_000_000, 100_000, 1.4, 10
@@ -117,3 +120,28 @@ def join_full(
     table = df.groupBy("key").agg(F.count("*").alias("rows")).persist()
     table.count()
     yield lambda: thrown_away(eks.join(df, table, "key", "full", workers))
+
+
+def groups(rows: int = 1_000_000, workers: int = WORKERS) -> Runs:
+    """A function on each key, called on parts of hot keys, whose sums Spark merges."""
+    df = keyed(rows)
+
+    def total(part: pd.DataFrame) -> pd.DataFrame:
+        return part[["amount"]].sum().to_frame().T
+
+    merge = F.sum("amount").alias("amount")
+    yield lambda: thrown_away(
+        eks.groupBy(df, "key", workers=workers).applyInPandas(total, "amount long", merge=merge)
+    )
+
+
+def command(messages: int = 400_000, groupings: str = "planned;pkg", cost: float = 0.0) -> Runs:
+    """``evenkey compare`` of some groupings, with semicolons between, from start to table."""
+    line = f"compare --dataset country-skew-r80 --workers 10 --messages {messages} --cost-ms {cost}"
+    arguments = [*line.split(), "--groupings", groupings.replace(";", ",")]
+
+    def run() -> None:
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, done.output
+
+    yield run
