@@ -43,9 +43,9 @@ NOT_RUN = {
         "evenkey experiment run simulated": _MINUTES,
     },
     "docs/groupings.md": {"evenkey simulate": _MINUTES},
+    "docs/kafka.md": {"make setup-kafka": _BROKER},
     "docs/observability.md": {"pip install": _PAGE, "evenkey run": _DATA},
     "docs/operations.md": {
-        "make setup-kafka": _BROKER,
         "from evenkey import read_results": "it reads what a run of the reader's left; "
         "tests/runs/test_runner.py reads others",
     },
