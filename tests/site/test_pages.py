@@ -60,6 +60,12 @@ def test_decisions_are_listed_and_not_searched():
     assert {path for path, text in PAGES.items() if text.startswith(hidden)} == shown
 
 
+def test_the_page_on_exactness_names_existing_tests():
+    named = re.findall(r"`(\w+/test_\w+\.py)`", PAGES["exactness.md"])
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_name_has_a_heading(module):
     import importlib
