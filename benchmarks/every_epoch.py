@@ -3,9 +3,9 @@
 Each cell is a stream, a grouping, a number of workers, of sources and of messages a worker and
 epoch. What counts is the worst of its epochs: max over mean, and DistCost over the least
 (`dist_cost_lower_bound`, at an imbalance of 5 %). A cell misses if either is above 1.10; with fewer
-than 20,000 messages a worker, if max over mean is above `most_imbalance` (docs/planned.md). Cells
-are written one by one, as lines of JSON; those that are there already are not simulated again, so
-the command can be stopped at any time and goes on where it was.
+than 20,000 messages a worker, if max over mean is above `most_imbalance`
+(docs/planned-reference.md). Cells are written one by one, as lines of JSON; those that are there
+already are not simulated again, so the command can be stopped at any time and goes on where it was.
 
     python benchmarks/every_epoch.py --output cells.jsonl
     python benchmarks/every_epoch.py --output cells.jsonl --groupings planned --seconds 200

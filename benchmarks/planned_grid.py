@@ -2,9 +2,9 @@
 
 Each epoch is planned from previous epochs. The first, without statistics, is routed by
 buckets and left out. What counts is the worst epoch of each cell: max over mean against the bound
-of docs/planned.md, pairs against distinct keys + W - 1, and replication against its lower bound
-where there are at least 100 keys a worker. A stream with too few messages for the epochs is cut
-into smaller ones.
+of docs/planned-reference.md, pairs against distinct keys + W - 1, and replication against its lower
+bound where there are at least 100 keys a worker. A stream with too few messages for the epochs is
+cut into smaller ones.
 
     python benchmarks/planned_grid.py --output grid.json
     python benchmarks/planned_grid.py --streams country-skew-r80 --groupings "planned;pkg;dkg"
@@ -44,7 +44,7 @@ def look_alikes() -> list[str]:
 
 
 def most_imbalance(messages: int, workers: int) -> float:
-    """Largest max over mean of an epoch of so many messages (docs/planned.md)."""
+    """Largest max over mean of an epoch of so many messages (docs/planned-reference.md)."""
     return max(1.05, 1.01 + 4.5 * math.sqrt(2 * workers / messages))
 
 

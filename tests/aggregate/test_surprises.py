@@ -34,7 +34,7 @@ def run(**options):
 
 
 def most(messages):
-    """Return the bound of docs/planned.md for every epoch of so many messages."""
+    """Return the bound of docs/planned-reference.md for every epoch of so many messages."""
     return most_uneven(messages, WORKERS, SOURCES)
 
 

@@ -24,24 +24,46 @@ Settings.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 SETTINGS = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), Settings)  # noqa: S506 - ours
 
 
-def in_nav(part):
+def in_nav(part, label=None):
+    """Give each page of the navigation with its label, which is None if it has none."""
     if isinstance(part, str):
-        return [part]
-    parts = part.values() if isinstance(part, dict) else part
-    return [page for each in parts for page in in_nav(each)]
+        return [(part, label)]
+    children = part.items() if isinstance(part, dict) else [(None, each) for each in part]
+    return [found for label, child in children for found in in_nav(child, label)]
 
 
-def test_every_page_is_in_the_navigation_once_but_single_decisions_and_results():
-    shown = in_nav(SETTINGS["nav"])
+NAV = in_nav(SETTINGS["nav"])
+
+
+def title(page):
+    return next(line[2:] for line in PAGES[page].splitlines() if line.startswith("# "))
+
+
+def test_every_page_but_single_decisions_is_in_the_navigation_once():
+    shown = [page for page, _ in NAV]
     assert len(shown) == len({*shown})
-    assert {*shown} == {page for page in PAGES if not re.match(r"(decisions|reproduction)/", page)}
+    assert {*shown} == {page for page in PAGES if not page.startswith("decisions/")}
 
 
-def test_decisions_are_listed():
+def test_the_navigation_shows_titles_of_pages():
+    assert [each for each in NAV if each[1] not in (None, title(each[0]))] == []
+    titles = [title(page) for page, _ in NAV if page != "index.md"]
+    assert len(titles) == len({*titles})
+
+
+def test_decisions_are_listed_and_not_searched():
     files = (ROOT / "docs" / "decisions").rglob("*-*.md")
     shown = {path for path in PAGES if path.startswith("decisions/")}
     assert shown == {file.relative_to(ROOT / "docs").as_posix() for file in files}
     assert {*re.findall(r"^\| \[\d+\]\((.+?)\)", PAGES["decisions.md"], re.MULTILINE)} == shown
+    hidden = "---\nsearch:\n  exclude: true\n---\n\n# "
+    assert {path for path, text in PAGES.items() if text.startswith(hidden)} == shown
+
+
+def test_the_page_on_exactness_names_existing_tests():
+    named = re.findall(r"`(\w+/test_\w+\.py)`", PAGES["exactness.md"])
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -40,12 +40,15 @@ NOT_RUN = {
         "evenkey experiment run simulated": _MINUTES,
     },
     "docs/groupings.md": {"evenkey simulate": _MINUTES},
-    "docs/joins.md": {"evenkey join run --pipeline": _MINUTES, "evenkey join produce": _BROKER},
+    "docs/kafka.md": {"make setup-kafka": _BROKER},
     "docs/observability.md": {"pip install": _PAGE, "evenkey run": _DATA},
     "docs/operations.md": {
-        "make setup-kafka": _BROKER,
         "from evenkey import read_results": "it reads what a run of the reader's left; "
         "tests/runs/test_runner.py reads others",
+    },
+    "docs/publish-subscribe.md": {
+        "evenkey join run --pipeline": _MINUTES,
+        "evenkey join produce": _BROKER,
     },
     "docs/simulation.md": {
         "evenkey simulate --dataset 'zipf": _MINUTES,

@@ -74,7 +74,7 @@ def test_simulation():
 
 
 def test_planned(spark):
-    (code,) = snippets("docs/planned.md", "python")
+    (code,) = snippets("docs/plan-a-stream.md", "python")
     names: dict[str, Any] = {"df": spark.range(640).selectExpr("id % 3 as user")}
     exec(code, names)  # noqa: S102 - our own text
     assert "worker" in names["placed"].columns

@@ -45,7 +45,7 @@ def seen(tmp_path_factory):
 def test_plans_are_fitted_and_followed(seen):
     assert seen["fit"] < 1.05
     assert len(seen["fitted"]) == FILES
-    # Random numbers deal split keys, as no column numbers the rows (docs/planned.md).
+    # Random numbers deal split keys, as no column numbers the rows (docs/plan-a-stream.md).
     assert max(seen["fitted"]) < 1.01 + 4.5 * math.sqrt(2 * WORKERS / ROWS)
     assert seen["greedy"] == FILES * ROWS
 

@@ -95,7 +95,7 @@ def run_by_command(
 
 
 def most(messages, workers=WORKERS):
-    """What docs/planned.md says of every epoch of so many messages."""
+    """What docs/planned-reference.md says of every epoch of so many messages."""
     return most_uneven(messages, workers, SOURCES)
 
 

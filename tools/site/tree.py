@@ -21,6 +21,8 @@ _ELSEWHERE = {
 }
 """Pages that lie outside of docs/, and what they are called on the site."""
 _COPIED = (".png", ".svg")
+_NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
+"""Front matter of decision records: the search leads to what users read; the index lists them."""
 
 
 def pages() -> dict[str, str]:
@@ -39,7 +41,8 @@ def pages() -> dict[str, str]:
     """
     homes = _homes()
     found = {
-        home: relinked((ROOT / file).read_text("utf-8"), file, homes)
+        home: (_NOT_SEARCHED if home.startswith("decisions/") else "")
+        + relinked((ROOT / file).read_text("utf-8"), file, homes)
         for file, home in homes.items()
         if file.endswith(".md")
     }

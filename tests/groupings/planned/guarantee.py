@@ -1,4 +1,4 @@
-"""What docs/planned.md says of every epoch under planned grouping, whatever its keys do."""
+"""What docs/planned-reference.md says of every epoch of planned grouping, whatever its keys do."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_cold_keys_on_one_worker_leave_it_sooner_if_they_become_hot():
 @pytest.mark.parametrize("sources", [1, 5, 20])
 @pytest.mark.parametrize("stream", ["drift(z=1.2,keys=10000,every=50000)", "cashtags-like"])
 def test_small_epochs_are_as_balanced_as_the_formula_says(stream, sources):
-    """2,000 messages a worker: docs/planned.md has the bound and what its terms are."""
+    """2,000 messages a worker: docs/planned-reference.md has the bound and what its terms are."""
     workers, messages = 10, 20_000
     report = simulate(
         generated(stream, messages=10 * messages),

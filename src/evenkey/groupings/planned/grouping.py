@@ -60,7 +60,7 @@ class PlannedGrouping(Grouping):
     frequencies adds sampling noise, of about ``sqrt(2 W / messages)`` relative to the mean load.
     Keys that come more often than planned are spread within the epoch, by the source's own counts:
     none of their messages goes to a worker that the source has sent more than ``1 + slack`` times
-    its fair share and 8 messages, while another has less (`docs/planned.md`).
+    its fair share and 8 messages, while another has less (`docs/planned-reference.md`).
     Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the hot keys, bin
     packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
 
