@@ -247,6 +247,8 @@ def figures(
         {
             "contender": name,
             "seconds": statistics.median(seconds[name]),
+            "fastest": min(seconds[name]),
+            "slowest": max(seconds[name]),
             "max_over_mean": maximum_load(parts, workers),
             "dist_cost": len(parts.drop_duplicates(["key", "worker"])) / len(counted),
             "dist_cost_lower_bound": least,

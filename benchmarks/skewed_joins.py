@@ -233,7 +233,12 @@ def medians(
             with settings_of(spark, contender.settings):
                 found[contender.name].append(run(contender))
     return [
-        {"contender": name, **{key: statistics.median(r[key] for r in runs) for key in runs[0]}}
+        {
+            "contender": name,
+            **{key: statistics.median(r[key] for r in runs) for key in runs[0]},
+            "fastest": min(r["seconds"] for r in runs),
+            "slowest": max(r["seconds"] for r in runs),
+        }
         for name, runs in found.items()
     ]
 

@@ -36,6 +36,23 @@ def test_a_figure_that_differs_is_found_and_written(entry, tmp_path):
     assert page.read_text() == f"kg has 8.19{mark} and planned 1.01, kg 8.19{mark}."
 
 
+def test_the_line_on_the_source_is_written(entry, tmp_path):
+    stored_result = {
+        "command": "true",
+        "commit": "0123456789",
+        "date": "2026-11-26",
+        "versions": {"pyspark": "4.3.0", "python": "3.11.7"},
+        "hardware": {"cores": 2, "memory": 24 * 2**30, "processor": "EPYC"},
+        "printed": PRINTED,
+    }
+    entry.file.write_text(json.dumps(stored_result))
+    page = page_of(tmp_path, "a\n\n<!-- source: loads -->\nold\n\nb\n")
+    pages.write(page, {"loads": entry})
+    line = "`true` at commit 01234567, 2026-11-26, Spark 4.3.0, Python 3.11.7, 2 cores of EPYC, "
+    line += "24 GiB."
+    assert page.read_text() == f"a\n\n<!-- source: loads -->\n{line}\n\nb\n"
+
+
 @pytest.mark.parametrize(
     ("comment", "error"),
     [

@@ -47,7 +47,15 @@ def _against_spark(printed: dict[str, Any]) -> Figure:
     colours = [_OURS if name.startswith("eks.") else _PLAIN for name in shown]
     for panel, name, form in ((times, "seconds", "{:.1f} s"), (parts, "dist_cost", "{:.2f}")):
         values = [rows[each][name] for each in shown]
-        bars = panel.barh([_NAMES[each] for each in shown], values, color=colours)
+        spread = None
+        if name == "seconds":
+            ends = [(rows[each]["fastest"], rows[each]["slowest"]) for each in shown]
+            spread = [
+                [value - fastest for value, (fastest, _) in zip(values, ends, strict=True)],
+                [slowest - value for value, (_, slowest) in zip(values, ends, strict=True)],
+            ]
+        labels = [_NAMES[each] for each in shown]
+        bars = panel.barh(labels, values, color=colours, xerr=spread, ecolor="#444444")
         panel.bar_label(bars, [form.format(value) for value in values], padding=3, fontsize=9)
         panel.spines[["top", "right", "bottom"]].set_visible(False)
         panel.set_xticks([])

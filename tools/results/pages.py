@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _MARKED = re.compile(
     r"(?P<text>[\d.,]+)(?P<comment><!-- (?P<name>[\w-]+): (?P<path>\S+) (?P<form>\S+) -->)"
 )
+_SOURCED = re.compile(r"(?P<comment><!-- source: (?P<name>[\w-]+) -->\n)(?P<text>[^\n]*)")
 
 
 class Figure(NamedTuple):
@@ -31,26 +32,36 @@ def pages() -> list[Path]:
 
 
 def figures(page: Path, results: dict[str, Entry]) -> Iterator[Figure]:
-    """Find the figures of a page.
+    """Find the figures of a page, and its lines on where they come from.
 
     Raises
     ------
     FigureError
         A comment names an unknown result or figure.
     """
-    for found in _MARKED.finditer(page.read_text("utf-8")):
-        name = found["name"]
-        if name not in results:
-            message = f"{page.name}: there is no result {name}; there are: {', '.join(results)}"
-            raise FigureError(message)
-        value = figure(results[name].read()["printed"], found["path"])
-        wanted = format(value, found["form"])
-        yield Figure(page.relative_to(ROOT).as_posix(), found["text"], found["comment"], wanted)
+    text, shown = page.read_text("utf-8"), page.relative_to(ROOT).as_posix()
+    for found in _MARKED.finditer(text):
+        stored = _entry(page, found["name"], results).read()
+        wanted = format(figure(stored["printed"], found["path"]), found["form"])
+        yield Figure(shown, found["text"], found["comment"], wanted)
+    for found in _SOURCED.finditer(text):
+        wanted = _entry(page, found["name"], results).source
+        yield Figure(shown, found["text"], found["comment"], wanted)
+
+
+def _entry(page: Path, name: str, results: dict[str, Entry]) -> Entry:
+    if name not in results:
+        message = f"{page.name}: there is no result {name}; there are: {', '.join(results)}"
+        raise FigureError(message)
+    return results[name]
 
 
 def write(page: Path, results: dict[str, Entry]) -> None:
     """Write the figures of stored results into a page."""
     text = page.read_text("utf-8")
     for each in figures(page, results):
-        text = text.replace(each.text + each.comment, each.wanted + each.comment)
+        if each.comment.endswith("\n"):
+            text = text.replace(each.comment + each.text, each.comment + each.wanted)
+        else:
+            text = text.replace(each.text + each.comment, each.wanted + each.comment)
     page.write_text(text, "utf-8")

@@ -49,6 +49,17 @@ class Entry:
         stored: dict[str, Any] = json.loads(self.file.read_text("utf-8"))
         return stored
 
+    @property
+    def source(self) -> str:
+        """A line on where the figures come from: command, commit, date, versions and hardware."""
+        stored = self.read()
+        machine, versions = stored["hardware"], stored["versions"]
+        return (
+            f"`{stored['command']}` at commit {stored['commit'][:8]}, {stored['date']}, Spark "
+            f"{versions['pyspark']}, Python {versions['python']}, {machine['cores']} cores of "
+            f"{machine['processor']}, {machine['memory'] / 2**30:.0f} GiB."
+        )
+
     def changed_since(self) -> list[str]:
         """List the files that changed since the commit of the result; `code` limits them."""
         commit = self.read()["commit"]
