@@ -26,7 +26,7 @@ def _names(value: object) -> object:
 
 
 class LearningOptions(Configuration):
-    """The columns of labelled records; a part of other configurations."""
+    """Options for the columns of labelled records; a base class of configurations."""
 
     label: str | None = option(
         "Application",
