@@ -29,7 +29,8 @@ _OPEN = "__open"
 """Watermark column of runs in which nothing is late. All rows before the closing row have the same
 value, so no window closes before the closing row arrives."""
 _OPEN_SECONDS = 946_684_800
-"""That value, the year 2000: after the first watermark (1970) and before the closing row."""
+"""Value of the column `_OPEN` in all rows before the closing row: the year 2000, which is later
+than the first watermark (1970) and earlier than the closing row."""
 
 
 def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:

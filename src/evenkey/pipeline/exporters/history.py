@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 RUN_FILE = "run.json"
-"""The object by which a directory is recognised as a history."""
+"""The object that every history contains: a directory with it is a history."""
 _ALIVE, _ENDED, _EPOCHS = "alive", "ended.json", "epochs"
 
 

@@ -25,7 +25,7 @@ def lines(run: RunInfo, record: EpochRecord) -> list[str]:
     at = round(1000 * record.ended)
     points = [line("evenkey_epoch", tags, {"epoch": record.epoch, **record.numbers()}, at)]
     by_worker = record.by_worker()
-    # Only the epoch's own workers: the run may have continued with a different number.
+    # Write only workers that all figures have: the run may have continued with another number.
     for worker in range(min(map(len, by_worker.values()), default=0)):
         fields = {name: values[worker] for name, values in by_worker.items()}
         points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, fields, at))

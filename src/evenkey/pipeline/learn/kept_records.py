@@ -154,7 +154,7 @@ def _vetted(
 
 
 def _converted(column: str, values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.StringArray]:
-    """Convert values to a field's type; also return, for each, why it cannot be converted."""
+    """Convert values to a field's type; also return, per value, why it is invalid, or null."""
     single = kind.value_type if pa.types.is_list(kind) else kind
     reason = pa.nulls(len(values), pa.string())
     if pa.types.is_floating(single) and pa.types.is_string(values.type):

@@ -30,7 +30,7 @@ class MessagesTask:
     Parameters
     ----------
     models
-        The models of the run, of which the task uses that of the previous epoch.
+        The models of the run; the task uses the model of the previous epoch.
     files
         Receives the accuracy of the previous model, one file per source and epoch.
     """

@@ -139,7 +139,7 @@ class Configuration(BaseModel):
         Raises
         ------
         ConfigurationError
-            The message names the options.
+            Options contradict each other; the message names them.
         """
 
     def set_derived(self, name: str, value: object) -> None:

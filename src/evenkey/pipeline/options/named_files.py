@@ -49,7 +49,7 @@ def check_output(output: Path | str) -> None:
     Parameters
     ----------
     output
-        A path, or a URI, of which only the scheme is checked.
+        A path or a URI; only the scheme of a URI is checked.
 
     Raises
     ------

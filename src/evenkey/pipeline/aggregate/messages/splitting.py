@@ -204,7 +204,7 @@ def _far_reasons(times: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 
 class _RoutedTask:
-    """Routes the messages of a task in the same transfer from Spark to Python and back."""
+    """Runs a task and routes its messages, in one transfer from Spark to Python and back."""
 
     def __init__(self, task: _Task, routing: RoutingTask) -> None:
         self._task = task

@@ -67,7 +67,7 @@ class DrainedEnd(End):
         return self._done(self._closed)
 
     def resting(self, query: StreamingQuery) -> bool:
-        """Return whether no epoch runs, and none that may still begin is left."""
+        """Return whether no epoch runs and no further epoch may begin."""
         if not self._gate.open_always:
             return super().resting(query)
         return all(each.done() for each in (self._drained, self._closed) if each is not None)
@@ -94,7 +94,7 @@ class OffsetsEnd(End):
     checkpoint
         The checkpoint of the query.
     offsets
-        The range of offsets to read; without an end if the run follows its topics.
+        The range of offsets to read; it has no end if the run follows its topics.
     close
         Whether windows are closed at the end. If so, it suffices that the last epoch has begun.
         Otherwise it must be complete, because a pause follows, which would reject it.

@@ -140,7 +140,7 @@ def _observed(execution: Any, prefix: str) -> int:
 
 
 def _metric_of(plan: Any) -> int | None:
-    """Find the one operator that counts dropped rows, and stop there: each access takes time."""
+    """Return the count of dropped rows of the one operator that has it; each access takes time."""
     metric = plan.metrics().get(_DROPPED)
     if metric.isDefined():
         return int(metric.get().value())

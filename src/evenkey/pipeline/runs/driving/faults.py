@@ -20,8 +20,8 @@ _OF_A_TASK = re.compile(
     r"(?:^evenkey\.core\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
     re.MULTILINE,
 )
-"""Finds evenkey's own message in Spark's text of an error: that of an error raised in a task, or
-that of ``raise_error``, by which rows report the error of the task that they wait for."""
+"""Finds evenkey's own message in the text of Spark's error. Either a task raised it, or rows that
+wait for such a task passed it on by ``raise_error``."""
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ class EpochProgress:
 
 
 OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
-"""A function that is called when an epoch has ended."""
+"""A function that is called with a run's progress when an epoch has ended or a phase begins."""
 
 
 def before_the_first(name: str, phase: Phase) -> EpochProgress:

@@ -49,7 +49,7 @@ def drive(
     query
         The started query; each of its epochs passes the gate.
     directory
-        Directory of the run, with the files by which sources learn of a pause or the end.
+        Directory of the run, with the files that signal a pause or the end to the sources.
     watch
         Reports each epoch that has ended.
     offsets

@@ -46,7 +46,7 @@ def run(
     """Run a job until its input is processed and its windows are closed.
 
     If the output directory contains an unfinished run of the same configuration, this continues
-    where that run stopped, for whatever reason it did; nothing is lost or counted twice. If the
+    where that run stopped, for whatever reason. Nothing is lost or counted twice. If the
     directory contains a finished run, this returns its report, without Spark unless a URI needs
     Spark's settings; the input and the layout (workers, sources, grouping) must still be the same.
 

@@ -79,7 +79,7 @@ def span(progress: Any) -> Span:
     """Read the times of an epoch from its progress."""
     began = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
     durations = progress["durationMs"]
-    # Spark does not request an epoch again that an earlier process began, and reports no duration.
+    # If an earlier process began the epoch, Spark does not request it again: there is no duration.
     waited = float(durations.get("latestOffset", 0))
     return Span(began, waited, float(durations["triggerExecution"]) - waited)
 

@@ -55,7 +55,7 @@ class Holder:
         The scope in which its process number is unique: the machine's boot and the PID namespace;
         None if the system does not name them.
     pid
-        Its process number.
+        Number of the process.
     started
         When the process started, in the system's ticks; None if unknown.
     at

@@ -55,7 +55,7 @@ class RunDirectory:
     Parameters
     ----------
     place
-        Its path, its URI, or its store.
+        Path, URI or store of the directory.
 
     Raises
     ------

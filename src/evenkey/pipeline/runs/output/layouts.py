@@ -50,7 +50,7 @@ class Layouts:
         Raises
         ------
         RunError
-            They cannot be read.
+            The layouts cannot be read.
         """
         return self._read(max((each for each in self._numbers() if each <= claim), default=0))
 
@@ -60,7 +60,7 @@ class Layouts:
         Raises
         ------
         RunError
-            They cannot be read.
+            The layouts cannot be read.
         """
         return self._read(self.newest)
 
@@ -72,9 +72,9 @@ class Layouts:
         Raises
         ------
         RunError
-            They cannot be read.
+            The layouts cannot be read.
         OSError
-            They cannot be written.
+            The new layout cannot be written.
         """
         self._listed = None
         before = self.last()

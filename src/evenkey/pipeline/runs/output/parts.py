@@ -73,7 +73,7 @@ def encoded(table: pa.Table) -> bytes:
 
 
 def found_parts(names: Iterable[str], prefix: str) -> list[Part]:
-    """Find the parts that tasks staged, in order; for a task that ran twice, one of the two.
+    """Find the parts that tasks staged, in order; if a task ran twice, only one of its two parts.
 
     Parameters
     ----------
