@@ -161,7 +161,7 @@ def test_help_shows_the_basic_options() -> None:
         ({"aggregator": "median"}, "unknown aggregator 'median'"),
         (
             {"aggregator": "sum(column=amount)"},
-            "aggregator = 'sum(column=amount)': messages have no column 'amount'; they have: count",
+            "aggregator = 'sum(column=amount)': messages have no column 'amount', only count",
         ),
         ({"aggregator": "n=count,n=count"}, "two results are named 'n'; name one otherwise"),
         (

@@ -94,7 +94,7 @@ def test_options_and_the_password_reach_the_client(exporter, monkeypatch):
         ("kafka://a:9092", "names no topic; add /TOPIC"),
         ("kafka://a:9092/t?format=xml", "format = 'xml' must be one of json, influx"),
         ("kafka://a:9092/t?color=red", "kafka has no option 'color'"),
-        ("kafka://a:9092/t?no.such.thing=1", r"Kafka's client refuses it \(No such conf"),
+        ("kafka://a:9092/t?no.such.thing=1", r"Kafka's client rejects it \(No such conf"),
     ],
 )
 def test_invalid_addresses_are_reported_before_the_run(address, message):

@@ -118,7 +118,7 @@ def test_an_epoch_without_results_leaves_no_directory(results, tmp_path):
 
 
 def test_a_directory_without_a_run_is_an_error(tmp_path):
-    with pytest.raises(ConfigurationError, match="holds no run: name the directory"):
+    with pytest.raises(ConfigurationError, match="holds no run: pass the output"):
         read_results(tmp_path)
 
 

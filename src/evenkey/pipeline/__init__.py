@@ -1,7 +1,7 @@
-"""Runs from a source to a sink: the common parts of all runs, and two kinds of runs.
+"""Runs from a source to a sink: the parts that all runs share, and two of the three kinds of run.
 
-`aggregate` merges partial results by key; `learn` learns a model. Publish/subscribe by place, the
-third kind, is in `evenkey.papers`.
+`aggregate` merges partial results by key; `learn` learns a model. The third kind, geospatial
+publish/subscribe, is in `evenkey.papers`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from evenkey.core.spelling import spell_changed
 
 @dataclass(frozen=True)
 class Application(ABC):
-    """What ``evenkey run --application`` runs: a value, its parameters its fields.
+    """Base class of what ``evenkey run --application`` runs; the fields are its parameters.
 
     There are two kinds. A `PipelineApplication` is the pipeline with certain options; a
     `Learner` learns a model from labelled records, epoch by epoch.
@@ -24,10 +24,10 @@ class Application(ABC):
     """
 
     name: ClassVar[str]
-    """How it is spelled on the command line and in configuration."""
+    """Name of the application on the command line and in configuration files."""
     summary: ClassVar[str]
-    """What it does, in a line."""
+    """What the application does, in one line."""
 
     def __str__(self) -> str:
-        """Spell the application with the parameters that differ from their defaults."""
+        """Return the name, and in parentheses the parameters that differ from their defaults."""
         return spell_changed(self)

@@ -43,14 +43,14 @@ _WARM_UP_MESSAGES_PER_WORKER = 20
 
 
 class AggregateJob(Job[RunReport]):
-    """A pipeline.
+    """The job that runs a pipeline.
 
     Parameters
     ----------
     config
         The configuration of the pipeline.
     console
-        Where the console sink prints; None is standard output.
+        Where the console sink prints; None: standard output.
     """
 
     windowed = True
@@ -66,23 +66,23 @@ class AggregateJob(Job[RunReport]):
         return RunReport.restored(record, directory)
 
     def input_files(self) -> Sequence[Path]:
-        """Find the files of an input."""
+        """Find the files that the option ``input`` names."""
         return find_files(self.config.input)
 
     def find(self, directory: RunDirectory) -> _FoundAggregate:
-        """Find a dataset, files or topics."""
+        """Find the input: a dataset, files or topics."""
         found = find_input(self.config, directory)
         return _FoundAggregate(self.name, self.config, found, self._console)
 
     def session(self) -> SparkSession:
-        """Get a session that can read the topics, if there are any."""
+        """Return a session that can read and write the topics, if there are any."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
         if config.avro_schema is not None:
             check_loaded(spark, avro=True)
         for module in modules_of(config.aggregator):
-            # The workers may lack the module, so tasks carry its functions.
+            # Executors may lack the user's module, so its functions are pickled into the tasks.
             cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
         return spark
 
@@ -113,7 +113,7 @@ class _FoundAggregate(Prepared[RunReport]):
     def open(
         self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
     ) -> _AggregateWork:
-        """Open the input and plan the results of windows."""
+        """Open the input, and build the query that computes the results of windows."""
         config, found = self.config, self.found
         note_functions(parse_aggregator(config.aggregator), directory)
         source = open_input(spark, found, config, directory)
@@ -152,14 +152,15 @@ class _AggregateWork(KeyedWork[RunReport]):
 def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory) -> None:
     """Start the Python workers and compile the kernels before the first measured epoch.
 
-    On a cluster its temporary files are in the output of the run, which all hosts share.
+    On a cluster the temporary files of the warm-up are in the output of the run, which all hosts
+    share.
 
     Parameters
     ----------
     spark
         The session.
     options
-        The options with the grouping and work to warm up.
+        The options of the run, whose grouping, workers and merging tasks the warm-up uses.
     directory
         The directory of the run.
     """
@@ -182,7 +183,7 @@ def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory)
     with RunDirectory.opened(place) as own:
         found = small.find(own)
         own.begin(small.options.manifest())
-        # Its results are not used, so its windows may stay open.
+        # Nobody reads the results of the warm-up, so its windows may stay open.
         execute(spark, small, found, own, close=False)
     if place is not None:
         RunDirectory(place).clear()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FUNCTIONS = "state/functions.json"
-"""The object in a run's directory with the digest of the functions."""
+"""The object in a run's directory that contains the digest of the functions."""
 
 
 def note_functions(aggregator: Aggregator, directory: RunDirectory) -> None:

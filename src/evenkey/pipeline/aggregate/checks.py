@@ -23,9 +23,9 @@ _INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count", WORKER)
 """Numbers that every message has, besides its key and time: its weight and its worker."""
 _OF_ALL_RESULTS = ("window_start", "window_end", "epoch")
-"""Columns of all results; the last comes from the name of their directory."""
+"""Columns of all results; readers get ``epoch`` from the name of the directory."""
 KEY = "key"
-"""Name of the key inside a run."""
+"""Name of the key's column inside a run."""
 
 
 def check_one_input(config: PipelineOptions) -> None:
@@ -60,7 +60,7 @@ def check_one_input(config: PipelineOptions) -> None:
 
 
 def check_columns(config: PipelineOptions, split: SplitName) -> None:
-    """Check that columns are named if the split has columns, and only then."""
+    """Check that options name columns if the split has columns, and only then."""
     form = FORMATS.with_columns.get(split)
     if form is not None:
         if config.key is None:
@@ -81,7 +81,7 @@ def check_columns(config: PipelineOptions, split: SplitName) -> None:
 
 
 def check_avro(config: PipelineOptions) -> None:
-    """Check that an Avro schema comes with topics, whose records are split as JSON."""
+    """Check that an Avro schema is given only with topics, and only with records split as JSON."""
     if config.avro_schema is None:
         return
     if config.kafka is None:
@@ -96,7 +96,7 @@ def check_avro(config: PipelineOptions) -> None:
 
 
 def check_planning(config: PipelineOptions) -> None:
-    """Check that the input can be counted first, if the grouping requires it."""
+    """Check that the input can be counted before it is routed, if the grouping requires it."""
     grouping = config.resolved_grouping()
     if config.kafka is not None and grouping.counts_ahead:
         message = (
@@ -123,12 +123,12 @@ def check_work(config: PipelineOptions) -> None:
 
 
 def _check_weight_alone(config: PipelineOptions) -> None:
-    """Check that the aggregator reads no columns but key and weight."""
+    """Check that the aggregator reads only what every message has: its weight and its worker."""
     for column in parse_aggregator(config.aggregator).columns:
         if column not in _MESSAGE_COLUMNS:
             message = (
-                f"aggregator = {config.aggregator!r}: messages have no column {column!r}; they "
-                "have: count (the option count says what it is)"
+                f"aggregator = {config.aggregator!r}: messages have no column {column!r}, only "
+                "count, which is their weight; pass an input with columns, and key"
             )
             raise ConfigurationError(message)
 
@@ -144,7 +144,7 @@ def _check_names_of_results(config: PipelineOptions) -> None:
             )
             raise ConfigurationError(message)
     aggregator = parse_aggregator(config.aggregator)
-    # Names do not depend on types.
+    # The names of results do not depend on the types of columns, so any type serves.
     numbers = [(name, pa.int64()) for name in aggregator.columns]
     bound = aggregator.bind(pa.schema([(KEY, pa.string()), *numbers]))
     results = bound.result.names
@@ -168,7 +168,7 @@ def _check_names_of_results(config: PipelineOptions) -> None:
 
 
 def _check_typed(config: PipelineOptions) -> None:
-    """Check that types are given only for columns that are read, and for all of a topic's."""
+    """Check that types are given only for columns that are read, and with topics for all these."""
     typed = {} if config.types is None else read_types(config.types)
     for name in typed:
         if name not in config.value_names:
@@ -181,7 +181,7 @@ def _check_typed(config: PipelineOptions) -> None:
     for name in config.value_names:
         if config.kafka is not None and name not in typed:
             message = (
-                f"aggregator = {config.aggregator!r}: a topic is not read before it is split, so "
-                f"the type of {name!r} must be given; pass types='{name} double', for instance"
+                f"aggregator = {config.aggregator!r}: topics are not scanned for types, so the "
+                f"type of {name!r} must be given; pass types='{name} double', for instance"
             )
             raise ConfigurationError(message)

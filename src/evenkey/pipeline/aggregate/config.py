@@ -30,7 +30,7 @@ _PLACES_OF_KEYS = (
 """Options that determine the possible workers of a key."""
 
 _KAFKA_LATENESS = 60.0
-"""Seconds by which the partitions of a topic may differ: one window of the results."""
+"""Default lateness with topics, in seconds: the event times of partitions may differ by this."""
 
 
 class PipelineConfig(PipelineOptions):
@@ -40,7 +40,8 @@ class PipelineConfig(PipelineOptions):
     the keys of a configuration file. Windows and periods are seconds of event time. Defaults
     are those of the reference implementation, with three exceptions: no simulated cost, no
     time limit, and 4 aggregators instead of 10, because an epoch commits the state of each,
-    which is slow on small machines. `reference_defaults` also sets these to the reference's.
+    which is slow on small machines. `reference_defaults` sets these three, too, to the values of
+    the reference implementation.
 
     Raises
     ------
@@ -72,22 +73,22 @@ class PipelineConfig(PipelineOptions):
     """
 
     def __init__(self, /, **options: Any) -> None:
-        # For type checkers, which would require the fields' own types, although text and single
-        # values are accepted.
+        # Type checkers would otherwise require exactly the fields' types, although text and single
+        # values are accepted, too.
         super().__init__(**options)
 
     @property
     def routers(self) -> int:
-        """Tasks that split and route."""
+        """Number of tasks that split and route."""
         return self.splitters or self.sources
 
     def resolved_split(self) -> SplitName:
-        """Return the split of the input: that of the option, or of the files' suffixes.
+        """Return the split of the input: the option ``split``, or the one by the files' suffixes.
 
         Raises
         ------
         ConfigurationError
-            The files have several formats, or one that needs a key without one.
+            The files have several formats, or their format needs a key and none is given.
         """
         of_records: SplitName = Lines.name if self.avro_schema is None else JsonLines.name
         split = self.split or (of_records if self.kafka is not None else split_of(self.input))
@@ -112,8 +113,8 @@ class PipelineConfig(PipelineOptions):
     def pinned(self) -> dict[str, str]:
         """Return the options that may not change when a run continues, with reasons.
 
-        An aggregator that reads the workers' numbers requires that a key keeps its workers while a
-        window is open.
+        If the aggregator reads the numbers of workers, a key must keep its workers while a window
+        is open, so options that determine the workers of a key may not change.
         """
         pinned = super().pinned()
         if WORKER in parse_aggregator(self.aggregator).columns:
@@ -123,7 +124,7 @@ class PipelineConfig(PipelineOptions):
         return pinned
 
     def derive(self) -> None:
-        """Set derived options."""
+        """Set the options that are derived from other options."""
         if self.dataset is not None:
             self.set_derived("dataset", generated(self.dataset).name)
         if "sink" not in self.model_fields_set:
@@ -134,7 +135,8 @@ class PipelineConfig(PipelineOptions):
         if self.lateness is None and self.time is None:
             self.set_derived("lateness", 0.0 if self.kafka is None else _KAFKA_LATENESS)
         if "worker_window" not in self.model_fields_set and self.time is not None:
-            # Each epoch of a file spans the whole time: smaller windows would only add rows.
+            # Rows may come in any order, so each epoch may span the whole time of the input:
+            # smaller windows would only add rows.
             self.set_derived("worker_window", self.aggregator_window)
         super().derive()
 

@@ -26,30 +26,33 @@ if TYPE_CHECKING:
 _MOMENT = "__moment"
 _WEIGHT = "__weight_of"
 _OPEN = "__open"
-"""Column for the watermark of runs in which nothing is late: it is equal in all rows but the
-closing row, so no window closes before that."""
+"""Watermark column of runs in which nothing is late. All rows before the closing row have the same
+value, so no window closes before the closing row arrives."""
 _OPEN_SECONDS = 946_684_800
-"""The year 2000: after 1970, where watermarks begin, and before the closing row."""
+"""Value of the column `_OPEN` in all rows before the closing row: the year 2000, which is later
+than the first watermark (1970) and earlier than the closing row."""
 
 
 def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
-    """Plan the results of a stream of messages.
+    """Build the streaming query that computes the results of messages.
 
     Parameters
     ----------
     messages
-        Streaming, as in `Input`.
+        Streaming DataFrame with the columns that `Input` describes.
     config
         The configuration of the pipeline.
     directory
-        Has routing tables, the workers' counts and the file that closes the windows.
+        Directory of the run, with the routing tables, the workers' counts and the file that closes
+        the windows.
 
     Returns
     -------
     DataFrame
-        Streaming: the results of a window appear when the watermark has passed it, or when the
-        closing file exists. If nothing is late (`lateness` is None), all appear at the end: rows
-        may come in any order, and the state has a row for each window and key until then.
+        Streaming results. Those of a window appear when the watermark has passed it, or when the
+        closing file exists. If nothing is late (`lateness` is None), rows may come in any order:
+        then all results appear at the end, and until then the state has a row for each window and
+        key.
     """
     placeable = messages
     if WORKER not in messages.columns:
@@ -86,7 +89,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         watermark=_length(1.0 if config.lateness is None else config.lateness),
         clock=_OPEN if config.lateness is None else None,
     )
-    # Files and topics have flat columns, which any reader accepts.
+    # Replace the struct `window` by two columns: any reader of files and topics accepts these.
     bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
     flat = merged.select(*bounds, *(name for name in merged.columns if name != "window"))
     return with_own_keys(flat, messages, config)
@@ -105,12 +108,12 @@ def _named(routed: DataFrame, config: PipelineConfig, aggregator: Aggregator) ->
 def routed_messages(
     messages: DataFrame, config: GroupingOptions, directory: RunDirectory
 ) -> DataFrame:
-    """Add the worker of each message, by the run's own routing tables.
+    """Add a column with the worker of each message, chosen by the run's routing tables.
 
     Parameters
     ----------
     messages
-        Streaming, with the columns ``position``, ``key`` and ``time``.
+        Streaming DataFrame with the columns ``position``, ``key`` and ``time``.
     config, directory
         Configuration and directory of the run.
     """

@@ -1,4 +1,4 @@
-"""Compare several groupings by a run of each."""
+"""Compare several groupings by running the same stream under each."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def compare(
         The pipeline; its grouping is replaced. With an output, each grouping gets its own
         subdirectory. Results cannot go to a topic.
     groupings
-        Spellings of groupings.
+        Spellings of groupings, such as ``pkg(choices=3)``.
     on_progress
-        Called when an epoch has ended.
+        Function that is called when an epoch has ended; None: no calls.
 
     Raises
     ------

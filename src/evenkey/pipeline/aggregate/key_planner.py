@@ -32,13 +32,13 @@ class PlannableInput:
     Parameters
     ----------
     reading
-        The input.
+        Reads rows of the input by position.
     splitter
-        Finds the messages in its lines; None: the input consists of messages.
+        Splits lines of the input into messages; None: each row of the input is a message.
     epoch_messages
-        Positions of an epoch.
+        Number of positions in an epoch.
     sources
-        Tasks that count.
+        Number of tasks that count.
     """
 
     reading: Reading
@@ -55,20 +55,20 @@ class KeyPlanner:
 
     Workers report their messages per key before an epoch ends, so the plan is made without delay
     and without another pass, from exact counts over all workers of a key. If the grouping requires
-    counts of the next epoch, the planner counts it, provided that the input can be read at any
-    position. Topics cannot, so their first epoch has no plan, and its hot keys are spread like
-    unexpected hot keys.
+    counts of the next epoch itself, the planner counts the keys of that epoch before it starts.
+    This needs an input that can be read at any position. Topics cannot be read so: their first
+    epoch has no plan, and its hot keys are spread like unexpected hot keys.
 
     Parameters
     ----------
     spark
         The session, which runs the counting.
     grouping, workers
-        The grouping and workers to plan for.
+        The grouping and the number of workers to plan for.
     directory
-        Has the workers' counts and the plans.
+        Directory of the run, with the workers' counts and the plans.
     ahead
-        The input to count ahead; None: none.
+        The input, if its keys can be counted before they are routed; None: they cannot.
     by
         The unit of the planned loads: messages or weights.
     """
@@ -93,10 +93,10 @@ class KeyPlanner:
         self._by = by
 
     def plan_first(self) -> None:
-        """Plan the first epoch, unless a continued run already has its plans.
+        """Plan the first epoch of this process, unless the run already has plans.
 
-        A run that continues with another layout has none: it plans its next epoch from the
-        workers' counts of the last one.
+        A run that continues with another layout has no plans for it: the next epoch is planned
+        from the workers' counts of the last one.
         """
         if self._tables.numbers():
             return
@@ -120,7 +120,7 @@ class KeyPlanner:
         self._tables.write(epoch + 1, RoutingTable(memory))
 
     def _held(self, table: pa.Table, workers: int) -> dict[int, KeyCounts]:
-        """Return an epoch's counts by worker and key; only by key if it had other workers."""
+        """Return an epoch's counts by worker and key; by key if the number of workers changed."""
         load = "messages" if self._by == "messages" else "weight"
         keys, loads = hash_strings(table["key"]), table[load].to_numpy().astype(np.float64)
         worker_of = table["worker"].to_numpy() * (workers == self._workers)
@@ -133,11 +133,11 @@ class KeyPlanner:
         }
 
     def _epochs_until(self, epoch: int) -> int:
-        """Count the non-empty epochs up to `epoch`: their positions precede the next one."""
+        """Count the non-empty epochs up to `epoch`; the next epoch starts after their positions."""
         return sum(each <= epoch for each in self._files.epochs(PLACED))
 
     def _counted(self, ahead: PlannableInput, memory: Snapshot, start: int) -> Snapshot:
-        """Count the epoch that begins at a position, and plan it; empty past the input's end."""
+        """Count the epoch that begins at `start`; return its plan, or {} past the input's end."""
         stop = min(start + ahead.epoch_messages, ahead.reading.total)
         if start >= stop:
             return {}
@@ -189,6 +189,6 @@ class _CountTask:
         keys = hash_strings(messages["key"])
         if self._by == "messages":
             return keys, None
-        # Table rows are not validated yet; those that become dead letters get the lowest weight.
+        # Rows of tables are not validated yet: rows that will become dead letters count as 1 here.
         counts = pc.fill_null(messages["count"], 1).to_numpy(zero_copy_only=False)
         return keys, limited(np.maximum(counts, 1)).astype(np.float64)

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 def keyed_session(
     options: KeyedOptions, *, shuffle_partitions: int, topics: bool = False
 ) -> SparkSession:
-    """Get a session with the run's settings, and enough slots for all workers to wait together.
+    """Return a session with the run's settings; a local one has at least one slot per worker.
 
     Parameters
     ----------
     options
         The options of the run.
     shuffle_partitions
-        Tasks that merge partial results.
+        Number of tasks that merge partial results.
     topics
         Whether the run reads or writes topics.
     """
@@ -48,7 +48,7 @@ def keyed_session(
 
 
 class KeyedWork(Work[ReportT]):
-    """Work on keyed messages: observed, and planned if the grouping plans.
+    """Work on keyed messages, with an observer, and a planner if the grouping plans epochs.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class KeyedWork(Work[ReportT]):
     rows, sink, expected
         As for every `Work`.
     routers
-        Tasks that route.
+        Number of tasks that route.
     ahead
-        The input that can be counted before routing; None: none.
+        The input, if its keys can be counted before they are routed; None: they cannot.
     route_by, observe_by
-        What a message counts for in routing, and in the reported loads: 1, or its weight.
+        Whether a message counts as 1 or as its weight, in routing and in the reported loads.
     """
 
     measures: Observer
@@ -112,7 +112,7 @@ class KeyedWork(Work[ReportT]):
         self.planning_ms = 1000 * (time.monotonic() - began)
 
     def tallied_by(self, splitters: str | None) -> None:
-        """Check that the counts of each epoch add up before it is committed.
+        """Make the run check, before it commits an epoch, that the epoch's counts add up.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class KeyedWork(Work[ReportT]):
         self.tallies = Tallies(None if splitters is None else place(splitters), place(PLACED))
 
     def after(self, epoch: int) -> None:
-        """Plan the next epoch, if the grouping plans."""
+        """Plan the next epoch, if the grouping plans epochs."""
         if self._planner is not None:
             self._planner.plan_after(epoch)
 

@@ -47,15 +47,16 @@ class Observer:
     Parameters
     ----------
     files
-        The workers' files.
+        The epoch files, with the workers' counts.
     workers
         Number of workers.
     by
         The unit of loads: messages or weights.
     workers_of
-        Returns the number of workers of an epoch of an earlier process; None: the same number.
+        Function that returns the number of workers of an epoch, which earlier processes of the run
+        may have run with another number; None: always `workers`.
     on_epoch
-        Called with each epoch, in order.
+        Function that is called with the metrics of each epoch, in order; None: no calls.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Observer:
 
     def catch_up(self, query: StreamingQuery | None = None, last: int | None = None) -> None:
         """Read the epochs that have ended since the last call."""
-        del query  # workers have written down all there is to know
+        del query  # the workers' files contain everything
         known = self.epochs[-1].epoch if self.epochs else -1
         for epoch in self._files.epochs(PLACED):
             if epoch > known and (last is None or epoch <= last):
@@ -101,7 +102,7 @@ class Observer:
             table[self._load].to_numpy(),
         )
         if counts.workers != self._counts.workers:
-            # Loads of different numbers of workers cannot be added to measure the balance.
+            # The balance is undefined over epochs with different numbers of workers: start anew.
             self._counts, self._imbalances = PairCounts(counts.workers), []
         self._counts.merge(counts)
         messages = int(pc.sum(table["messages"]).as_py())
@@ -128,7 +129,7 @@ _NULL = "(null)"
 
 
 def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
-    """Return the hottest keys by a column of loads, with their workers."""
+    """Return the keys with the highest sums of the column `load`, with their workers."""
     totals = placed.group_by("key").aggregate([(load, "sum")])
     order = [(f"{load}_sum", "descending"), ("key", "ascending")]
     top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
@@ -152,7 +153,7 @@ class AggregateRecords:
     recorder
         Receives the figures.
     files
-        The splitters' counts of rejected lines.
+        The epoch files, with the splitters' counts of rejected lines.
     """
 
     def __init__(self, recorder: Recorder, files: EpochFiles) -> None:
@@ -161,7 +162,7 @@ class AggregateRecords:
         self._rejected = 0
 
     def add(self, seen: Observed) -> None:
-        """Record an epoch, in order."""
+        """Record an epoch; epochs come in order."""
         epoch = seen.epoch.epoch
         self._rejected += self._rejected_in(epoch)
         figures = {

@@ -34,7 +34,7 @@ _MOST_AHEAD = 1e11
 
 
 def _names(value: object) -> object:
-    """Turn a list of columns into names separated by commas."""
+    """Convert a list of column names to a string with commas; return other values unchanged."""
     texts = isinstance(value, list | tuple) and value and all(isinstance(n, str) for n in value)
     return spell_names(cast("list[str]", value)) if texts else value
 
@@ -62,13 +62,13 @@ def _check_types(text: str) -> str:
 
 
 def _spelled(text: str) -> str:
-    """Check that the aggregator exists, and return its spelling; users' own stay unchanged."""
+    """Check that the aggregator exists, and return its spelling; a user's own stays unchanged."""
     found = parse_aggregator(text)
     return text.strip() if modules_of(text) else str(found)
 
 
 class AggregationOptions(Configuration):
-    """The columns of messages and the aggregator; a part of other configurations."""
+    """Options for the columns of messages and the aggregator; a base class of configurations."""
 
     key: Annotated[str, BeforeValidator(_names), AfterValidator(_check_names)] | None = option(
         "Input",
@@ -109,12 +109,13 @@ class AggregationOptions(Configuration):
     route_by: By = option(
         "Grouping",
         "messages",
-        "What a message counts for in routing: 1, or its weight.",
+        "Whether a message counts as 1 in routing (messages), or as its weight (weights).",
     )
     observe_by: By = option(
         "Grouping",
         "messages",
-        "What a message counts for in the reported loads: 1, or its weight.",
+        "Whether a message counts as 1 in the reported loads (messages), or as its weight "
+        "(weights).",
     )
     aggregator: Annotated[str, AfterValidator(_spelled)] = option(
         "Work",
@@ -175,4 +176,4 @@ class AggregationOptions(Configuration):
 
 
 class PipelineOptions(KeyedOptions, KafkaOptions, AggregationOptions):
-    """All options of a pipeline, of which a `PipelineConfig` is made."""
+    """All options of a pipeline; the base class of `PipelineConfig`."""

@@ -32,7 +32,7 @@ _PATHS = ("results", "dead_letters", "state")
 
 @dataclass(frozen=True)
 class RunReport:
-    """The figures of a finished or paused run; `to_json` has the names of the command line.
+    """The figures of a finished or paused run; `to_json` uses the names of the command line.
 
     Parameters
     ----------
@@ -43,25 +43,27 @@ class RunReport:
     epochs
         Metrics of each epoch.
     timing
-        Times of the whole run.
+        Durations of the whole run and of its epochs.
     seconds
-        From the start of the query to its end, without warm-up and session start.
+        Seconds from the start of the query to its end, without warm-up and session start.
     rejected
-        Records in dead letters.
+        Number of records in dead letters.
     late
-        Partial aggregates that arrived after their window was closed.
+        Number of partial aggregates that arrived after their window was closed.
     overflows
-        Results that are null because a sum does not fit its type.
+        Number of results that are null because a sum does not fit its type.
     finished
         Whether the whole input was processed and all windows closed.
     exports
         A summary of each exporter.
     results, dead_letters, state
-        Paths, or URIs if the output is one; None without an output.
+        Paths of the results, dead letters and state; URIs if the output is a URI, and None without
+        an output.
     finished_before
         Whether an earlier process had already finished it, so nothing was run.
     route_by, observe_by
-        What messages counted for in routing, and in the loads: 1 or their weight.
+        Whether messages counted as 1 (``messages``) or as their weight (``weights``), in routing
+        and in the loads.
 
     Examples
     --------
@@ -109,7 +111,7 @@ class RunReport:
         return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
-        """Return the report as JSON, from which `restored` restores it."""
+        """Convert the report to values that JSON can represent; `restored` converts them back."""
         plain = {each.name: getattr(self, each.name) for each in fields(RunReport)}
         nested = {
             "metrics": asdict(self.metrics),
@@ -133,7 +135,7 @@ class RunReport:
         record
             The result of `to_record`.
         directory
-            The current location of the run.
+            The directory of the run, which may have moved.
         """
         here = (directory.results, directory.dead_letters_place, directory.place("state"))
         paths = zip(_PATHS, here, strict=True)

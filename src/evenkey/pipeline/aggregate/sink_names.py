@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SinkName = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 FILE_SINKS: tuple[SinkName, ...] = ("parquet", "jsonl")
-"""Sinks that need an output."""
+"""Sinks that need the option ``output``."""
 
 
 def sink_of(
@@ -31,13 +31,13 @@ def sink_of(
     name
         Name of the sink.
     config
-        Names the topic for results, if any.
+        The options for topics, which name the topic for results, if any.
     directory
         Directory of the run.
     keys
         Columns of the results' key.
     console
-        Where the console sink prints; None is standard output.
+        Where the console sink prints; None: standard output.
     """
     # Imported late: sinks need Spark, options do not.
     from evenkey.pipeline.aggregate.unstored_sinks import ConsoleSink, MemorySink

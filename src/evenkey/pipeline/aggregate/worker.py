@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochFiles
 
 PLACED = "placed"
-"""Kind of the epoch files with the workers' counts: worker, key, messages, and the weight if
-messages are routed or observed by weights."""
+"""Kind of the epoch files with the workers' counts. Their columns are worker, key and messages, and
+also weight if messages are routed or observed by weights."""
 
 
 class PipelineWorker(WorkerTask):
@@ -31,7 +31,7 @@ class PipelineWorker(WorkerTask):
     files
         Receives the counts, one file per worker and epoch.
     cost_seconds
-        Simulated cost per message in seconds; the worker sleeps for them.
+        Simulated cost per message, in seconds; the worker sleeps for this time.
     """
 
     def __init__(

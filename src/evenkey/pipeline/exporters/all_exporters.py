@@ -66,10 +66,11 @@ _KINDS = {
     "parquet": _Kind("parquet:DIRECTORY", _parquet, _check_parquet),
     "kafka": _Kind("kafka://SERVERS/TOPIC", Kafka, Kafka.check),
 }
-"""By the name before the colon. Without ``//`` after it, the rest of an address is a path."""
+"""Kinds of exporters, by the name before the colon of an address. If the form has no ``//`` after
+the colon, the rest of the address is a path."""
 
 ADDRESSES = ", ".join(each.written for each in _KINDS.values())
-"""The form of all addresses, for the help of the option."""
+"""The forms of all addresses, for the help of the option ``export``."""
 
 
 def _parsed(text: str) -> ExportAddress:
@@ -77,7 +78,7 @@ def _parsed(text: str) -> ExportAddress:
 
 
 def check_address(text: str) -> str:
-    """Check that an address names an exporter, and return it; opens no connection.
+    """Check that an address names an exporter, without opening a connection; return the address.
 
     Raises
     ------
@@ -109,9 +110,9 @@ class Exports:
     run
         The run whose records are exported.
     history
-        Location of the run's own history; None for no history.
+        Location of the run's own history; None: no history.
     held
-        Returns whether this process may still write the history.
+        Function that returns whether this process may still write the history.
 
     Raises
     ------
@@ -150,17 +151,17 @@ class Exports:
             outlet.offer(record)
 
     def lacks(self, epoch: int) -> bool:
-        """Return whether an exporter stores the epochs of the run but lacks this one."""
+        """Return whether some exporter stores the epochs of the run but lacks this epoch."""
         return any(outlet.lacks(epoch) for outlet in self._outlets)
 
     def complete(self, record: EpochRecord) -> None:
-        """Queue a record of an earlier process's epoch for the exporters that lack it."""
+        """Queue the record of an epoch that an earlier process ran, for exporters that lack it."""
         for outlet in self._outlets:
             if outlet.lacks(record.epoch):
                 outlet.offer(record)
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
-        """Close all exporters; return the summaries of the addresses and of a failed history."""
+        """Close all exporters; return a summary per address, and of the history if it failed."""
         summaries = [outlet.close(ending) for outlet in self._outlets]
         own = [each for each in summaries[self._requested :] if each.error is not None]
         return (*summaries[: self._requested], *own)

@@ -1,4 +1,4 @@
-"""The base class of exporters, which turn records into points and write them."""
+"""The base class of exporters, which convert records to points and write these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ending: TypeAlias = Literal["finished", "paused", "failed"]
 """How a run ended."""
 
 
-class Unreachable(Exception):  # noqa: N818 - a state of the other side, not a mistake
+class Unreachable(Exception):  # noqa: N818 - the state of the destination, not an error in a call
     """The destination does not answer now; the same points may be written later."""
 
 
@@ -62,7 +62,7 @@ class Exporter(ABC):
 
     @abstractmethod
     def points(self, record: EpochRecord) -> Sequence[Any]:
-        """Turn a record into points, without waiting."""
+        """Convert a record to points, without waiting."""
 
     @abstractmethod
     def write(self, points: Sequence[Any]) -> None:
@@ -75,13 +75,13 @@ class Exporter(ABC):
         """
 
     def lacks(self, epoch: int) -> bool:
-        """Return whether it stores the epochs of a run but lacks this one."""
+        """Return whether the exporter stores the epochs of a run but lacks this epoch."""
         del epoch
         return False
 
-    def beat(self) -> None:  # noqa: B027 - few have anything to do
+    def beat(self) -> None:  # noqa: B027 - most exporters write no heartbeat
         """Write a heartbeat of the run; called about once per second."""
 
     @abstractmethod
     def close(self, ending: Ending) -> None:
-        """Release all resources; the run has ended this way."""
+        """Release all resources, after the run has ended as `ending` says."""

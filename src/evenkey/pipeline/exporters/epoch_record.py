@@ -20,13 +20,13 @@ class RunInfo:
     Parameters
     ----------
     run
-        Its unique name; a run that continues after a stop keeps it.
+        Unique name of the run, which it keeps when it continues after a stop.
     dataset
         Name of the dataset, or the input's paths.
     grouping
-        Its spelling; for a join its pipeline and mode.
+        Spelling of the grouping; for a join, its pipeline and mode.
     workers, sources
-        Number of workers, of sources.
+        Number of workers, and number of sources.
     load_unit
         The unit of loads, such as ``messages``.
     """
@@ -46,13 +46,13 @@ class HotKey:
     Parameters
     ----------
     key
-        Its text, truncated if long.
+        Text of the key, truncated if long.
     messages
         Messages of this key in the epoch, or their weight if weights are observed.
     pool
-        Its workers, ascending.
+        Numbers of the workers that the key's messages went to, ascending.
     held
-        Messages or weight on each of these workers.
+        Messages of the key on each of these workers, or their weight.
     """
 
     key: str
@@ -65,10 +65,10 @@ class HotKey:
 class EpochRecord:
     """The figures of a run after an epoch (DKG paper, section 4.7).
 
-    The job determines the figures. `evenkey.core.metrics.FIGURES` declares all of them, with units
-    and meanings. Figures that begin with ``epoch`` cover only this epoch; other loads, balance and
-    replication cover the run so far, including epochs before a restart. Times and rates come from
-    the process that ran the epoch.
+    Each kind of job has its own figures. `evenkey.core.metrics.FIGURES` declares all of them, with
+    units and meanings. Figures that begin with ``epoch`` cover only this epoch; other loads,
+    balance and replication cover the run so far, including epochs before a restart. Times and rates
+    come from the process that ran the epoch.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class EpochRecord:
     ended
         When it ended, in seconds since 1970.
     figures
-        By name: a number, or one number per worker.
+        Figures by name; each is a number, or a tuple with one number per worker.
     hottest
         Hottest keys of this epoch, in descending order.
 
@@ -95,7 +95,7 @@ class EpochRecord:
     def __post_init__(self) -> None:
         unknown = self.figures.keys() - FIGURES.keys()
         if unknown:
-            message = f"figures {sorted(unknown)} are not declared: metrics.FIGURES names all"
+            message = f"figures {sorted(unknown)} are not declared: add them to metrics.FIGURES"
             raise ValueError(message)
 
     def __getitem__(self, name: str) -> Any:
@@ -110,5 +110,5 @@ class EpochRecord:
         return {n: v for n, v in self.figures.items() if isinstance(v, int | float)}
 
     def by_worker(self) -> dict[str, tuple[int, ...] | tuple[float, ...]]:
-        """Return the figures that are one number per worker."""
+        """Return the figures that have one number per worker."""
         return {n: v for n, v in self.figures.items() if isinstance(v, tuple)}

@@ -40,7 +40,7 @@ class ExportAddress:
     place
         Host and port, or several separated by commas.
     path
-        The text after the place, without its slash; for ``parquet:DIR`` the directory.
+        The text after the place, without the slash between them; the directory of ``parquet:DIR``.
     options
         The options after the question mark.
     """
@@ -67,7 +67,7 @@ class ExportAddress:
         Raises
         ------
         ConfigurationError
-            The text is no address, or contains a password, which is not repeated.
+            The text is not an address, or contains a password, which the message does not repeat.
 
         Examples
         --------
@@ -101,12 +101,12 @@ class ExportAddress:
         return cls(text, parts.scheme, unquote(user) or None, place, parts.path.strip("/"), options)
 
     def host_port(self, usual_port: int) -> HostPort:
-        """Return the host and port of the place.
+        """Return the host and port of the place; `usual_port` if the place has no port.
 
         Raises
         ------
         ConfigurationError
-            There is no single host, or the port is invalid.
+            The place is not a single host, or the port is invalid.
         """
         match = _HOST_PORT.fullmatch(self.place)
         port = usual_port if match is None or match["port"] is None else int(match["port"])
@@ -116,12 +116,12 @@ class ExportAddress:
         return HostPort(match["host"].strip("[]"), port)
 
     def only(self, *known: str) -> None:
-        """Reject options that the kind does not have.
+        """Reject options that this kind of exporter does not have.
 
         Raises
         ------
         ConfigurationError
-            There is one; the message lists the kind's options.
+            The address has such an option; the message lists the options of the kind.
         """
         unknown = sorted(self.options.keys() - {*known})
         if unknown:
@@ -130,12 +130,12 @@ class ExportAddress:
             raise ConfigurationError(message)
 
     def whole(self, option: str, default: int) -> int:
-        """Read an option that is a number, at least 1.
+        """Return the value of an option that must be a whole number, at least 1.
 
         Raises
         ------
         ConfigurationError
-            It is not such a number.
+            The value is not such a number.
         """
         text = self.options.get(option, str(default))
         if not text.isdecimal() or int(text) < 1:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 RUN_FILE = "run.json"
-"""The object by which a directory is recognised as a history."""
+"""The object that every history contains: a directory with it is a history."""
 _ALIVE, _ENDED, _EPOCHS = "alive", "ended.json", "epochs"
 
 
@@ -38,9 +38,10 @@ class History:
     Parameters
     ----------
     place
-        Their location: a path, a URI, or a store.
+        Location of the history: a path, a URI, or a store.
     held
-        Returns whether this process may still write them; if not, it writes nothing.
+        Function that returns whether this process may still write the history; if it returns
+        False, nothing is written.
     """
 
     def __init__(self, place: str | Path | Store, held: Callable[[], bool] = lambda: True) -> None:
@@ -48,7 +49,7 @@ class History:
         self._held = held
 
     def begin(self, run: RunInfo) -> None:
-        """Record the run; previous epochs stay.
+        """Write the properties of the run; records of earlier epochs stay.
 
         Raises
         ------
@@ -61,7 +62,7 @@ class History:
         self._live()
 
     def add(self, record: EpochRecord) -> None:
-        """Write an epoch's record, unless it has one."""
+        """Write the record of an epoch, unless the epoch already has one."""
         if not self._held():
             return
         self.store.create(_epoch(record.epoch), encoded(record))
@@ -109,7 +110,7 @@ class History:
         Raises
         ------
         OSError, ValueError
-            There is none, or it cannot be read.
+            There is no record, or it cannot be read.
         """
         name = _epoch(epoch)
         return read_record(self.store.read(name), self.store.path(name))

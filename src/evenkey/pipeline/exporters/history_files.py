@@ -1,4 +1,4 @@
-"""Records as Parquet files."""
+"""Convert the records of epochs to Parquet files and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenkey.core.metrics import Figure
 
 VERSION = 1
-"""Of a history; raised where names or meanings of columns change."""
+"""Version of a history's format; increased when names or meanings of columns change."""
 
 _MARK = b"evenkey.history"
 _WORKERS = pa.list_(pa.int64())
@@ -25,7 +25,7 @@ _HOT_KEYS = pa.list_(
 
 
 def encoded(record: EpochRecord) -> bytes:
-    """Give a record as a Parquet file of one row, a column for each of its figures."""
+    """Convert a record to the content of a Parquet file: one row, with one column per figure."""
     columns = [
         ("epoch", pa.int64()),
         ("ended", pa.float64()),
@@ -42,35 +42,35 @@ def encoded(record: EpochRecord) -> bytes:
 
 
 def check_version(version: int, file: str) -> None:
-    """Refuse what another version wrote.
+    """Check that a file has the version of the format that this evenkey reads.
 
     Raises
     ------
     ValueError
-        It did.
+        The file has another version.
     """
     if version != VERSION:
         message = (
-            f"{file} is of version {version}: this evenkey reads version {VERSION}; read it with "
-            "the one that wrote it"
+            f"{file} is of version {version} of the history format, and this evenkey reads version "
+            f"{VERSION}: read it with the version of evenkey that wrote it"
         )
         raise ValueError(message)
 
 
 def read_record(content: bytes, file: str) -> EpochRecord:
-    """Read a record.
+    """Convert the content of a Parquet file back to the record of an epoch.
 
     Parameters
     ----------
     content
-        Of its file.
+        Content of the file.
     file
-        Where that lies, for the message.
+        Path of the file, for error messages.
 
     Raises
     ------
     ValueError
-        It cannot be read, or another version wrote it.
+        The content cannot be read, or has another version of the format.
     """
     parquet = pq.ParquetFile(pa.BufferReader(content))
     check_version(int((parquet.schema_arrow.metadata or {}).get(_MARK, b"0")), file)
@@ -80,7 +80,7 @@ def read_record(content: bytes, file: str) -> EpochRecord:
         for each in row.pop("hottest")
     )
     epoch, ended = row.pop("epoch"), row.pop("ended")
-    # A figure that is declared no more has no meaning to anybody.
+    # Drop figures that are no longer declared: readers would not know their meaning.
     figures = {n: tuple(v) if isinstance(v, list) else v for n, v in row.items() if n in FIGURES}
     return EpochRecord(epoch, ended, figures, hottest)
 

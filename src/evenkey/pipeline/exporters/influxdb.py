@@ -27,13 +27,14 @@ class InfluxDB(Exporter):
 
     Creates the database if it does not exist. The user's password comes from
     ``EVENKEY_INFLUXDB_PASSWORD``, or from the file that ``EVENKEY_INFLUXDB_PASSWORD_FILE``
-    names. A point that is written twice replaces itself, so a batch is written again if its answer
-    was lost.
+    names. InfluxDB stores a point only once, even if it is written twice, so a batch is written
+    again if the answer to it was lost.
 
     Parameters
     ----------
     address
-        Its options: ``tls=true``, and ``queue`` (maximum queued points).
+        Address of the database. Its options are ``tls=true`` and ``queue`` (maximum number of
+        queued points).
     run
         The run whose records are exported.
 
@@ -65,7 +66,7 @@ class InfluxDB(Exporter):
             ssl=address.options.get("tls") == "true",
             verify_ssl=True,
             timeout=_TIMEOUT_SECONDS,
-            retries=1,  # the outlet tries again, and lets newer points replace older ones
+            retries=1,  # the outlet tries again, and drops the oldest points if its queue is full
         )
 
     @staticmethod
@@ -87,11 +88,11 @@ class InfluxDB(Exporter):
         return self._address.text
 
     def points(self, record: EpochRecord) -> list[str]:
-        """Return lines of the protocol."""
+        """Return the record as lines of InfluxDB's line protocol."""
         return lines(self._run, record)
 
     def write(self, points: Sequence[str]) -> None:
-        """Write lines in one request."""
+        """Write all lines in one request."""
         import requests
 
         try:

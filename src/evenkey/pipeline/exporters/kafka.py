@@ -59,14 +59,14 @@ class Kafka(Exporter):
             "bootstrap.servers": address.place,
             "message.timeout.ms": 1000 * _TIMEOUT_SECONDS,
             "enable.idempotence": True,
-            "log_level": 0,  # what fails is shared by the outlet
+            "log_level": 0,  # the outlet reports failures
             **client,
         }
         try:
             self._producer: Any = module.Producer(settings | secrets)
         except module.KafkaException as error:
             reason = error.args[0].str() if error.args else ""
-            message = f"export = {address.text!r}: Kafka's client refuses it ({reason})"
+            message = f"export = {address.text!r}: Kafka's client rejects it ({reason})"
             raise ConfigurationError(message) from None
 
     @staticmethod
@@ -91,7 +91,7 @@ class Kafka(Exporter):
         return self._address.text
 
     def points(self, record: EpochRecord) -> list[bytes]:
-        """Return one message."""
+        """Return the record as one message."""
         if self._form == "influx":
             return ["\n".join(lines(self._run, record)).encode()]
         hottest = [dataclasses.asdict(each) for each in record.hottest]

@@ -20,12 +20,12 @@ _FIELD_SPECIAL = re.compile(r'(["\\])')
 
 
 def lines(run: RunInfo, record: EpochRecord) -> list[str]:
-    """Return a record as points with the millisecond at which its epoch ended."""
+    """Return a record as lines, one per point, with the time at which its epoch ended."""
     tags = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
     at = round(1000 * record.ended)
     points = [line("evenkey_epoch", tags, {"epoch": record.epoch, **record.numbers()}, at)]
     by_worker = record.by_worker()
-    # Only the epoch's own workers: the run may have continued with a different number.
+    # Write only workers that all figures have: the run may have continued with another number.
     for worker in range(min(map(len, by_worker.values()), default=0)):
         fields = {name: values[worker] for name, values in by_worker.items()}
         points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, fields, at))
@@ -44,17 +44,17 @@ def lines(run: RunInfo, record: EpochRecord) -> list[str]:
 def line(
     measurement: str, tags: Mapping[str, str], fields: Mapping[str, str | float], at: int
 ) -> str:
-    r"""Write one point.
+    r"""Return one point as a line.
 
     Parameters
     ----------
     measurement
-        Its name, without commas and blanks.
+        Name of the measurement, without commas and blanks.
     tags
-        Empty values are left out, because the protocol has none; line ends become blanks and
-        backslashes become slashes, for the same reason.
+        Tags by name. The protocol does not allow empty values, line ends and backslashes in tags:
+        empty values are left out, line ends become blanks, and backslashes become slashes.
     fields
-        At least one; whole numbers stay whole.
+        Fields by name, at least one; an int is written as an integer.
     at
         Milliseconds since 1970.
 
@@ -69,8 +69,8 @@ def line(
 
 
 def _tag(text: str) -> str:
-    # A backslash escapes a comma, a blank or an equals sign, and is itself elsewhere. This is
-    # ambiguous, so there are none.
+    # A backslash escapes a following comma, blank or equals sign, and elsewhere stands for itself.
+    # To avoid this ambiguity, backslashes are replaced.
     plain = " ".join(text.splitlines()).replace("\\", "/")
     return _TAG_SPECIAL.sub(r"\\\1", plain)
 

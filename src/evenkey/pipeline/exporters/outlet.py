@@ -27,7 +27,7 @@ class Outlet:
     exporter
         The exporter that writes the points.
     capacity
-        Maximum points in the queue, besides one batch in progress.
+        Maximum number of points in the queue, not counting the batch that is being written.
     patience
         Seconds that `close` waits for the remaining points.
     """

@@ -32,7 +32,7 @@ class Parquet(Exporter):
     Raises
     ------
     ConfigurationError
-        It cannot be written.
+        The history cannot be written.
     """
 
     def __init__(

@@ -35,8 +35,8 @@ class Prometheus(Exporter):
     Parameters
     ----------
     address
-        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, by default port 9108. Answers only
-        requests for hosts of `ServedHosts` and for allowed hosts.
+        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, by default port 9108. Only requests for
+        these allowed hosts, and for those that `ServedHosts` always serves, are answered.
     run
         The run whose records are exported; its name, dataset and grouping label every sample.
 
@@ -129,7 +129,7 @@ class Prometheus(Exporter):
         return family
 
     def _figure(self, figure: Figure, value: Any) -> Any:
-        """Return one figure, with the name and unit of Prometheus' conventions."""
+        """Return a figure as a metric, with a name and unit by Prometheus' conventions."""
         name, text = prometheus_name(figure), figure.text
         if figure.by_worker:
             return self._family(name, text, [({"worker": str(w)}, v) for w, v in enumerate(value)])

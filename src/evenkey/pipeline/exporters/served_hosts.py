@@ -1,8 +1,8 @@
 """Answer only requests for known hosts, as a defence against DNS rebinding.
 
 A foreign web page can point its own host name to this machine and then read the served data
-through the browser of anyone who opens the page. But the browser sends the requested name in the
-``Host`` header, and the origin of the page in ``Origin``.
+through the browser of anyone who opens the page. Such requests can be recognised: the browser sends
+the requested name in the ``Host`` header, and the origin of the page in ``Origin``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ServedHosts:
     allowed
         More names or addresses, without port.
     how
-        The option that allows another host, for messages.
+        The option by which users allow another host, for error messages.
 
     Raises
     ------
@@ -95,7 +95,7 @@ class ServedHosts:
         return self._application(environment, start)
 
     def _same(self, origin: str, asked: str) -> bool:
-        # The part after the scheme; a page without an origin sends "null".
+        # A page without an origin sends "null", which has no scheme and so no authority.
         authority = origin.lower().partition("://")[2]
         if authority == asked.lower():
             return True
@@ -120,7 +120,7 @@ def _host(name: str) -> str:
     Raises
     ------
     ConfigurationError
-        It is not a host.
+        The name is not that of a host.
     """
     plain = _plain(name)
     if not (_is_address(plain) or _NAME.fullmatch(plain)):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Model(ABC):
-    """The immutable result of learning, by the end of an epoch.
+    """The immutable result of learning up to the end of an epoch.
 
-    Tasks of the next epoch read it from a file, so it converts to a table and back.
+    Tasks of the next epoch read the model from a file, so it can be converted to a table and back.
 
     Examples
     --------
@@ -40,16 +40,16 @@ class Model(ABC):
 
     @abstractmethod
     def to_table(self) -> pa.Table:
-        """Return it as a table; other content goes into the schema's metadata."""
+        """Return the model as a table; content without rows goes into the schema's metadata."""
 
     @abstractmethod
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Return the label of each record, null if the model cannot predict it yet.
+        """Return the predicted label of each record; null if the model cannot predict it yet.
 
         Parameters
         ----------
         records
-            The columns of `Learner.fields`.
+            Table with the columns of `Learner.fields`.
         """
 
 
@@ -62,7 +62,7 @@ def check_learner(learner: object) -> None:
     Raises
     ------
     ConfigurationError
-        It is not.
+        The value is not a learner.
     """
     if not isinstance(learner, Learner):
         message = f"learner = {shown(learner)}: pass a Learner, such as NaiveBayes()"
@@ -73,10 +73,10 @@ def check_learner(learner: object) -> None:
 class Learner(Application, Generic[ModelT]):
     """An application that learns from labelled records, epoch by epoch.
 
-    In each epoch the sources turn records into keyed messages, a grouping assigns these to
+    In each epoch the sources convert records to keyed messages, a grouping assigns these to
     workers, workers compute partial aggregates of their messages, and these are merged by key.
-    From the model of the previous epoch and the merged aggregates the driver makes the model of
-    the epoch, and stores it under the epoch's number. An epoch that runs again starts from the
+    The driver makes the model of the epoch from the model of the previous epoch and the merged
+    aggregates, and stores it under the epoch's number. An epoch that runs again starts from the
     same model, so interruptions do not change the result.
 
     The methods run in Spark's tasks and on the driver, and do not import Spark.
@@ -106,7 +106,7 @@ class Learner(Application, Generic[ModelT]):
     """
 
     fields: ClassVar[pa.Schema]
-    """Columns of a record besides its ``label`` (string): text, numbers, lists of numbers."""
+    """Columns of a record besides its ``label`` (string): text, numbers or lists of numbers."""
     streams: ClassVar[Mapping[str, type[LabelledStream]]]
     """Generated streams of such records by name; the first is the default."""
 
@@ -140,20 +140,20 @@ class Learner(Application, Generic[ModelT]):
 
     @abstractmethod
     def messages(self, records: pa.Table, model: ModelT) -> pa.Table:
-        """Turn records into messages.
+        """Convert records to messages.
 
         Parameters
         ----------
         records
-            ``label`` and `fields`, no nulls.
+            Table with the columns ``label`` and `fields`, without nulls.
         model
             The model of the previous epoch.
 
         Returns
         -------
         Table
-            ``record`` (int64, position of the message's record, ascending), ``key`` (string) and
-            the aggregator's columns.
+            One row per message: ``record`` (int64, row number in `records` of the record that the
+            message comes from, ascending), ``key`` (string) and the aggregator's columns.
         """
 
     @abstractmethod
@@ -165,9 +165,10 @@ class Learner(Application, Generic[ModelT]):
         model
             The model of the previous epoch.
         merged
-            ``key`` and the aggregator's result, in an order that depends only on the messages.
+            Table with ``key`` and the aggregator's results, in an order that depends only on the
+            messages.
         """
 
     @abstractmethod
     def counters(self, partials: pa.Table) -> int:
-        """Count the counters in a worker's partial aggregates (``key`` and state)."""
+        """Return the number of counters in a worker's partial aggregates (``key`` and state)."""

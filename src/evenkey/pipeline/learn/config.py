@@ -16,7 +16,7 @@ from evenkey.pipeline.options import Configuration, KeyedOptions, option
 
 
 def _names(value: object) -> object:
-    """Turn names separated by commas into a list."""
+    """Split names separated by commas into a tuple of names."""
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, list | tuple):
         return value
@@ -26,7 +26,7 @@ def _names(value: object) -> object:
 
 
 class LearningOptions(Configuration):
-    """The columns of labelled records; a part of other configurations."""
+    """Options for the columns of labelled records; a base class of configurations."""
 
     label: str | None = option(
         "Application",
@@ -64,21 +64,21 @@ class LearnConfig(KeyedOptions, LearningOptions):
     """
 
     def __init__(self, /, **options: Any) -> None:
-        # For type checkers, which would require the fields' own types.
+        # Type checkers would otherwise require exactly the fields' types.
         super().__init__(**options)
 
     def resolved_split(self) -> SplitName:
-        """Return the split of the input, which has columns.
+        """Return the split of the input, which must be a format with columns.
 
         Raises
         ------
         ConfigurationError
-            It has none, or the files have several formats.
+            The format has no columns, or the files have several formats.
         """
         split = self.split or split_of(self.input)
         if split not in FORMATS.with_columns:
             message = (
-                f"split = {split!r}: labelled records have columns: pass an input that is "
+                f"split = {split!r}: labelled records have columns; pass an input that is "
                 f"{', '.join(FORMATS.with_columns)}"
             )
             raise ConfigurationError(message)
@@ -91,9 +91,9 @@ class LearnConfig(KeyedOptions, LearningOptions):
             self.resolved_split()
 
     def check(self) -> None:
-        """Reject a dataset together with an input."""
+        """Check that there is either a dataset or an input."""
         if (self.dataset is None) == (not self.input):
             both = "dataset and input are both given" if self.input else "there is no input"
-            message = f"{both}: a run reads one of them"
+            message = f"{both}: pass a dataset or an input"
             raise ConfigurationError(message)
         super().check()

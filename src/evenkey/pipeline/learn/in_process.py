@@ -26,16 +26,16 @@ _KEY = ("key",)
 
 @dataclass(frozen=True)
 class Trained(Generic[ModelT]):
-    """The model that `InProcess.train` learned, with the load of workers.
+    """The model that `InProcess.train` learned, and the loads of the workers.
 
     Parameters
     ----------
     model
         The model at the end of the last epoch.
     counters
-        int64[epochs, workers], counters in each worker's partial aggregates.
+        int64[epochs, workers], number of counters in each worker's partial aggregates.
     messages
-        int64[epochs, workers], messages of each worker.
+        int64[epochs, workers], number of messages of each worker.
 
     Examples
     --------
@@ -53,10 +53,10 @@ class Trained(Generic[ModelT]):
 
 @dataclass(frozen=True)
 class InProcess(Generic[ModelT]):
-    """Trains like a run on Spark: sources route, workers aggregate, each epoch ends in a model.
+    """Trains like a run on Spark: sources route, workers aggregate, each epoch makes a model.
 
-    Use it in tests and notebooks, and to see how a grouping distributes a learner's messages. A
-    grouping that needs frequencies of keys gets those of each epoch before the epoch.
+    Use it in tests and notebooks, and to see how a grouping distributes a learner's messages. If
+    the grouping needs frequencies of keys, it gets those of each epoch before the epoch starts.
 
     Parameters
     ----------
@@ -65,16 +65,16 @@ class InProcess(Generic[ModelT]):
     grouping
         A grouping or its spelling.
     workers, sources
-        Number of workers, of sources, at least 1 each.
+        Number of workers, and number of sources, at least 1 each.
     batch
-        Records that a source converts at a time, which bounds memory.
+        Number of records that a source converts at a time; smaller batches use less memory.
     rate
         Messages per second and source, for groupings that use times.
 
     Raises
     ------
     ConfigurationError
-        A number is out of its range.
+        A number is out of range.
 
     Examples
     --------
@@ -107,8 +107,8 @@ class InProcess(Generic[ModelT]):
         Parameters
         ----------
         epochs
-            Records of each: ``label`` and the learner's fields. Several passes over a small set
-            of records are epochs of the same records.
+            One table of records per epoch, with ``label`` and the learner's fields. For several
+            passes over a small set of records, pass the same table several times.
         model
             The model to continue from; default: the empty model.
         """
@@ -144,12 +144,12 @@ class InProcess(Generic[ModelT]):
         return Trained(model, np.reshape(counters, shape), np.reshape(messages, shape))
 
     def _messages(self, records: pa.Table, model: ModelT) -> Iterator[pa.Table]:
-        """Turn records into messages, one batch at a time."""
+        """Convert records to messages, one batch at a time."""
         for start in range(0, records.num_rows, self.batch):
             yield self.learner.messages(records.slice(start, self.batch), model)
 
     def _plan(self, grouping: Grouping, records: pa.Table, model: ModelT) -> Snapshot:
-        """Count the keys of an epoch, and make a plan for them."""
+        """Count the keys of an epoch, and return the grouping's plan for them."""
         sent = [hash_strings(each["key"]) for each in self._messages(records, model)]
         keys, counts = np.unique(np.concatenate([hash_strings([]), *sent]), return_counts=True)
         return grouping.plan(keys, counts.astype(np.float64), self.workers)

@@ -1,4 +1,4 @@
-"""Labelled records from users' files: read once, and stored by row number with the checkpoint."""
+"""Read labelled records from users' files once, and store them by row number in the run's state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ABSENT = r"^(|NA|N/A|null|NULL|None)$"
 _NUMBER = r"^[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|inf|nan|Infinity|NaN)$"
 
 ROWS_OF_A_GROUP = 8192
-"""Rows of each row group except the last, so that a row's number determines its group."""
+"""Number of rows in each row group except the last: a row's number determines its group."""
 
 
 class Kept(NamedTuple):
@@ -35,9 +35,9 @@ class Kept(NamedTuple):
     Parameters
     ----------
     rows
-        Number of accepted records, in the file.
+        Number of accepted records, which are in the Parquet file.
     rejected
-        ``position``, ``line`` and ``reason`` of the others.
+        Table of the rejected records: ``position``, ``line`` and ``reason``.
     """
 
     rows: int
@@ -48,12 +48,12 @@ def keep_records(config: LearnConfig, learner: Learner[Any], target: Path, unpac
     """Read the labelled records of files and write them to one Parquet file.
 
     Input that is not a record, such as a line with too many fields or a text instead of a number,
-    is rejected with its reason, and does not affect other records.
+    is rejected with a reason, and does not affect other records.
 
     Parameters
     ----------
     config
-        Names the files, the label and the columns of the learner's fields.
+        The configuration, which names the files, the label and the columns of the learner's fields.
     learner
         The learner, which declares its fields.
     target
@@ -70,7 +70,7 @@ def keep_records(config: LearnConfig, learner: Learner[Any], target: Path, unpac
     files = [str(path) for path in unpack(find_files(config.input), unpacked)]
     form = FORMATS.with_columns[config.resolved_split()]
     if config.label is None:
-        message = "labelled records need label: the column of a record's class"
+        message = "labelled records need label, the column with a record's class: pass label"
         raise ConfigurationError(message)
     try:
         first = form.records(files[0])
@@ -128,7 +128,7 @@ def _copy(
 def _vetted(
     piece: Piece, sources: Mapping[str, Sequence[str]], schema: pa.Schema, first: int, most: int
 ) -> tuple[pa.Table, pa.Table]:
-    """Return the valid ones among a piece's first `most` records, and its dead letters."""
+    """Check the first `most` records of a piece; return the valid records and the dead letters."""
     table, reason = piece.table.slice(0, most), piece.fault.slice(0, most)
     made: dict[str, pa.Array] = {}
     for field in schema:
@@ -154,7 +154,7 @@ def _vetted(
 
 
 def _converted(column: str, values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.StringArray]:
-    """Convert values to a field's type, and return the reasons of those that cannot be."""
+    """Convert values to a field's type; also return, per value, why it is invalid, or null."""
     single = kind.value_type if pa.types.is_list(kind) else kind
     reason = pa.nulls(len(values), pa.string())
     if pa.types.is_floating(single) and pa.types.is_string(values.type):
@@ -174,7 +174,7 @@ def _decoded(value: bytes | None) -> str | None:
 
 
 def _numbers(column: str, texts: pa.StringArray) -> tuple[pa.DoubleArray, pa.StringArray]:
-    """Read numbers from texts, null for empty texts, with the reasons of invalid texts."""
+    """Parse numbers, with null for empty texts; also return why a text is not a number."""
     trimmed = pc.utf8_trim_whitespace(texts)
     given = pc.fill_null(pc.invert(pc.match_substring_regex(trimmed, _ABSENT)), fill_value=False)
     is_number = pc.match_substring_regex(trimmed, _NUMBER)

@@ -1,4 +1,4 @@
-"""Generated streams of labelled records, of which any part can be generated again."""
+"""Generated streams of labelled records; any part of a stream can be generated again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True)
 class LabelledStream(ABC):
-    """A finite generated stream of labelled records, a pure function of name, seed and offset.
+    """A finite stream of generated labelled records, which depend only on name, seed and position.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class LabelledStream(ABC):
     Raises
     ------
     ConfigurationError
-        There are no records.
+        `length` is below 1.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class LabelledStream(ABC):
     """
 
     family: ClassVar[str]
-    """The name in its spelling."""
+    """Name of this kind of stream, without parameters."""
     summary: ClassVar[str]
 
     length: int = field(default=20_000, kw_only=True)
@@ -66,7 +66,7 @@ class LabelledStream(ABC):
 
     @property
     def name(self) -> str:
-        """Its spelling, such as ``documents(classes=2,words=10000)``."""
+        """Spelling of the stream, such as ``documents(classes=2,words=10000)``."""
         shared = {each.name for each in dataclasses.fields(LabelledStream)}
         own = [each.name for each in dataclasses.fields(self) if each.name not in shared]
         return spell(self.family, {name: getattr(self, name) for name in own})
@@ -85,7 +85,7 @@ class LabelledStream(ABC):
     def _records(self, start: int, stop: int) -> pa.Table: ...
 
     def _uniform(self, numbers: NDArray[np.int64], salt: int) -> NDArray[np.float64]:
-        """Draw a number from [0, 1) for each given number, the same every time."""
+        """Hash each number, with the stream's name and seed, to a uniform number in [0, 1)."""
         seed = hash_strings([f"{self.name} {self.seed}"])[0]
         return np.asarray(mix(numbers.astype(np.uint64) ^ seed, salt) / _WORD)
 
@@ -102,13 +102,13 @@ def labelled(
     Parameters
     ----------
     name
-        Its spelling; None for the first of `streams`.
+        Spelling of the stream; None: the first of `streams`.
     streams
         The available streams.
     messages
         Number of records; None: the stream's default.
     seed
-        As for every stream.
+        Seed of the stream.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def labelled(
     stream = read("dataset of labelled records", spelling, streams)
     for parameter, other in (("length", "messages"), ("seed", "seed")):
         if re.search(rf"\b{parameter}\b", spelling):
-            message = f"dataset = {spelling!r}: its {parameter} is the option {other}; use that"
+            message = f"dataset = {spelling!r}: pass {parameter} by the option {other} instead"
             raise ConfigurationError(message)
     length = stream.length if messages is None else messages
     return dataclasses.replace(stream, length=length, seed=seed)

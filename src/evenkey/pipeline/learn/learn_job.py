@@ -1,4 +1,4 @@
-"""The job of a learner's run: records to messages, aggregates on workers, the next model."""
+"""The job of a learner's run: convert records to messages, aggregate them, learn the next model."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
     Records = FileRecords | GeneratedRecords
 
 _RECORDS = "state/input/records.parquet"
-"""Valid records of files, which are read once."""
+"""The object with the valid records of the input files, which are read only once."""
 
 
 class LearnJob(Job[LearningReport]):
-    """Turns records into messages, aggregates them on workers, and learns the next model.
+    """Converts records to messages, aggregates these on workers, and learns the next model.
 
     Parameters
     ----------
     learner
         The learner.
     config
-        Its input and options.
+        The input and options of the run.
     """
 
     def __init__(self, learner: Learner[Any], config: LearnConfig) -> None:
@@ -77,11 +77,11 @@ class LearnJob(Job[LearningReport]):
         return _reported(vars(RunReport.restored(record, directory)), self._learner, directory)
 
     def input_files(self) -> Sequence[Path]:
-        """Find the files of an input."""
+        """Find the files that the option ``input`` names."""
         return find_files(self._config.input)
 
     def find(self, directory: RunDirectory) -> _FoundRecords:
-        """Find generated records, or read those of files, once for all continued runs."""
+        """Find generated records, or those of files, which a run reads once and then keeps."""
         config = self._config
         if not config.input:
             stream = labelled(
@@ -112,7 +112,7 @@ class LearnJob(Job[LearningReport]):
         return _FoundRecords(self.name, self._learner, config, name, read)
 
     def session(self) -> SparkSession:
-        """Get a session like the pipeline's."""
+        """Return a session with the same settings as for a pipeline."""
         return keyed_session(self._config, shuffle_partitions=self._config.aggregators)
 
 
@@ -142,7 +142,7 @@ class _FoundRecords(Prepared[LearningReport]):
     def open(
         self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
     ) -> _LearnWork:
-        """Open the records and plan the partial aggregates of each epoch, by worker."""
+        """Open the records, and build the query for each epoch's partial aggregates by worker."""
         config, reading = self.config, self.records
         rows = stream_of(
             spark,
@@ -185,7 +185,7 @@ class _FoundRecords(Prepared[LearningReport]):
         return work
 
     def _messages(self) -> pa.Schema:
-        """Return an empty table of the learner's messages."""
+        """Return the schema of the learner's messages, without ``record``."""
         learner = self.learner
         nothing = pa.schema([("label", pa.string()), *learner.fields]).empty_table()
         return learner.messages(nothing, learner.start()).drop_columns("record").schema
@@ -198,7 +198,7 @@ class _FoundRecords(Prepared[LearningReport]):
 def _reported(
     figures: Mapping[str, Any], learner: Learner[Any], directory: RunDirectory
 ) -> LearningReport:
-    """Add the model, and the figures of learning of each epoch."""
+    """Return the report of a run, with the model and each epoch's figures of learning."""
     models = _models(learner, directory)
     last = models.numbers()
     kept = figures["state"] is not None
@@ -226,12 +226,12 @@ class _LearnWork(KeyedWork[LearningReport]):
         self._reported = reported
 
     def report(self, outcome: Outcome) -> LearningReport:
-        """Report the run, its model, and the figures of learning."""
+        """Report the run, with its model and the figures of learning."""
         return self._reported(self.figures(outcome))
 
 
 class _ModelSink(Sink):
-    """Learns from an epoch's partial aggregates; an epoch that runs again learns the same."""
+    """Learns from an epoch's partial aggregates; an epoch that runs again gets the same model."""
 
     def __init__(self, models: Models[Any], aggregator: Aggregator) -> None:
         self.models = models

@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochFiles
 
 COUNTERS = "counters"
-"""Kind of the epoch files in which workers report their counters: worker, counters."""
+"""Kind of the epoch files in which workers report their counters; columns worker and counters."""
 TRIALS = "trials"
-"""Kind of the epoch files in which sources test the model: records, predicted, right."""
+"""Kind of the epoch files in which sources report how well the model predicts; columns records,
+predicted and right."""
 
 
 class MessagesTask:
-    """Turns a source's records into messages, and predicts each record before learning from it.
+    """Converts a source's records to messages, after predicting each with the previous model.
 
     Parameters
     ----------
     models
-        The models, among them that of the previous epoch.
+        The models of the run; the task uses the model of the previous epoch.
     files
-        Receives the accuracy of that model, one file per source and epoch.
+        Receives the accuracy of the previous model, one file per source and epoch.
     """
 
     def __init__(self, models: Models[Any], files: EpochFiles) -> None:
@@ -42,7 +43,7 @@ class MessagesTask:
         """Run over the batches of one partition: ``position``, ``label``, fields, ``time``."""
         _, epoch, source = current_task()
         learner = self._models.learner
-        # Without shared files a host would take a missing model for an empty one.
+        # On a host that does not share the run's files, the model would seem to be the empty one.
         self._files.commits.check_shared()
         model = self._models.read(epoch)
         records, predicted, right, passed_on = 0, 0, 0, 0
@@ -71,9 +72,9 @@ class LearningWorker(PipelineWorker):
     Parameters
     ----------
     learner
-        The learner, which counts them.
+        The learner, whose method `counters` counts them.
     aggregator
-        The learner's aggregator, bound.
+        The learner's aggregator, bound to the schema of the messages.
     files
         Receives the reports of workers.
     cost_seconds

@@ -1,4 +1,4 @@
-"""Objects of a store as files on this host's disk, for what reads them piece by piece."""
+"""Copy objects of a store to files on this host's disk, to read them piece by piece."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _home: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def local_copy(store: Store, name: str) -> Path:
-    """Give a file with the content of an object that does not change.
+    """Return the path of a file with the content of an object, which must never change.
 
     Returns
     -------
     pathlib.Path
-        The object itself where it is a file, else a copy that this process keeps until it ends.
+        The object's own file in a local store; else a copy that this process keeps until it ends.
 
     Raises
     ------
     OSError
-        It cannot be read.
+        The object cannot be read.
     """
     if isinstance(store, LocalStore):
         return store.directory / name

@@ -26,12 +26,12 @@ class Models(Generic[ModelT]):
     """Numbered models in a store.
 
     Epoch n - 1 makes model n, and epoch n starts from it. A model is written by one exclusive
-    create, so readers see it completely, and an epoch that runs again changes nothing.
+    create, so readers see all of it or nothing, and an epoch that runs again changes nothing.
 
     Parameters
     ----------
     place
-        Their location: a store, or a path or URI that the driver and all executors share.
+        Location of the models: a store, or a path or URI that the driver and all executors share.
     learner
         The learner of the models.
 
@@ -85,11 +85,14 @@ class Models(Generic[ModelT]):
                     self.store.delete(self.name(old))
         except OSError as error:
             path = self.path(number)
-            message = f"model {path} cannot be written: {error}; free or choose a directory"
+            message = (
+                f"model {path} cannot be written ({error}): free some space, or choose another "
+                "directory"
+            )
             raise RunError(message) from error
 
     def read(self, epoch: int | None = None) -> ModelT:
-        """Read the model that an epoch starts from; None for the newest model.
+        """Read the model that an epoch starts from, or the newest model if `epoch` is None.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Read labelled records by position, for Spark's source."""
+"""Read labelled records by position, for the run's Spark source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Records(DealtReading):
-    """Rows with the columns of a schema, in blocks that go to the sources round-robin."""
+    """Labelled records with the columns of a schema, which go to the sources in blocks."""
 
     def __init__(self, total: int, config: LearnConfig, schema: pa.Schema) -> None:
         block = config.block_positions(total, config.sources)
@@ -35,29 +35,29 @@ class _Records(DealtReading):
 
 
 class GeneratedRecords(_Records):
-    """Records of a generated stream."""
+    """Reads the records of a generated stream."""
 
     def __init__(self, stream: LabelledStream, config: LearnConfig) -> None:
         super().__init__(stream.length, config, stream.records(0, 0).schema)
         self._stream = stream
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
-        """Generate records."""
+        """Generate the records `begin` to `end` - 1."""
         records = self._stream.records(begin, end)
         return tuple(column.combine_chunks() for column in records.columns)
 
 
 class FileRecords(_Records):
-    """Records of the Parquet file that `keep_records` wrote.
+    """Reads the labelled records that `keep_records` wrote to a Parquet file.
 
     Parameters
     ----------
     store, name
-        Its store and its name in the store.
+        The store that contains the Parquet file, and the name of the file in it.
     config
         The configuration of the run.
     groups
-        Its row groups, as written.
+        The file's row groups when it was written; their digests reveal a later change of the file.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class FileRecords(_Records):
         self._groups = tuple(groups)
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
-        """Read records."""
+        """Read the records `begin` to `end` - 1."""
         first, last = begin // ROWS_OF_A_GROUP, (end - 1) // ROWS_OF_A_GROUP
         groups = pa.concat_tables(map(self._group, range(first, last + 1)))
         rows = groups.slice(begin - first * ROWS_OF_A_GROUP, end - begin)

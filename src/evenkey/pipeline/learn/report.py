@@ -24,11 +24,11 @@ class EpochLearned:
     Parameters
     ----------
     records
-        Records of the epoch.
+        Number of records in the epoch.
     predicted, right
-        Records that the model of the previous epoch predicted, and predicted correctly.
+        Number of records that the model of the previous epoch predicted, and predicted correctly.
     counters
-        Counters in each worker's partial aggregates at the end of the epoch.
+        Number of counters in each worker's partial aggregates at the end of the epoch.
     """
 
     epoch: int
@@ -50,18 +50,18 @@ class EpochLearned:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningReport(RunReport):
-    """The figures of a learner's run; its messages are made from records.
+    """The figures of a learner's run, whose messages are made from records.
 
     Parameters
     ----------
     application
-        Its spelling.
+        Spelling of the learner.
     learned
-        Figures per epoch, including those before a restart.
+        Figures of each epoch, including epochs before a restart.
     model
         The last model.
     model_file
-        Its file; None without an output.
+        Path or URI of the last model's file; None without an output.
 
     Examples
     --------

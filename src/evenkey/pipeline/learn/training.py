@@ -45,7 +45,7 @@ def train(
     Parameters
     ----------
     df
-        A batch with the column ``label`` and the columns of the learner's `fields`; its
+        A batch DataFrame with the column ``label`` and the columns of the learner's `fields`; its
         partitions are the sources. Rows with a null, an empty label or a number that is not finite
         are left out; a warning counts them, and `rejected_records` returns them.
     learner
@@ -104,8 +104,8 @@ def train(
     bad_ones = seen.get
     if bad_ones["bad"]:
         logger.warning(
-            "train: %d records are left out, of one of them %s; rejected_records(df, learner) "
-            "gives them",
+            "train: %d records are left out (the reason for one of them: %s); "
+            "rejected_records(df, learner) returns them",
             bad_ones["bad"],
             bad_ones["why"],
         )
@@ -113,7 +113,7 @@ def train(
 
 
 class _MessagesTask:
-    """Turns a source's records into messages."""
+    """Converts a source's records to messages."""
 
     def __init__(self, learner: Learner[Any], model: Model) -> None:
         self._learner = learner

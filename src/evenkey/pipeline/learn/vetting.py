@@ -1,4 +1,4 @@
-"""Labelled records of a DataFrame: which of them can be learned from, and why others cannot."""
+"""Check which labelled records of a DataFrame can be learned from, and why others cannot."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from evenkey.pipeline.learn.base import Learner
 
 REASON = "reason"
-"""Column that says why a record cannot be learned from; null where it can."""
+"""Column that says why a record cannot be learned from; null if it can."""
 
 
 def rejected_records(df: DataFrame, learner: Learner[Any]) -> DataFrame:
-    """Give the rows of a batch that `train` leaves out, with the column ``reason``.
+    """Return the rows of a batch that `train` leaves out, with the column ``reason``.
 
-    They are those without a label, with a null, or with a number that is not finite.
+    It leaves out rows with a null, an empty label or a number that is not finite.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def rejected_records(df: DataFrame, learner: Learner[Any]) -> DataFrame:
 
 
 def vetted_records(df: DataFrame, learner: Learner[Any]) -> DataFrame:
-    """Give ``label``, the learner's fields, in their types, and ``reason``.
+    """Return ``label`` and the learner's fields, cast to their types, and ``reason``.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _check_type(field: pa.Field, kind: DataType) -> None:
 
 
 def _reason(field: pa.Field, column: Column) -> Column:
-    """Say what is wrong with a value, null if nothing is."""
+    """Return a column that says what is wrong with a value; null if nothing is."""
     name = field.name
     absent = F.when(column.isNull(), f"{name} is null")
     if pa.types.is_list(field.type):

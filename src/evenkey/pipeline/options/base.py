@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Written(str):
-    """A value from the command line, where a number is text."""
+    """A value from the command line, where numbers are written as text."""
 
     __slots__ = ()
 
@@ -57,17 +57,17 @@ class Configuration(BaseModel):
         Parameters
         ----------
         file
-            Its keys are the fields, with dashes or underscores. Relative paths start from the
-            current directory, like those of options.
+            A TOML file whose keys are the fields, with dashes or underscores. Relative paths start
+            from the current directory, like those of options. None: no file.
         options
-            Override the file's values; None means that the option was not given. Numbers may be
-            text, as on the command line.
+            Values that override those of the file; None means that the option was not given.
+            Numbers may be text, as on the command line.
 
         Raises
         ------
         ConfigurationError
-            The file cannot be read or is not TOML (the message has the line), or as for the
-            class; the message names the file if it contains the invalid value.
+            The file cannot be read or is not TOML (the message has the line), or an option is
+            invalid, as for the class; the message names the file if it contains the invalid value.
         """
         chosen = {
             name: _Written(value) if isinstance(value, str) else value
@@ -92,7 +92,7 @@ class Configuration(BaseModel):
         return type(self)(**{**self.model_dump(exclude_unset=True), **options})
 
     def given(self, *groups: type[Configuration]) -> dict[str, Any]:
-        """Return the options of some groups that were set, as `with_options` takes them."""
+        """Return the options of `groups` that were set, with their values, for `with_options`."""
         names = {name for group in groups for name in group.model_fields}
         return {
             name: value
@@ -101,7 +101,7 @@ class Configuration(BaseModel):
         }
 
     def manifest(self) -> dict[str, Any]:
-        """Return every option as JSON, with absolute paths: it identifies a run."""
+        """Return the value of every option as JSON, with absolute paths, to identify a run."""
         return {
             name: _absolute(getattr(self, name), value)
             for name, value in self.model_dump(mode="json").items()
@@ -114,24 +114,24 @@ class Configuration(BaseModel):
         return free - self.pinned().keys()
 
     def pinned(self) -> dict[str, str]:
-        """Return options that may not change when a run continues, with reasons where given."""
+        """Return options that may not change when a run continues, each with the reason."""
         fields = type(self).model_fields
         reasons = {name: fact(field, "pinned") for name, field in fields.items()}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def layout(self) -> dict[str, Any]:
-        """Return the options of the layout of epochs on workers, as in `manifest`."""
+        """Return the options for the layout of epochs on workers, with values as in `manifest`."""
         kept = {name for name, field in type(self).model_fields.items() if fact(field, "layout")}
         return {name: value for name, value in self.manifest().items() if name in kept}
 
     def check_paths(self) -> None:
-        """Check, before anything starts, that everything the options name can be reached.
+        """Check, before anything starts, that files and servers named by options can be reached.
 
-        Each group checks its own options, then calls the next group.
+        Each group of options (base class) checks its own, then calls the next group.
         """
 
     def derive(self) -> None:
-        """Set derived options; each group sets its own, then calls the next group."""
+        """Set options that depend on others; each group sets its own, then calls the next group."""
 
     def check(self) -> None:
         """Reject invalid combinations; each group checks its own, then calls the next group.
@@ -139,13 +139,13 @@ class Configuration(BaseModel):
         Raises
         ------
         ConfigurationError
-            The message names the options.
+            Options contradict each other; the message names them.
         """
 
     def set_derived(self, name: str, value: object) -> None:
-        """Set an option that was not given.
+        """Set an option that was not given, although the model is frozen.
 
-        It bypasses the frozen model and does not count as set, so `with_options` derives it again.
+        The option does not count as set, so `with_options` derives it again.
         """
         object.__setattr__(self, name, value)
 
@@ -180,18 +180,18 @@ _WANTED = {
 
 
 def _number_of(annotation: Any) -> type | None:
-    """Return the kind of number that an option is, optional or not; None if it is no number."""
+    """Return bool, int or float if an option has this type or is an optional one; else None."""
     kinds = {*typing.get_args(annotation)} - {type(None)} or {annotation}
     return next((kind for kind in _WANTED if kinds == {kind}), None)
 
 
 def check_configuration(config: object, kind: type[Configuration]) -> None:
-    """Check that a value is a configuration of a kind.
+    """Check that a value is a configuration of the class `kind`.
 
     Raises
     ------
     ConfigurationError
-        It is not.
+        The value is of another type.
     """
     if isinstance(config, kind):
         return

@@ -18,7 +18,7 @@ _OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
 
 
 class GroupingOptions(Configuration):
-    """A grouping with its workers and sources; a part of other configurations."""
+    """Options for a grouping, its workers and sources; a base class of configurations."""
 
     grouping: Annotated[str, AfterValidator(lambda text: str(parse(text)))] = option(
         "Grouping",
@@ -30,7 +30,7 @@ class GroupingOptions(Configuration):
     workers: int = option(
         "Grouping",
         10,
-        "Workers, each one task of an epoch.",
+        "Number of workers; each is one task of an epoch.",
         ge=1,
         le=MOST_TASKS,
         first=True,
@@ -39,7 +39,7 @@ class GroupingOptions(Configuration):
     sources: int = option(
         "Grouping",
         5,
-        "Sources, each of which routes by the loads that it has seen.",
+        "Number of sources; each routes by the loads that it has seen itself.",
         ge=1,
         le=MOST_TASKS,
         layout=True,
@@ -90,17 +90,17 @@ class GroupingOptions(Configuration):
         return dataclasses.replace(grouping, **overrides)
 
     def manifest(self) -> dict[str, Any]:
-        """Return every option, the grouping with its overridden parameters."""
+        """Return every option; the grouping includes the parameters that other options override."""
         return {**super().manifest(), "grouping": str(self.resolved_grouping())}
 
 
 class WorkOptions(Configuration):
-    """Merging tasks and the simulated cost of work; a part of other configurations."""
+    """Options for merging tasks and simulated cost; a base class of configurations."""
 
     aggregators: int = option(
         "Work",
         4,
-        "Tasks that merge partial results; the reference has 10.",
+        "Tasks that merge partial results; the reference implementation has 10.",
         ge=1,
         le=MOST_TASKS,
         pinned="Spark does not change the number of partitions of its state",

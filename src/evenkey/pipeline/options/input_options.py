@@ -1,4 +1,4 @@
-"""Options of input that can be read again: generated streams and files, in epochs."""
+"""Options for input that can be read again: generated streams and files, and their epochs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCKS_A_SOURCE = 4
 
 
 class InputOptions(Configuration):
-    """A generated stream or files; a part of other configurations."""
+    """Options for a generated stream or files; a base class of configurations."""
 
     dataset: str | None = option(
         "Input",
@@ -78,7 +78,7 @@ class InputOptions(Configuration):
 
 
 class EpochOptions(Configuration):
-    """The number or size of epochs; a part of other configurations."""
+    """Options for the number or size of epochs; a base class of configurations."""
 
     epochs: int = option("Run", 8, "Number of micro-batches of the input.", ge=1, le=MOST)
     epoch_messages: int | None = option(
@@ -86,13 +86,13 @@ class EpochOptions(Configuration):
     )
 
     def epoch_positions(self, total: int) -> int:
-        """Return the number of positions in an epoch, given the total."""
+        """Return the number of positions in an epoch, given the total number of positions."""
         return self.epoch_messages or max(1, -(-total // self.epochs))
 
     def block_positions(self, total: int, sources: int) -> int:
-        """Return the number of positions that a source gets at a time, given the total.
+        """Return the number of positions in a block, which a source gets as a whole.
 
-        Small epochs have small blocks, so that every source gets a share of them.
+        Small epochs have small blocks, so that every source gets some positions of each epoch.
         """
         share = self.epoch_positions(total) // (_BLOCKS_A_SOURCE * sources)
         return min(_LARGEST_BLOCK, max(1, share))

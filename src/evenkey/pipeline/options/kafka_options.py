@@ -33,7 +33,7 @@ def _offsets(text: str) -> str:
 
 
 class KafkaOptions(Configuration):
-    """Topics to read and to write; a part of other configurations."""
+    """Options for topics to read and to write; a base class of configurations."""
 
     kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
         "Kafka",
@@ -79,12 +79,12 @@ class KafkaOptions(Configuration):
 
     @property
     def source_address(self) -> Address | None:
-        """The topics to read."""
+        """The address of the topics to read; None: no topics are read."""
         return None if self.kafka is None else Address.parse(self.kafka)
 
     @property
     def sink_address(self) -> Address | None:
-        """The topic for results."""
+        """The address of the topic for results; None: results go elsewhere."""
         return None if self.output_kafka is None else Address.parse(self.output_kafka)
 
     def resolved_dead_letters_topic(self, results: str) -> str:
@@ -97,7 +97,7 @@ class KafkaOptions(Configuration):
         Raises
         ------
         ConfigurationError
-            Spark cannot, or no broker does.
+            Spark cannot load the connector, or no broker answers.
         """
         super().check_paths()
         addresses = [each for each in (self.source_address, self.sink_address) if each is not None]
@@ -111,7 +111,7 @@ class KafkaOptions(Configuration):
             address.check_reachable()
 
     def check_kafka_input(self, split: SplitName | None) -> None:
-        """Reject options that topics do not have, or that only topics have."""
+        """Reject options for topics if none are read, and for other inputs if topics are read."""
         if self.kafka is None:
             for name in _OF_A_TOPIC:
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -133,14 +133,14 @@ class KafkaOptions(Configuration):
             raise ConfigurationError(message)
 
     def check_kafka_output(self, sink: str) -> None:
-        """Reject a sink other than the output topic, and topics that are read and written."""
+        """Reject sinks that contradict the output topic, and topics that are read and written."""
         if sink == "kafka" and self.output_kafka is None:
             message = "sink = 'kafka': no topic is given; pass output_kafka"
             raise ConfigurationError(message)
         if sink != "kafka" and self.output_kafka is not None:
             message = (
-                f"sink = {sink!r}: output_kafka = {self.output_kafka!r} is a topic; drop one of "
-                "the two"
+                f"sink = {sink!r}: output_kafka = {self.output_kafka!r} sends results to a topic "
+                "instead; drop one of the two"
             )
             raise ConfigurationError(message)
         if self.dead_letters_topic is not None and self.output_kafka is None:

@@ -1,4 +1,4 @@
-"""Options of all runs over keyed messages."""
+"""The options that all runs over keyed messages have."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ _REFERENCE_DEFAULTS: Mapping[str, Any] = {
     "time_limit": 864_000.0,
     "aggregators": 10,
 }
-"""The reference's defaults that differ from evenkey's."""
+"""Defaults of the reference implementation that differ from evenkey's."""
 
 
 class KeyedOptions(InputOptions, GroupingOptions, WorkOptions, EpochOptions, RunOptions):
-    """Input, epochs, grouping, cost and the run itself; a part of other configurations."""
+    """Options for input, epochs, grouping, cost and the run; a base class of configurations."""
 
     reference_defaults: bool = option(
         "Run",
         default=False,
-        description="The reference's defaults: 1 ms per message, 10 days, 10 aggregators.",
+        description="Use the defaults of the reference implementation: 1 ms per message, a time "
+        "limit of 10 days, 10 aggregators.",
         free=True,
     )
 
     def derive(self) -> None:
-        """Set the reference's defaults if `reference_defaults` is set."""
+        """Set the defaults of the reference implementation if `reference_defaults` is set."""
         if self.reference_defaults:
             for name, value in _REFERENCE_DEFAULTS.items():
                 if name not in self.model_fields_set:
@@ -45,7 +46,7 @@ class KeyedOptions(InputOptions, GroupingOptions, WorkOptions, EpochOptions, Run
         Raises
         ------
         ConfigurationError
-            It is not, or cannot be written.
+            The output is inside the input, or cannot be written.
         """
         check_outside(self.output, self.input)
         super().check_paths()

@@ -1,4 +1,4 @@
-"""Check the files that a configuration names: the TOML file itself, and the output."""
+"""Read the TOML file of a configuration, and check the output that it names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """Read options from a TOML file, dashes in their names turned into underscores.
+    """Read options from a TOML file; dashes in their names become underscores.
 
     Raises
     ------
@@ -49,12 +49,12 @@ def check_output(output: Path | str) -> None:
     Parameters
     ----------
     output
-        A path, or a URI, of which only the scheme is checked.
+        A path or a URI; only the scheme of a URI is checked.
 
     Raises
     ------
     ConfigurationError
-        It is a file or inside one, permissions forbid it, or the scheme has no store.
+        The output is a file or inside one, permissions forbid writing, or no store has the scheme.
     """
     if scheme_of(output) != "file":
         store_at(output)
@@ -79,7 +79,7 @@ def check_outside(output: Path | str | None, inputs: Iterable[Path | str]) -> No
     Parameters
     ----------
     output
-        A path; None, or a URI, is outside all input files.
+        The path of the output. None or a URI: it is outside of all input files.
     inputs
         Files, directories and globs.
 

@@ -1,4 +1,4 @@
-"""Declare options of a pipeline."""
+"""Declare the options of configurations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 MOST = 2**63 - 1
-"""The highest number of a message."""
+"""The highest number that a message can have."""
 MOST_TASKS = 2**31 - 1
-"""The highest number of a Spark task."""
+"""The highest number that a Spark task can have."""
 
 _MASTER = re.compile(
     r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|yarn|"
@@ -42,20 +42,20 @@ def option(
     Parameters
     ----------
     panel
-        The panel of the help that shows it.
+        The panel of the help in which the option appears.
     default, description
-        Its default value and its help text.
+        The default value and the help text of the option.
     metavar
-        The name of its value in the help; default: by the type.
+        The name of the option's value in the help; empty: the type determines it.
     first
-        Whether it is basic: the short help of commands shows only these.
+        Whether the option is basic; the short help of commands shows only basic options.
     free
-        Whether it may change when a run continues, because no result depends on it.
+        Whether the option may change when a run continues, because no result depends on it.
     layout
-        Whether it may change and belongs to the layout of epochs on workers: routers and planners
-        then discard what they learned under another value.
+        Whether the option determines how epochs are laid out on workers. Then it may also change
+        when a run continues; routers and planners discard what they learned under the old value.
     pinned
-        Why it cannot change when a run continues, if that is not obvious.
+        Why the option cannot change when a run continues, if that is not obvious.
     constraints
         Constraints, as for `pydantic.Field`.
     """
@@ -82,13 +82,13 @@ def _place(value: object) -> object:
         raise ValueError(message)
     if not isinstance(value, str | Path):
         message = "must be a path"
-        raise ValueError(message)  # noqa: TRY004 - pydantic makes a finding of no other error
+        raise ValueError(message)  # noqa: TRY004 - pydantic reports only ValueErrors as findings
     if not isinstance(value, str) or not value:
         return _path(value)
     if scheme_of(value) == "file":
         return local_path(value).expanduser()
     if without_password(value) != value:
-        # It would be stored with the options, and the message must not repeat it.
+        # The password would be stored with the options. The message must not repeat it either.
         message = "output: a URI must not contain a password; use the environment for credentials"
         raise ValueError(message)
     return value
@@ -98,7 +98,7 @@ def _master(value: str) -> str:
     if not value:
         message = "must not be empty"
         raise ValueError(message)
-    # Spark checks other schemes: it can have more cluster managers.
+    # Any other scheme is accepted: Spark can have more cluster managers, and checks it later.
     if not _MASTER.fullmatch(value):
         message = (
             "must be local, local[N], local-cluster[N,CORES,MB], spark://HOST:PORT, yarn or "
@@ -120,10 +120,10 @@ Place = Annotated[Path | str, BeforeValidator(_place)]
 
 
 def paths(value: object) -> object:
-    """Turn a single path into a list."""
+    """Put a single path into a tuple; return other values unchanged."""
     return (value,) if isinstance(value, str | Path) else value
 
 
 def texts(value: object) -> object:
-    """Turn a single text into a list."""
+    """Put a single text into a tuple; return other values unchanged."""
     return (value,) if isinstance(value, str) else value

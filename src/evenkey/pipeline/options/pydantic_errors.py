@@ -1,4 +1,4 @@
-"""Turn pydantic's errors into sentences: the field, its value, and the allowed values."""
+"""Convert pydantic's errors to sentences: the field, its value, and the allowed values."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def describe(
     known
         Names of all options.
     sources
-        Files from which fields have their values, by field.
+        The file that contains the value of a field, by the field's name; None: no files.
 
     Returns
     -------
     str
-        Such as ``workers = 0: must be at least 1``.
+        Lines such as ``workers = 0: must be at least 1``.
     """
     lines = []
     for finding in error.errors():
@@ -73,7 +73,7 @@ def _sentence(field: str, finding: Any, known: Collection[str]) -> str:
 
 
 def _choices(value: object, expected: str) -> str:
-    """List the allowed values, given pydantic's ``'a', 'b' or 'c'``."""
+    """List the allowed values, which `expected` has in pydantic's form ``'a', 'b' or 'c'``."""
     choices = [each for each in expected.split("'") if each not in ("", ", ", " or ")]
     near = difflib.get_close_matches(str(value), choices, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""

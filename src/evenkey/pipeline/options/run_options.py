@@ -1,4 +1,4 @@
-"""Options of every run."""
+"""The options that every run has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenkey.pipeline.options.option_fields import Master, Place, option, texts
 
 
 class RunOptions(Configuration):
-    """Master, time limit, output and exports of a run; a part of other configurations."""
+    """Options for master, time limit, output and exports; a base class of configurations."""
 
     time_limit: float | None = option(
         "Run",
@@ -51,13 +51,13 @@ class RunOptions(Configuration):
     )
 
     def check_paths(self) -> None:
-        """Check that the output can be written, and that ``SPARK_MASTER`` is a master.
+        """Check that the output can be written, and that ``SPARK_MASTER`` names a Spark master.
 
         Raises
         ------
         ConfigurationError
-            The output cannot be a directory, its scheme has no store, or ``SPARK_MASTER`` is not
-            a master.
+            The output cannot be a directory, no store has its scheme, or ``SPARK_MASTER`` does not
+            name a master.
         """
         if self.output is not None:
             check_output(self.output)
@@ -67,7 +67,7 @@ class RunOptions(Configuration):
 
 
 def _check_environment_master() -> None:
-    """Check that ``SPARK_MASTER``, if it is set, is a master."""
+    """Check that the environment variable ``SPARK_MASTER``, if it is set, names a master."""
     text = os.environ.get("SPARK_MASTER")
     if not text:
         return

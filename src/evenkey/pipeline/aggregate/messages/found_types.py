@@ -1,4 +1,4 @@
-"""Scan text files before a run, for types of columns and names of fields."""
+"""Scan text files before a run: infer the types of columns, and check the names of fields."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ def with_types(
 ) -> ColumnSplitter:
     """Infer the types of the aggregator's columns, and check that fields exist.
 
-    If a type is not given, all lines are read, because one value can decide it. For fields whose
-    names are in the records, as in JSON, lines are read until each field has occurred.
+    If a type is not given, all lines are read, because a single value can change it. If the records
+    contain the names of fields, as in JSON, lines are read until each field has occurred.
 
     Parameters
     ----------
     name
-        Name of the input, for messages.
+        Name of the input, for error messages.
     index
-        Its lines.
+        The lines of the input.
     splitter
-        Splits the lines; its columns are those with given types.
+        Splits the lines; its columns include only those whose types are given.
     config
-        Names the aggregator's columns.
+        The configuration, which names the columns that the aggregator reads.
 
     Returns
     -------
     Splitter
-        With all columns.
+        The splitter with all columns and their types.
 
     Raises
     ------
     ConfigurationError
-        No record has a field, or the header lacks a column; the message lists the existing ones.
+        A field is in no record, or a column is not in the header; the message lists those that are.
     """
     given = dict(splitter.columns.values)
     guesses = {each: Guess() for each in config.value_names if each not in given}
@@ -79,7 +79,7 @@ def _pieces(index: LineIndex) -> Iterator[pa.StringArray]:
 
 
 def _check_seen(name: str, index: LineIndex, splitter: ColumnSplitter, unseen: set[str]) -> None:
-    """Check that the fields exist, even if only with nulls."""
+    """Check that each field is in some record, even if it is null in all of them."""
     fields: dict[str, None] = {}
     for lines in _pieces(index):
         there, others = splitter.fields(lines)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import Reading, RunDirectory
 
 Extent: TypeAlias = tuple[int, float, int]
-"""Positions to read, positions per second, and positions that a source gets at a time."""
+"""Number of positions to read, positions per second of event time, and positions per block."""
 
 
 class FoundInput(NamedTuple):
@@ -33,7 +33,7 @@ class FoundInput(NamedTuple):
     reading
         Reads rows by position; None for topics, which Spark's connector reads.
     splitter
-        Splits lines; None if the rows have keys.
+        Splits the lines; None if the input has rows with keys.
     """
 
     name: str
@@ -95,7 +95,7 @@ def kept_records(directory: RunDirectory) -> tuple[SplitLines | RowIndex, Extent
     Raises
     ------
     RunError
-        It cannot be read.
+        The stored description of the input cannot be read.
     """
     kept, arrays = recall_reading(directory.store)
     index: dict[str, Any] = {name: tuples(value) for name, value in kept["index"].items()}
@@ -105,6 +105,6 @@ def kept_records(directory: RunDirectory) -> tuple[SplitLines | RowIndex, Extent
         types = tuple(kind for _, kind in Columns.from_json(kept["key_types"]).values)
         form = FORMATS.of_rows[kept["split"]].files
         return RowIndex(**index, columns=columns, key_types=types, form=form), kept["extent"]
-    # The files, whose suffixes name the split, may be gone: their unpacked content is read.
+    # Use the stored name of the split: the files whose suffixes name it may be gone by now.
     splitter = FORMATS.of_lines[kept["split"]].splitter(columns, kept["header"])
     return SplitLines(LineIndex(**{**index, **arrays}), splitter), kept["extent"]

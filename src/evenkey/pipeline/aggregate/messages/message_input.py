@@ -43,16 +43,17 @@ class Input:
     name
         The dataset's name, or the paths.
     messages
-        Streaming: ``position``, ``key``, ``count``, ``time``, the columns of `described`, and the
-        worker if splitters in Python also route.
+        Streaming DataFrame with the columns ``position``, ``key`` (with the metadata of
+        `described`), ``count``, ``time``, further columns that the aggregator reads, and the worker
+        if splitters in Python also route.
     sources
-        Tasks that route, each with its own local loads.
+        Number of tasks that route, each by its own local loads.
     expected
-        Positions of the source; None for topics, in which not every offset is a record.
+        Number of positions to read; None for topics, in which not every offset is a record.
     split
-        Whether the input is split or validated, and counted there, before it is routed.
+        Whether tasks split or validate the input, and count it, before it is routed.
     offsets
-        The range of topics; None for any other input.
+        The range of offsets to read from topics; None for any other input.
     """
 
     name: str
@@ -104,7 +105,8 @@ def open_input(
         arrival_rate=config.arrival_rate,
     )
     if config.time is not None:
-        # Equal in all tasks of an epoch and when it runs again: see `far_ahead`.
+        # `current_timestamp` is the same in all tasks of an epoch, and in all of its repetitions:
+        # see `far_ahead`.
         allowed = F.make_dt_interval(secs=F.lit(config.max_ahead))
         rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
     messages = _spread(rows, config, F.col("position"), ("position",))
@@ -116,7 +118,7 @@ def open_input(
         extra = found.reading.index.columns.extra
         messages = vet_rows(messages, dead_letters, files, extra=extra, routing=routing)
     elif routing is not None and config.route_by == "weights":
-        # `route` would count every row as a message of weight 1.
+        # Otherwise Spark would route later, and count every row as a message of weight 1.
         messages = vet_rows(messages, dead_letters, files, routing=routing)
     else:
         split = False
@@ -132,7 +134,7 @@ def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Exten
 
 
 def _extent(config: PipelineConfig, positions: int) -> Extent:
-    """Return the positions to read, per second, and that a source gets at a time."""
+    """Return the number of positions to read, per second of event time, and per block."""
     total = positions if config.messages is None else min(positions, config.messages)
     return total, config.event_rate(total), config.block_positions(total, config.sources)
 
@@ -159,7 +161,7 @@ def _routing(
 def _spread(
     df: DataFrame, config: PipelineConfig, number: Column, order: tuple[str, ...]
 ) -> DataFrame:
-    """Distribute rows to splitters round-robin, if their number differs from the sources'."""
+    """Distribute rows to splitters round-robin, unless there are as many splitters as sources."""
     if config.routers == config.sources:
         return df
     turn = F.pmod(number, F.lit(config.splitters)).cast("int")

@@ -27,9 +27,9 @@ class Own(NamedTuple):
     Parameters
     ----------
     time
-        Their time for windows.
+        The column with the time that determines a message's window.
     values
-        The aggregator's columns, by the aggregator's names.
+        The columns that the aggregator reads, by the names that it uses.
     """
 
     time: Column
@@ -43,9 +43,9 @@ class Own(NamedTuple):
 
 
 def described(messages: DataFrame, config: PipelineConfig, found: FoundInput) -> DataFrame:
-    """Add the types of the key's columns to the key of messages, for `with_own_keys`.
+    """Store the types of the user's key columns as metadata of ``key``, for `with_own_keys`.
 
-    Inside a run a key is always one text: it is routed, counted and shown as text.
+    Inside a run a key is always one string: it is routed, counted and shown as a string.
     """
     types = ["string"] * len(config.key_names)
     if isinstance(found.reading, RowsReading):
@@ -60,11 +60,11 @@ def with_own_keys(results: DataFrame, messages: DataFrame, config: PipelineConfi
     Parameters
     ----------
     results
-        With or without a column ``key``.
+        Results, with or without a column ``key``.
     messages
         The result of `described`.
     config
-        Has the names.
+        The configuration, which has the names of the key columns.
     """
     names = config.key_names
     types = messages.schema[_KEY].metadata[_TYPES]

@@ -22,7 +22,7 @@ _BLOCK = 256
 
 
 class GeneratorReading(Reading):
-    """Messages of a generated stream; message i goes to source i mod S."""
+    """Messages of a generated stream; message i goes to source i mod S, the number of sources."""
 
     schema = MESSAGES
 
@@ -31,7 +31,7 @@ class GeneratorReading(Reading):
         self._stream = stream
 
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Generate every S-th message of the range."""
+        """Generate the messages of the range that go to this source."""
         first = start + (source - start) % sources
         for begin in range(first, stop, _BATCH_ROWS * sources):
             end = min(stop, begin + _BATCH_ROWS * sources)
@@ -83,5 +83,5 @@ class RowsReading(DealtReading):
 
 
 def spelled(field: pa.Field) -> str:
-    """Write a column and its type in the form of Spark's schemas."""
+    """Return a column's name and type as in a Spark schema, such as ``amount double``."""
     return f"{field.name} {from_arrow_type(field.type).simpleString()}"

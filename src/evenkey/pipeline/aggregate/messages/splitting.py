@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenkey.spark.routing import RoutingTask
 
 LATEST = "__evenkey_latest"
-"""Column of the latest allowed time of messages with their own time."""
+"""Column with the latest time that a message may have, if messages have their own time."""
 _NO_COLUMNS = pa.schema([])
 
 
@@ -44,8 +44,9 @@ def split_lines(
     Parameters
     ----------
     lines
-        `places`, ``line`` (binary), ``time``; lines with a true `FAR_AHEAD` are rejected, and so
-        are messages whose own time is later than `LATEST`.
+        Streaming DataFrame with the columns `places`, ``line`` (binary) and ``time``. Lines are
+        rejected if the column `FAR_AHEAD` is true, messages if their own time is later than the
+        column `LATEST`.
     splitter
         Splits lines.
     dead_letters
@@ -53,7 +54,7 @@ def split_lines(
     files
         Receives the tasks' counts of read and rejected lines.
     places
-        Columns with the position of a line, for the dead letters; the last is its number.
+        Columns that locate a line, for the dead letters; the last one is the line's number.
     routing
         Routes the messages in the same pass, to avoid a second transfer to Python; None: they are
         routed later.
@@ -61,8 +62,9 @@ def split_lines(
     Returns
     -------
     DataFrame
-        ``position`` (the line's number), ``key``, ``count``, ``time``, the splitter's `extra`, in
-        the order of the lines, and the worker if they are routed.
+        Messages in the order of the lines, with the columns ``position`` (the line's number),
+        ``key``, ``count``, ``time``, those of the splitter's `extra`, and the worker if `routing`
+        routes them.
     """
     task = _SplitTask(splitter, dead_letters, files, places)
     return _messages(lines, task, routing, splitter.extra)
@@ -76,9 +78,9 @@ def vet_rows(
     extra: pa.Schema = _NO_COLUMNS,
     routing: RoutingTask | None = None,
 ) -> DataFrame:
-    """Validate rows that already have a key and a count; as for `split_lines`.
+    """Validate rows that already have a key and a count, and write rejected rows to dead letters.
 
-    `extra` are further columns of the messages.
+    `extra` are further columns of the messages; the other parameters are those of `split_lines`.
     """
     return _messages(rows, _VetTask(dead_letters, files, extra), routing, extra)
 
@@ -116,7 +118,7 @@ class _Task(ABC):
 
     @abstractmethod
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
-        """Return the messages of a batch, and its dead letters."""
+        """Split or validate a batch; return its messages and its dead letters."""
 
 
 class _SplitTask(_Task):
@@ -202,7 +204,7 @@ def _far_reasons(times: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 
 class _RoutedTask:
-    """Routes the messages of a task in the same transfer from Spark to Python and back."""
+    """Runs a task and routes its messages, in one transfer from Spark to Python and back."""
 
     def __init__(self, task: _Task, routing: RoutingTask) -> None:
         self._task = task

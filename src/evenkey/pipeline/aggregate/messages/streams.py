@@ -84,9 +84,9 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
     Parameters
     ----------
     config
-        Names the files.
+        The configuration, which names the files.
     unpacked
-        Directory for the content of compressed files, which is read from there.
+        Directory to unpack compressed files into.
 
     Raises
     ------
@@ -107,14 +107,14 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
 
 
 def _check_taken(config: PipelineConfig, columns: Columns) -> None:
-    """Check that the aggregator accepts the types of its columns; raises as its `bind` does."""
+    """Check that the aggregator accepts the types of its columns; raise what its `bind` raises."""
     numbers = [("count", pa.int64()), (WORKER, pa.int32())]
     messages = dict([("key", pa.string()), *numbers, *columns.values])
     parse_aggregator(config.aggregator).bind(pa.schema(list(messages.items())))
 
 
 def columns_of(config: PipelineConfig) -> Columns:
-    """Return the columns of a message, with those of the aggregator's whose types are given.
+    """Return the columns of a message, including columns of the aggregator whose types are given.
 
     An input without a key has no columns; `PipelineConfig.resolved_split` checks this.
     """
@@ -126,7 +126,7 @@ def columns_of(config: PipelineConfig) -> Columns:
 
 
 def lines_splitter(config: PipelineConfig) -> Splitter:
-    """Choose the splitter of lines that need no header.
+    """Return the splitter of the configuration, which must be one for lines without a header.
 
     Raises
     ------

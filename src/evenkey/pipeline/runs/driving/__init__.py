@@ -1,4 +1,4 @@
-"""From the start of a run to its end or pause: the runner, its phases, signals, progress."""
+"""Drive a run from its start to its end or pause: runner, phases, signals and progress."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ class End(ABC):
 
     @abstractmethod
     def read(self) -> bool:
-        """Return whether all input was processed; raise the error that ended the query."""
+        """Return whether all input was processed; raise the error of a query that failed."""
 
     @abstractmethod
     def closed(self) -> bool:
-        """Return whether all windows were closed, after the closing file exists."""
+        """Return whether all windows are closed; called once the closing file exists."""
 
     def resting(self, query: StreamingQuery) -> bool:
-        """Return whether no epoch runs, after the pause file exists."""
+        """Return whether no epoch runs; called once the pause file exists."""
         return not query.status["isTriggerActive"]
 
 
@@ -42,11 +42,11 @@ class DrainedEnd(End):
     Parameters
     ----------
     query
-        The query that reads it.
+        The query that reads the source.
     gate
-        May have rejected an epoch, which ends the query.
+        The gate of the query's epochs; if it rejects one, the error that ends the query is ignored.
     stack
-        Ends the thread that waits for the query, after the query has been stopped.
+        Ends the thread that waits for the query; the query must be stopped before.
     """
 
     def __init__(self, query: StreamingQuery, gate: Gate, stack: contextlib.ExitStack) -> None:
@@ -58,7 +58,7 @@ class DrainedEnd(End):
         self._closed: Future[None] | None = None
 
     def read(self) -> bool:
-        """Return whether Spark has processed everything that was offered."""
+        """Return whether Spark has processed everything that the source offered."""
         return self._done(self._drained)
 
     def closed(self) -> bool:
@@ -67,7 +67,7 @@ class DrainedEnd(End):
         return self._done(self._closed)
 
     def resting(self, query: StreamingQuery) -> bool:
-        """Return whether Spark has processed what was offered, or no epoch runs or may begin."""
+        """Return whether no epoch runs and no further epoch may begin."""
         if not self._gate.open_always:
             return super().resting(query)
         return all(each.done() for each in (self._drained, self._closed) if each is not None)
@@ -85,7 +85,7 @@ class DrainedEnd(End):
 
 
 class OffsetsEnd(End):
-    """The end of topics, which may grow during a run: their end at its start.
+    """The end of topics, which may grow during a run: the offsets of their end at its start.
 
     The query continues to read records, which are dropped, until its windows are closed.
 
@@ -94,10 +94,10 @@ class OffsetsEnd(End):
     checkpoint
         The checkpoint of the query.
     offsets
-        The end of the input; a run that follows its topics has no end.
+        The range of offsets to read; it has no end if the run follows its topics.
     close
-        Whether windows are closed. Without windows a pause follows immediately, which rejects an
-        epoch that has only begun.
+        Whether windows are closed at the end. If so, it suffices that the last epoch has begun.
+        Otherwise it must be complete, because a pause follows, which would reject it.
     """
 
     def __init__(self, checkpoint: Store, offsets: OffsetRange, *, close: bool) -> None:
@@ -106,11 +106,11 @@ class OffsetsEnd(End):
         self._log = OFFSETS if close else COMMITS
 
     def read(self) -> bool:
-        """Return whether the last epoch has reached the offsets."""
+        """Return whether the newest epoch has reached the end offsets."""
         newest = self._logs.newest(self._log)
         return self._offsets.reached(self._offsets.ends_of(self._logs.ends(newest)))
 
     def closed(self) -> bool:
-        """Return whether an epoch has followed the one with the closing row."""
+        """Return whether an epoch after the one with the closing row is complete."""
         before = self._logs.newest(COMMITS) - 1
         return any(each == {"closed": 1} for each in self._logs.ends(before))

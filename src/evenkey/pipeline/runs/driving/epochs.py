@@ -1,4 +1,4 @@
-"""The end of an epoch: write its results, commit them, pass them on."""
+"""End an epoch: write its results, commit them, and pass them on."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.tallies import Tallies
 
 READ = "evenkey-read"
-"""The name under which a job observes the number of records read from topics."""
+"""Name of the Spark observation with the number of records that a job has read from topics."""
 
 _DROPPED = "numRowsDroppedByWatermark"
 
 
 class EpochEnd:
-    """The function that a query calls with the results of each epoch.
+    """Writes and commits the results of each epoch, which a query passes to `write`.
 
-    One exclusive create commits an epoch's parts. An epoch that an earlier process has committed
-    is computed again only for Spark's own state, and its results are dropped. A process that has
-    lost its claim ends here, with one clear line.
+    An epoch's parts are committed by one exclusive create. If an earlier process has committed an
+    epoch, Spark computes the epoch again only for its own state, and the results are dropped. A
+    process that has lost its claim ends here, with an error of one line.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ class EpochEnd:
     tallies
         Counts that must add up before an epoch is committed; None: no counts.
     topics
-        Topics that must be the same as at the start of the run before an epoch is committed.
+        Topics of the run; before each commit they must be the same as at the start of the run.
+        None: no topics.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class EpochEnd:
         self._first_began = time.time()
 
     def write(self, results: DataFrame, epoch: int) -> None:
-        """Write an epoch's results, commit the epoch, and pass on the commit."""
+        """Write an epoch's results, commit the epoch, and let the sink pass on the results."""
         directory = self._directory
         directory.claim.check()
         began = time.time()
@@ -79,7 +80,8 @@ class EpochEnd:
         # Not needed for correctness, but saves the work of an epoch that cannot be committed.
         directory.claim.check()
         if self._topics is not None:
-            # Everything so far was read from these topics: an id is never reused.
+            # Kafka never reuses a topic's id: if the topics are the same now, they were the same
+            # while this epoch was read.
             self._topics.check()
         figures = {**self._counted(), **self._span(epoch, began)}
         read = self._offered(epoch)
@@ -92,7 +94,7 @@ class EpochEnd:
         self._sink.committed(results, epoch)
 
     def _offered(self, epoch: int) -> int | None:
-        """Return the number of rows offered; None for a source that does not number its rows."""
+        """Return how many rows the source offered; None if the source does not number its rows."""
         first, last = self._logs.ends(epoch - 1), self._logs.ends(epoch)
         if not last or last[0] is None or "position" not in last[0]:
             return None
@@ -138,7 +140,7 @@ def _observed(execution: Any, prefix: str) -> int:
 
 
 def _metric_of(plan: Any) -> int | None:
-    """Find the metric of the one operator that has it; each access to the plan takes time."""
+    """Return the count of dropped rows of the one operator that has it; each access takes time."""
     metric = plan.metrics().get(_DROPPED)
     if metric.isDefined():
         return int(metric.get().value())
@@ -153,7 +155,7 @@ def _metric_of(plan: Any) -> int | None:
 def earlier_timings(commits: Commits) -> list[Timing]:
     """Return the durations of epochs that earlier processes of the run committed, by process.
 
-    An epoch's time goes from its begin in Spark's log to its commit.
+    An epoch lasts from its start in Spark's log to its commit.
     """
     by_claim: dict[int, list[Commit]] = {}
     for commit in commits.all():
@@ -163,9 +165,9 @@ def earlier_timings(commits: Commits) -> list[Timing]:
 
 
 def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
-    """Return times and claims of the epochs that earlier processes committed, by number.
+    """Return times and claims of the epochs that earlier processes committed, by epoch number.
 
-    An epoch's time goes from its begin in Spark's log to its commit.
+    An epoch lasts from its start in Spark's log to its commit.
     """
     spans = {}
     for epoch in commits.epochs():

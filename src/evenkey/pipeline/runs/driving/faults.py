@@ -20,12 +20,13 @@ _OF_A_TASK = re.compile(
     r"(?:^evenkey\.core\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
     re.MULTILINE,
 )
-"""An error of a task, or of rows that wait for a task, whose own errors Spark does not show."""
+"""Finds evenkey's own message in the text of Spark's error. Either a task raised it, or rows that
+wait for such a task passed it on by ``raise_error``."""
 
 
 @contextlib.contextmanager
 def file_handles_named() -> Iterator[None]:
-    """Turn any error caused by too few file handles into one clear error.
+    """Convert any error that too few file handles caused to an error that names the limit.
 
     Raises
     ------
@@ -43,7 +44,7 @@ def file_handles_named() -> Iterator[None]:
 
 @contextlib.contextmanager
 def faults_named(directory: RunDirectory) -> Iterator[None]:
-    """Name the cause, and the fix, of errors from deep inside Spark.
+    """Convert known errors from inside Spark to errors that name the cause and the fix.
 
     Raises
     ------

@@ -28,7 +28,8 @@ class Gate:
     paused
         The pause file.
     open_always
-        Whether the source itself checks the pause file: then an offered epoch still runs.
+        Whether the source itself checks the pause file. Then the gate lets every epoch begin that
+        the source has offered.
     """
 
     def __init__(self, paused: Path, *, open_always: bool) -> None:
@@ -42,7 +43,7 @@ class Gate:
         Raises
         ------
         PausedError
-            A pause is requested. It ends the query, which Spark reports as an error.
+            A pause is requested. This error ends the query, and Spark reports it as a failure.
         """
         if not self.open_always and self._paused.exists():
             self.turned_away = True

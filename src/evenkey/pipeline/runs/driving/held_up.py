@@ -1,4 +1,4 @@
-"""Open transactions that block a run, which reads no later record until they end."""
+"""Find open transactions that block a run: it reads no later record until they end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOK_SECONDS = 5.0
 
 
 class HeldUp:
-    """Finds partitions that a run has read up to an open transaction.
+    """Finds partitions that a run has read up to an open transaction, which blocks it.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class HeldUp:
             try:
                 self._found = self._look()
             except EvenkeyError:
-                self._found = None  # a broker that is away is for the query to find out
+                self._found = None  # the query itself reports an unreachable broker
             self._next = time.monotonic() + _LOOK_SECONDS
         return self._found
 
@@ -69,7 +69,7 @@ class HeldUp:
         )
 
     def _stand(self, held: list[tuple[str, int]], stable: Offsets) -> None:
-        """Record since when each partition has been at its position."""
+        """Record, for each blocked partition, at which offset it is blocked and since when."""
         now = time.time()
         before = self._stood
         self._stood = {}

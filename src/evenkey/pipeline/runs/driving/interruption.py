@@ -25,7 +25,7 @@ def pausing(paused: Path) -> Iterator[None]:
     Parameters
     ----------
     paused
-        The pause file for the sources.
+        The pause file, which sources check.
 
     Raises
     ------

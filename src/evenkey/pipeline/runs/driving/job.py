@@ -42,7 +42,7 @@ class Report(Protocol):
         """Return the same report with a summary of each exporter."""
 
     def to_record(self) -> dict[str, Any]:
-        """Return the report as JSON, from which the job's `restored` restores it."""
+        """Convert the report to JSON values, which the job's `restored` converts back."""
 
 
 ReportT = TypeVar("ReportT", bound=Report)
@@ -59,7 +59,7 @@ class Outcome:
     finished
         Whether the whole input was processed and all windows closed.
     seconds
-        From the planning of the query to its end.
+        Seconds from the planning of the query to its end.
     timing
         Times of the epochs, including those of earlier processes of the run.
     """
@@ -85,13 +85,13 @@ class Work(ABC, Generic[ReportT]):
     expected: int | None
     """Messages of the input, if known."""
     offsets: OffsetRange | None = None
-    """What is read of topics; None for any other input."""
+    """The range of offsets that is read from topics; None for any other input."""
     asked_to_pause: bool = True
-    """Whether the source checks the pause file, and then offers no more."""
+    """Whether the source itself checks the pause file, and offers nothing more once it exists."""
     tallies: Tallies | None = None
     """Counts that must add up before an epoch is committed; None: no counts."""
     planning_ms: float = 0.0
-    """Duration of the work for the first epoch before it began."""
+    """Duration, in ms, of work for the first epoch that was done before it began."""
 
     def emitted(self, rows: DataFrame) -> DataFrame:
         """Return the rows of an epoch for the sink."""
@@ -103,7 +103,7 @@ class Work(ABC, Generic[ReportT]):
 
     @abstractmethod
     def report(self, outcome: Outcome) -> ReportT:
-        """Report the run, while its directory exists."""
+        """Return the report of the run; called while the run's directory still exists."""
 
 
 class Job(ABC, Generic[ReportT]):
@@ -132,7 +132,7 @@ class Job(ABC, Generic[ReportT]):
 
     @abstractmethod
     def find(self, directory: RunDirectory) -> Found[ReportT]:
-        """Find the input, or read what the run in this directory found before; without Spark."""
+        """Find the input without Spark, or read what the run in this directory found before."""
 
     @abstractmethod
     def session(self) -> SparkSession:
@@ -148,10 +148,10 @@ class Found(ABC, Generic[ReportT]):
 
 
 class Prepared(Found[ReportT]):
-    """A job that can begin; without preparation, as soon as it has found its input."""
+    """A job that can begin. `Job.find` returns it directly if there is nothing to prepare."""
 
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> Prepared[ReportT]:
-        """Return the job itself: it needs no preparation."""
+        """Return this object itself, which needs no preparation."""
         del spark, directory
         return self
 
@@ -165,7 +165,7 @@ class Prepared(Found[ReportT]):
         history: Store | None,
         load_unit: str = "messages",
     ) -> RunInfo:
-        """Return the run's properties; a run with a history keeps its name.
+        """Return the run's properties; if the run has a history, it keeps its name from there.
 
         Parameters
         ----------
@@ -174,11 +174,11 @@ class Prepared(Found[ReportT]):
         dataset
             Name of the dataset, or the input's paths.
         workers, sources
-            Number of workers, of sources.
+            Number of workers, and number of sources.
         history
-            Location of this run's history, if it has one.
+            Location of this run's history; None: it has none.
         load_unit
-            The unit of loads.
+            The unit of loads, such as ``messages``.
         """
         run = f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
         if history is not None:

@@ -39,11 +39,11 @@ class EpochProgress:
     epoch
         The last epoch that ended; -1 before the first.
     messages, expected
-        Messages so far, and in the whole run if known (input messages in both).
+        Input messages so far, and input messages in the whole run; None if their number is unknown.
     max_over_mean
         Maximum over mean of that epoch's loads.
     messages_per_second
-        Messages over the time since the first epoch started.
+        Messages so far, divided by the seconds since the first epoch started.
     share
         Share of the topics' offsets that was read; None for any other input. It is not a share of
         messages: transactions and compaction leave offsets without records.
@@ -69,7 +69,7 @@ class EpochProgress:
 
 
 OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
-"""A function that is called when an epoch has ended."""
+"""A function that is called with a run's progress when an epoch has ended or a phase begins."""
 
 
 def before_the_first(name: str, phase: Phase) -> EpochProgress:
@@ -83,7 +83,7 @@ def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
     Parameters
     ----------
     on_progress
-        Called with the progress; None: no call.
+        Called with the progress; None: no calls.
     name
         The grouping's spelling, or the name of another job.
     phase
@@ -116,15 +116,15 @@ class Watch:
     name
         The name of the job.
     expected
-        Messages of the source, if known.
+        Number of messages of the source; None: unknown.
     measures
         Measures each epoch before it is reported.
     on_progress
-        Called with the progress.
+        Called with the progress; None: no calls.
     recorder
-        Receives the durations of epochs before they are measured.
+        Receives the duration of each epoch before the epoch is measured; None: no recorder.
     offsets
-        The range of topics; None for any other input.
+        The range of offsets that is read from topics; None for any other input.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Watch:
         if nobody or progress is None or not ran(progress) or progress["batchId"] <= self._last:
             return
         if self._recorder is not None:
-            # Recent progress is long: it is read only if an epoch was missed.
+            # Reading all recent progress reports takes long: do it only if an epoch was missed.
             next_one = progress["batchId"] == self._last + 1
             self._recorder.time([progress] if next_one else epochs_of(query))
         self._last = progress["batchId"]
@@ -187,7 +187,7 @@ class Watch:
 
 
 def _read(offset: str) -> Any:
-    """Read the offset of a source in Spark's report, which is not JSON without an offset."""
+    """Parse a source's offset in Spark's report; None if the text is not JSON: no offset."""
     try:
         return json.loads(offset)
     except ValueError:

@@ -39,8 +39,8 @@ def drive(
 ) -> bool:
     """Run a query to the end of its input, then close its windows, and stop it.
 
-    Never stops the query inside an epoch: a pause lets the epoch end, and no other begin. A first
-    interrupt or SIGTERM requests a pause; a second one stops the query immediately.
+    A pause never stops the query inside an epoch: the current epoch ends, and no other begins. A
+    first interrupt or SIGTERM requests a pause; a second one stops the query immediately.
 
     Parameters
     ----------
@@ -49,20 +49,20 @@ def drive(
     query
         The started query; each of its epochs passes the gate.
     directory
-        Contains the files that signal the sources.
+        Directory of the run, with the files that signal a pause or the end to the sources.
     watch
         Reports each epoch that has ended.
     offsets
-        The end of topics; None: the source itself knows its end.
+        The range of offsets to read from topics; None: the source itself knows its end.
     time_limit
-        Seconds after which to pause.
+        Seconds after which to pause; None: no limit.
     close
         Whether to close the windows.
 
     Returns
     -------
     bool
-        Whether it reached the end and closed its windows before any pause.
+        Whether the query reached the end and closed its windows before any pause.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     relay = _Relay(directory)
@@ -89,11 +89,11 @@ def drive(
             if offsets is None
             else OffsetsEnd(directory.checkpoint_files, offsets, close=close)
         )
-        # Stop the query before the threads that wait for it.
+        # Callbacks run in reverse order: the query stops before the threads that wait for it.
         stack.callback(query.stop)
         finished = see(end.read, "running")
         if finished and close:
-            # The last epoch with records may still run: the next epoch then has the closing row.
+            # The last epoch with records may still run: the closing row is in the epoch after it.
             directory.claim.check()
             directory.closing.touch()
             finished = see(end.closed, "closing")
@@ -105,18 +105,18 @@ def drive(
 
 
 class _Relay:
-    """Pauses this process's run if an object named ``paused`` requests it."""
+    """Pauses this process's run if the object ``state/paused`` in the output requests it."""
 
     def __init__(self, directory: RunDirectory) -> None:
         self._directory = directory
         self._next = 0.0
 
     def look(self) -> None:
-        """Check for the object; the longer a check takes, the rarer it is."""
+        """Check for the object; if checks take long, they are made less often."""
         looked = time.monotonic()
         if looked < self._next:
             return
-        # A store may be unreachable for a while; a request for a pause waits that long.
+        # If the store is unreachable for a while, the request is found later.
         with contextlib.suppress(OSError):
             if self._directory.asked_to_pause:
                 self._directory.paused.touch()
@@ -125,7 +125,7 @@ class _Relay:
 
 
 def _wait(query: StreamingQuery, gate: Gate) -> None:
-    """Wait a little; raise the error that ended the query, unless it is a pause."""
+    """Wait for one interval; raise the error that ended the query, unless it was a pause."""
     time.sleep(_POLL_SECONDS)
     if not query.isActive and not gate.turned_away:
         query.awaitTermination()
@@ -137,7 +137,7 @@ def _rest(
     """Let the current epoch end, and no other begin."""
     context = spark.sparkContext
     directory.paused.touch()
-    # Spark reports a pause as an error, and would print its whole plan.
+    # Spark reports a pause as an error, and would log it with the whole plan of the query.
     context.setLogLevel("OFF")
     try:
         while query.isActive and not end.resting(query):

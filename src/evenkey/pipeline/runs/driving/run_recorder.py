@@ -1,4 +1,4 @@
-"""The recorder: turns each epoch's figures and duration into records to export."""
+"""The recorder: makes records to export from each epoch's figures and duration."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters import Ending, Exports, ExportSummary, HotKey
 
 _SHORTEST_MS = 1.0
-"""Spark reports whole milliseconds, and a rate over 0 ms is undefined."""
+"""Shortest duration to assume: Spark reports whole ms, and a rate over 0 ms is undefined."""
 
 
 @dataclass
 class _Clock:
-    """The total time of one process's epochs."""
+    """Adds up the times and messages of the epochs of one process."""
 
     began: float | None = None
     messages: int = 0
@@ -37,7 +37,7 @@ class _Clock:
         self.lengths.append(max(ran.length, _SHORTEST_MS))
 
     def figures(self, ended: float, messages: int) -> dict[str, Value]:
-        """Return the figures of time up to the last epoch, given its number of messages."""
+        """Return rates and latencies of the run and of its last epoch, which had `messages`."""
         length, began = self.lengths[-1], ended if self.began is None else self.began
         makespan = max(ended - began, _SHORTEST_MS)
         run = Pace.of(Paced(self.messages, makespan, self.lengths))
@@ -54,7 +54,7 @@ class Recorder:
     Parameters
     ----------
     exports
-        Receive the records; closed with the recorder.
+        The exporters, which receive the records; closed with the recorder.
     earlier
         Times and claims of the epochs that earlier processes committed.
     """
@@ -73,7 +73,7 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._closed:
-            # An interrupted run ends with its epoch, and can continue.
+            # An interrupted run ends after its current epoch, and can continue.
             self.close("paused" if _interrupted(kind) else "failed")
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
@@ -82,7 +82,7 @@ class Recorder:
         return self._exports.close(ending)
 
     def time(self, progresses: Iterable[Any]) -> None:
-        """Add Spark's reports of epochs: when they started, how long they took."""
+        """Take in Spark's reports of epochs: when they started and how long they took."""
         for each in progresses:
             self._spans[each["batchId"]] = span(each)
 
@@ -94,10 +94,10 @@ class Recorder:
         Parameters
         ----------
         epoch
-            Its number; epochs come in order.
+            Number of the epoch; epochs come in order.
         figures
             The job's figures, by the names of `evenkey.core.metrics.FIGURES`, including
-            ``epoch_messages``; the figures of time are added here.
+            ``epoch_messages``; this method adds rates and latencies.
         hottest
             Hottest keys of the epoch, in descending order.
         """

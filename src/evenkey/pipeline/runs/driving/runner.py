@@ -45,17 +45,17 @@ def run(
 ) -> ReportT:
     """Run a job until its input is processed and its windows are closed.
 
-    If the output directory contains an unfinished run of the same configuration, it continues
-    where that run stopped, for whatever reason; nothing is lost or counted twice. For a finished
-    run it returns the report, without Spark unless a URI needs Spark's settings. The input and the
-    layout (workers, sources, grouping) of a finished run must still be the same.
+    If the output directory contains an unfinished run of the same configuration, this continues
+    where that run stopped, for whatever reason. Nothing is lost or counted twice. If the
+    directory contains a finished run, this returns its report, without Spark unless a URI needs
+    Spark's settings; the input and the layout (workers, sources, grouping) must still be the same.
 
     Parameters
     ----------
     job
         The job.
     on_progress
-        Called when an epoch has ended.
+        Called when an epoch has ended; None: no calls.
     prepare
         Whether to warm up before the first measured epoch.
 
@@ -77,7 +77,7 @@ def run(
     output, spark = None, None
     if options.output is not None:
         if not on_a_disk(options.output):
-            # Spark's settings determine how it is reached.
+            # Spark's settings determine how the store is reached.
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
         output = output_store(options.output, spark)
@@ -128,8 +128,8 @@ def run(
 def _classic(spark: SparkSession) -> SparkSession:
     if is_remote(spark):
         message = (
-            "the active session is one of Spark Connect: a run commits its epochs in Spark's "
-            "driver; stop the session first, or pass DataFrames of it to evenkey.spark, "
+            "the active session is one of Spark Connect, but a run commits its epochs in Spark's "
+            "driver: stop the session first, or pass its DataFrames to evenkey.spark, "
             "evenkey.joins or evenkey.applications"
         )
         raise ConfigurationError(message)
@@ -160,7 +160,7 @@ def execute(
     recorder: Recorder | None = None,
     topics: RunTopics | None = None,
 ) -> ReportT:
-    """Run a job's query in a directory that it has begun, and report it.
+    """Run a job's query in a directory in which the run has begun, and return the report.
 
     Parameters
     ----------
@@ -226,16 +226,16 @@ def variants(
 ) -> list[OptionsT]:
     """Return the options of several runs of one comparison, each with its own directory.
 
-    Checks all directories first, so that an error does not come after hours.
+    All directories are checked first, so that an error does not appear only after hours of runs.
 
     Parameters
     ----------
     options
         The common options.
     updates
-        The differing options of each run, by the name of its directory in the output.
+        The options that differ in each run, by the name of the run's directory in the output.
     topic
-        The topic for results, if any.
+        The topic for results; None: no topic.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def variants(
         output = None if options.output is None else below(options.output, name)
         made.append(options.with_options(**{**update, "output": output}))
     for each in made:
-        # A URI may need Spark's settings; each run checks it.
+        # A URI may need Spark's settings, so it is checked when its run starts.
         if each.output is not None and on_a_disk(each.output):
             RunDirectory(output_store(each.output)).check(
                 each.manifest(), each.free(), each.pinned()

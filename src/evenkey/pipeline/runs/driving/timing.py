@@ -19,8 +19,8 @@ class Timing:
     Parameters
     ----------
     makespan_ms
-        From the start of the first epoch to the last commit, with closed windows; summed over the
-        processes of a continued run.
+        Time from the start of the first epoch to the last commit, including the closing of windows;
+        summed over the processes of a continued run.
     epoch_ms
         Duration of each non-empty epoch, from the availability of its messages to its commit.
     """
@@ -29,7 +29,7 @@ class Timing:
     epoch_ms: tuple[float, ...]
 
     def preceded_by(self, milliseconds: float) -> Timing:
-        """Add work for the first epoch before it began, such as counting it."""
+        """Add the duration of work before the first epoch began, such as counting its keys."""
         return replace(self, makespan_ms=self.makespan_ms + milliseconds)
 
     def after(self, earlier: Sequence[Timing]) -> Timing:
@@ -47,11 +47,12 @@ class Span(NamedTuple):
     Parameters
     ----------
     began
-        When Spark requested it from the source, since 1970.
+        When Spark requested the epoch from the source, since 1970.
     waited
-        Time until the source offered it; with a rate of arrival, until its messages had arrived.
+        Time from then until the source offered the epoch; with an arrival rate, until its messages
+        had arrived.
     length
-        Time from then to its commit: the latency of its messages.
+        Time from the offer to the commit of the epoch, which is the latency of its messages.
     """
 
     began: float
@@ -60,12 +61,12 @@ class Span(NamedTuple):
 
     @property
     def ended(self) -> float:
-        """Time of its commit, since 1970."""
+        """Time of the epoch's commit, since 1970."""
         return self.began + self.waited + self.length
 
 
 def ran(progress: Any) -> bool:
-    """Return whether a report is about an epoch: an idle query reports the next epoch's number."""
+    """Return whether an epoch ran: an idle query also reports progress, with the next number."""
     return "addBatch" in progress["durationMs"]
 
 
@@ -78,7 +79,7 @@ def span(progress: Any) -> Span:
     """Read the times of an epoch from its progress."""
     began = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
     durations = progress["durationMs"]
-    # An epoch that an earlier process began is not requested again.
+    # If an earlier process began the epoch, Spark does not request it again: there is no duration.
     waited = float(durations.get("latestOffset", 0))
     return Span(began, waited, float(durations["triggerExecution"]) - waited)
 

@@ -38,9 +38,9 @@ class Awaited(NamedTuple):
     Parameters
     ----------
     phase
-        Its name.
+        Name of the wait, as a phase of the run.
     detail
-        Details: by whom, where, how long.
+        What blocks the run, where, and for how long.
     """
 
     phase: Phase
@@ -48,14 +48,14 @@ class Awaited(NamedTuple):
 
 
 Look: TypeAlias = "Callable[[], Awaited | None]"
-"""A function that returns what the run waits for now, or None."""
+"""A function that returns what the run waits for now, or None if it does not wait."""
 
 
 @contextlib.contextmanager
 def waits_reported(
     looks: Sequence[Look], name: str, on_progress: OnProgress | None
 ) -> Iterator[OnProgress | None]:
-    """Report, as a phase of the run, a wait of at least 15 seconds.
+    """Report a wait of at least 15 seconds as a phase of the run.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def waits_reported(
     name
         The grouping's spelling, or the name of another job.
     on_progress
-        Called, also from that thread; if it is None, details are logged as warnings.
+        Called with the progress, also from that thread; None: details are logged as warnings.
 
     Yields
     ------
     callable or None
-        The function to report the run's progress with inside the block.
+        The function to call with the run's progress inside the block.
     """
     if not looks:
         yield on_progress
@@ -81,14 +81,14 @@ def waits_reported(
         yield None if on_progress is None else waiting.pass_on
     finally:
         waiting.over.set()
-        # A check of an unreachable broker takes longer, but then reports nothing.
+        # The check of an unreachable broker may take longer, but reports nothing after this.
         thread.join(_FAREWELL_SECONDS)
 
 
 def executors_looked_for(spark: SparkSession) -> list[Look]:
-    """Return a check for executors, unless the master is local.
+    """Return a list with a check for missing executors; empty if the master is local.
 
-    A master may have no worker, or have given its cores to others, including a driver that crashed.
+    A cluster may have no worker, or may have given its cores to others, such as a crashed driver.
     """
     if (spark.conf.get("spark.master") or "").startswith("local"):
         return []

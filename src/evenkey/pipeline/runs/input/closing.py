@@ -22,8 +22,8 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 def closing_rows(spark: SparkSession, closing_file: Path) -> DataFrame:
     """Stream nothing until `closing_file` exists, then one row with a ``time`` after all others.
 
-    In a union with a finite stream before its watermark, it moves the watermark past all windows,
-    so every accepted message reaches the output.
+    Union these rows with a finite stream before its watermark is defined. The row then moves the
+    watermark past all windows, so every accepted message reaches the output.
     """
     reader = spark.readStream.format(register(spark, _ClosingSource))
     return reader.option("closing_file", str(closing_file)).load()

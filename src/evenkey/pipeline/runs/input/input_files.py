@@ -31,7 +31,7 @@ def digested(files: Sequence[Path]) -> Iterator[Callable[[RunDirectory], None]]:
     callable
         Waits for the digests, and stores them in a run's directory.
     """
-    # A file that changes in the meantime differs from the size and time recorded here.
+    # Sizes and times are recorded first: a file that changes from now on then differs from them.
     noted = [_noted(file) for file in files]
     with ThreadPoolExecutor(1, "evenkey-digests") as pool:
         digests = pool.map(_digest, files)

@@ -1,4 +1,4 @@
-"""Register Python sources with Spark, and end their readers quietly with their query."""
+"""Register Python sources with Spark, and end their reader processes without error output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def register(spark: SparkSession, source: type[DataSource]) -> str:
     """Register a source and return the name to read it by.
 
     The name is new each time: Spark 4.3 rejects a name that any session of the process has
-    registered, but finds it only in that session.
+    registered, but other sessions cannot use that registration.
     """
     name = f"{source.name()}-{uuid.uuid4().hex}"
     named = type(source.__name__, (source,), {"name": classmethod(lambda _: name)})
@@ -30,9 +30,9 @@ def register(spark: SparkSession, source: type[DataSource]) -> str:
 class QuietReader(DataSourceStreamReader):
     """A reader whose process ends quietly when Java closes its connection.
 
-    A query may be stopped while it waits for its reader: the interrupted thread closes the
-    connection. Spark's process of the reader would then fail to send an answer, fail to send that
-    error, and print a trace of both.
+    A query may be stopped while it waits for its reader. The interrupted thread then closes the
+    connection to the reader's Python process. That process would fail to send its answer, fail to
+    send this error, too, and print a traceback of both.
     """
 
     def stop(self) -> None:
@@ -42,7 +42,7 @@ class QuietReader(DataSourceStreamReader):
 
 
 def _java_has_left(error: BaseException | None) -> bool:
-    """Return whether an error comes from Spark's own connection, not from a reader."""
+    """Return whether an error comes from Spark's own connection, not from evenkey's reader."""
     if not isinstance(error, EOFError | ConnectionError):
         return False
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))

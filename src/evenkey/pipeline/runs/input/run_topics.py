@@ -31,7 +31,7 @@ _READ, _WRITTEN = "reads", "writes to"
 
 
 class _Known(NamedTuple):
-    """Topics on the same servers, with their state at the start of the run."""
+    """Topics of one role on the same servers, with their state at the start of the run."""
 
     role: str
     address: Address
@@ -45,9 +45,9 @@ class RunTopics:
     Parameters
     ----------
     known
-        Their state at the start of the run.
+        The topics, with their state at the start of the run.
     offsets
-        The range to read; None if no topic is read.
+        The range of offsets to read; None if no topic is read.
     directory
         Directory of the run.
     committed
@@ -103,7 +103,7 @@ class RunTopics:
 
     @contextlib.contextmanager
     def faults_named(self) -> Iterator[None]:
-        """Turn errors of a query that its topics caused into one clear error.
+        """Convert errors of a query that its topics caused to an error that names the topic.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class RunTopics:
             raise RunError(fault) from error
 
     def read_up_to(self, log: str = OFFSETS) -> Offsets:
-        """Return the end offsets of the run's newest epoch: begun, or in `COMMITS` completed."""
+        """Return the end offsets of the newest epoch that has begun, or of a log's newest epoch."""
         offsets = self.offsets
         start: Offsets = {} if offsets is None else offsets.start
         reached = OffsetRange.ends_of(self._logs.ends(self._logs.newest(log)))
@@ -140,7 +140,7 @@ class RunTopics:
     def _explained(self, known: _Known, topic: str, reason: str) -> str:
         place = f"topic {topic!r} at {known.address.servers}"
         if known.role == _READ:
-            then = "the offsets of the run mean other records: choose another output to read it"
+            then = "the run's offsets point to the old records: choose another output to read it"
         else:
             where = self._directory.path
             then = (

@@ -35,7 +35,7 @@ _ORIGIN_SECONDS = 1_577_836_800
 
 
 class Reading(ABC):
-    """The input of a source: reads rows by position, picklable.
+    """Reads the rows of a source's input by position; picklable.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Reading(ABC):
 
 
 class DealtReading(Reading):
-    """Rows that go to the sources round-robin, in blocks."""
+    """A reading whose rows go to the sources round-robin, in blocks."""
 
     columns: tuple[str, ...]
 
@@ -71,7 +71,7 @@ class DealtReading(Reading):
         self._block = block
 
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Read the source's blocks of the range."""
+        """Read the source's blocks of the positions `start` to `stop` - 1."""
         for begin, end in _blocks(start, stop, source, sources, self._block):
             positions = np.arange(begin, end)
             arrays = [pa.array(positions), *self.values(begin, end), self.times(positions)]
@@ -85,7 +85,7 @@ class DealtReading(Reading):
 def _blocks(
     start: int, stop: int, source: int, sources: int, size: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield a source's blocks of positions, cut to `start` and `stop`."""
+    """Yield the start and stop of a source's blocks, cut to the positions `start` to `stop` - 1."""
     for block in range(start // size, -(-stop // size)):
         if block % sources == source:
             yield max(start, block * size), min(stop, (block + 1) * size)
@@ -113,17 +113,17 @@ def stream_of(
         The input; it alone determines the content of a position, so any range can be read again
         after a restart.
     sources
-        Partitions of each epoch.
+        Number of partitions of each epoch.
     epoch_messages
-        Maximum positions of an epoch.
+        Maximum number of positions in an epoch.
     stop_file
-        While this file exists the source offers nothing new. It is on the driver's host, with the
-        pickled reading beside it: a reading may contain credentials of a store, which must not be
-        among the options that Spark shows in plans.
+        While this file exists, the source offers nothing new. It is on the driver's host. The
+        pickled reading is written beside it and not passed as an option: it may contain credentials
+        of a store, and Spark shows options in plans.
     arrival_rate
-        Positions that arrive per second of real time, from the first request of the query on: an
-        epoch is offered when its last position has arrived, so epochs are the same at any rate.
-        None offers all positions immediately.
+        Number of positions that arrive per second of real time, from the first request of the query
+        on. An epoch is offered when its last position has arrived, so epochs are the same at any
+        rate. None: all positions are offered immediately.
 
     Raises
     ------
@@ -170,8 +170,8 @@ class _PositionSource(DataSource):
 class _Arrivals:
     """Simulates the arrival of positions at a rate, per second of real time.
 
-    The first requested position arrives first: a restarted query does not wait again for positions
-    that it has already read.
+    Arrivals begin with the first position that a query requests: a restarted query does not wait
+    again for positions that it has already read.
     """
 
     def __init__(self, rate: float) -> None:
@@ -179,7 +179,7 @@ class _Arrivals:
         self._first: tuple[int, float] | None = None
 
     def await_position(self, start: int, end: int, stop_file: Path) -> bool:
-        """Wait for all positions below `end` to arrive; False if the stop file came first."""
+        """Wait for all positions below `end`; return False if the stop file appears earlier."""
         if self._first is None:
             self._first = (start, monotonic())
         first, began = self._first
@@ -196,12 +196,12 @@ def _digest(content: bytes) -> str:
 
 
 def _unpickled(file: Path, digest: str) -> Reading:
-    """Read the file that `stream_of` wrote in the driver of this query, and no other.
+    """Unpickle a file, after checking that it is the one that `stream_of` wrote for this query.
 
     Raises
     ------
     RunError
-        The content differs from what was written.
+        The content differs from what `stream_of` wrote.
     """
     content = file.read_bytes()
     if not hmac.compare_digest(_digest(content), digest):

@@ -1,4 +1,4 @@
-"""The output of a run: claims, parts, commits, results, and sinks that pass these on."""
+"""The output of a run: claims, parts, commits, results, and sinks that write results."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Claims: the process that an output belongs to, and protection against a late process.
+"""Claims: which process an output belongs to, and protection against one that has lost it.
 
-A claim is a numbered object, made by one exclusive create. The newest claim holds the output. A
-process that publishes checks first whether its claim is still the newest. The act itself is another
-exclusive create (`commits`), so nothing can happen between check and act. There are no locks, which
-some file systems grant twice or not at all. Only the waiting process's own clock is used: a
-heartbeat is an object whose content changes.
+A claim is a numbered object, made by one exclusive create. The newest claim holds the output.
+Before a process publishes, it checks that its claim is still the newest. Publishing is itself an
+exclusive create (`commits`), so it is safe even if the claim is lost between the check and the
+create. There are no locks, because some file systems grant a lock twice or not at all. Clocks of
+two hosts are never compared: a waiting process measures, by its own clock, how long the content of
+the heartbeat object has not changed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 CLAIMS = "state/claims"
-"""The folder of claims in an output."""
+"""The folder in an output that contains the claims."""
 
 _BEAT_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
@@ -49,18 +50,18 @@ class Holder:
     Parameters
     ----------
     host
-        Name of its machine.
+        Name of the process's machine.
     place
-        The scope of its process number: the machine's boot and the PID namespace; None if the
-        system does not name them.
+        The scope in which its process number is unique: the machine's boot and the PID namespace;
+        None if the system does not name them.
     pid
-        Its process number.
+        Number of the process.
     started
-        When it started, in the system's ticks; None if unknown.
+        When the process started, in the system's ticks; None if unknown.
     at
-        When it made its claim, in seconds since 1970.
+        When the process made its claim, in seconds since 1970.
     token
-        A unique token, by which a process recognises its own claim, whatever the store answered.
+        A unique token, by which a process recognises its own claim if the store's answer is lost.
     """
 
     host: str
@@ -97,8 +98,8 @@ class Claim:
     output
         The claimed store.
     patience
-        Seconds without a heartbeat after which a holder loses its claim to a waiting process;
-        longer on a slow store, which is always checked several times.
+        Seconds without a heartbeat after which a holder loses its claim to a waiting process. On a
+        slow store it takes longer, because the heartbeat is always checked several times.
 
     Raises
     ------
@@ -124,22 +125,23 @@ class Claim:
 
     @property
     def mark(self) -> SharedMark:
-        """The mark that tasks must find where they write, to be sure that it is this output."""
+        """An object that tasks must find before they write, as proof that they see this output."""
         name = _sign(self.number, "json")
         return SharedMark(self._output, name, platform.node(), OUTPUT_REMEDY, self._content)
 
     @property
     def held(self) -> bool:
-        """Whether no other process has claimed the output since then."""
+        """Whether no other process has claimed the output since this process did."""
         return self._newest() == self.number
 
     def check(self) -> None:
-        """Check that no other process has claimed the output since then.
+        """Check that no other process has claimed the output since this process did.
 
         Raises
         ------
         RunError
-            Another process has, which the message names; or the claims cannot be read.
+            Another process has claimed the output, and the message names it; the output was
+            deleted; or the claims cannot be read.
         """
         try:
             newest = self._newest()
@@ -172,15 +174,16 @@ class Claim:
                 self._wait_for_end(newest, patience)
             file = _sign(newest + 1, "json")
             made = self._output.create(file, self._content, durable=True)
-            # The store may have created it, although its answer was lost and a retry is rejected.
+            # The store may have created it, but lost its answer and then rejected a retry.
             made = made or self._output.find(file) == self._content
-            # A reused number would appear to be the newest claim.
+            # If this process was slow, the number may be that of an old, deleted claim. Then others
+            # have newer claims, and this one is not valid.
             if made and self._newest() == newest + 1:
                 self._forget_before(newest)
                 return newest + 1
 
     def _wait_for_end(self, number: int, patience: float) -> None:
-        """Return when the holder of a claim has ended or hangs; raise if it is alive."""
+        """Return once a claim's holder has ended or is silent; raise if it sends a heartbeat."""
         holder = self._holder(number)
         began = time.monotonic()
         first, looks = self._last_beat(number), 0
@@ -195,13 +198,13 @@ class Claim:
                 )
                 raise ConfigurationError(message)
             looks += 1
-            # A fast store is not checked more often than this.
+            # Limit how often a fast store is checked.
             time.sleep(max(0.0, _POLL_SECONDS - (time.monotonic() - looked)))
 
     def _live(self) -> None:
         number = 1
         while not self._released.wait(_BEAT_SECONDS):
-            # A store may be unreachable for a while; a lost claim stays lost.
+            # Skip the heartbeat if the store is unreachable; a claim that is lost stays lost.
             with contextlib.suppress(OSError):
                 if self._is_there():
                     self._beat(number)
@@ -235,7 +238,7 @@ class Claim:
         return max(map(_number, claims), default=0)
 
     def _forget_before(self, number: int) -> None:
-        """Delete heartbeats of old claims; the newest claims stay, as they determine numbers."""
+        """Delete the objects of old claims; the newest stay, as they determine the next number."""
         for name in self._output.names(CLAIMS):
             if _number(name) < number:
                 self._output.delete(name)

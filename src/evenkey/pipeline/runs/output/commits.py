@@ -4,12 +4,13 @@
 
     state/
       parts/epoch=00000002/00000003/results/part-...     written by tasks, under the claim's number
-      commits/epoch=00000002.json                        which parts the epoch has, and its figures
+      commits/epoch=00000002.json                        lists the epoch's parts and figures
     results/epoch=00000002/part-00000.parquet            the same parts, for plain readers
 
 Of all processes that ever run an epoch, at any time, exactly one creates its commit; the parts of
-the others are dropped. The files for plain readers are derived from commits, and the process that
-continues the run creates missing ones. Parts of the run's own state stay where tasks wrote them.
+the others are dropped. The files for plain readers are copies of committed parts, and the process
+that continues the run creates missing copies. Parts of the run's own state stay where tasks wrote
+them.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ class Commit:
     name
         Name of the epoch, or `BEFORE`.
     claim
-        Number of the claim under which it ran.
+        Number of the claim under which the epoch ran.
     parts
-        Its files, in order of place and number.
+        The files of the epoch, in order of place and number.
     figures
-        Its figures for the report of the run.
+        Figures of the epoch for the report of the run.
     """
 
     name: str
@@ -61,21 +62,22 @@ class Commit:
     figures: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, place: str) -> list[Part]:
-        """Return the parts of a place."""
+        """Return the parts in a place."""
         return [part for part in self.parts if part.place == place]
 
 
 class Commits:
-    """The commits of a run, and its staged parts. Serialised to tasks.
+    """The commits of a run, and its staged parts; tasks get a pickled copy.
 
     Parameters
     ----------
     output
         The run's directory, or its store.
     claim
-        Number of this process's claim; 0 is read-only.
+        Number of this process's claim; 0: the process only reads.
     mark
-        The mark that a task must find before it writes; None: no mark.
+        The object that a task must find before it writes, as proof that it sees the driver's files;
+        None: no check.
     """
 
     def __init__(
@@ -110,12 +112,12 @@ class Commits:
         place, number, rows, form, took, gave
             As for `Part`.
         content
-            Its bytes.
+            Bytes of the part.
 
         Raises
         ------
         RunError
-            It cannot be written, or the driver cannot see it.
+            The part cannot be written, or this process does not see the driver's files.
         """
         self.check_shared()
         part = Part(place, number, rows, len(content), digest_of(content), form, took, gave)
@@ -132,7 +134,7 @@ class Commits:
         Raises
         ------
         RunError
-            It does not.
+            This process does not see them.
         """
         if self._mark is not None:
             self._mark.check()
@@ -151,12 +153,13 @@ class Commits:
         name
             Name of the epoch.
         figures
-            Its figures for the report.
+            Figures of the epoch for the report.
         reported
-            Parts that tasks reported to the driver, each with the host of its task: they take
-            precedence over other files in their places.
+            Parts that tasks reported to the driver, each with the host of its task. In the places
+            of these parts, other staged files are ignored.
         check
-            Called with the parts before the commit, and raises if they must not be committed.
+            Function that is called with the parts before the commit, and raises an error if they
+            must not be committed.
 
         Returns
         -------
@@ -166,7 +169,7 @@ class Commits:
         Raises
         ------
         RunError
-            It cannot be written or read, or a reported part is missing.
+            The commit cannot be written or read, or a reported part is missing.
         """
         file = _file(name)
         try:
@@ -191,7 +194,7 @@ class Commits:
             parts = self._parts(name, reported)
             check(parts)
         except RunError:
-            # A newer claim drops these parts after the epoch's commit.
+            # Parts are also missing if a newer claim has committed the epoch and dropped them.
             committed = self.read(name)
             if committed is None:
                 raise
@@ -208,7 +211,7 @@ class Commits:
         names = self.store.names(prefix)
         written = [(self._staged(self.claim, name, part), host) for part, host in reported]
         missing = [each for each in written if each[0] not in names]
-        # A listing may lag behind, but a read does not.
+        # A listing may lag behind the writes, but a read does not.
         for place, host in missing:
             if self.store.find(place) is None:
                 raise unseen(self.store.path(place), f"host {host}", OUTPUT_REMEDY)
@@ -241,7 +244,7 @@ class Commits:
         Raises
         ------
         RunError
-            It cannot be read.
+            The commit cannot be read.
         """
         if name in self._known:
             return self._known[name]
@@ -274,7 +277,7 @@ class Commits:
         return int(sum(commit.figures.get(figure, 0) for commit in self.all()))
 
     def of(self, names: Sequence[str]) -> list[Commit]:
-        """Read the commits of some names, leaving out names without one.
+        """Read the commits with the given names; names without a commit are left out.
 
         Raises
         ------
@@ -290,10 +293,11 @@ class Commits:
         Raises
         ------
         RunError
-            It cannot be read, has changed, or is gone.
+            The part cannot be read, has changed, or is gone.
         """
         staged, visible = self._staged(commit.claim, commit.name, part), _visible(commit, part)
-        # It becomes visible before its staged file is deleted.
+        # Another process may make the part visible, and then delete its staged file, between these
+        # attempts: so try the visible file again at the end.
         places = (staged,) if visible is None else (visible, staged, visible)
         for name in places:
             try:
@@ -309,7 +313,7 @@ class Commits:
 
         Only the newest epoch can need this: each process does it for an epoch before it begins the
         next. Parts of an epoch without a commit stay: the process that wrote them may hang between
-        its last check of its claim and its commit, which is still valid.
+        the last check of its claim and its commit, which would still be valid.
 
         Raises
         ------
@@ -352,7 +356,9 @@ class Commits:
 
     def _unwritable(self, name: str, error: OSError) -> RunError:
         path = self.store.path(name)
-        return RunError(f"{path} cannot be written ({error}): free or choose a directory")
+        return RunError(
+            f"{path} cannot be written ({error}): free some space, or choose another directory"
+        )
 
 
 def _is_inside(part: Part) -> bool:
@@ -367,7 +373,7 @@ def epoch_name(epoch: int) -> str:
 
 
 def number_of(name: str) -> int:
-    """Return the number of the epoch with a name."""
+    """Return the number of an epoch, given its name."""
     return int(name.removeprefix("epoch="))
 
 

@@ -55,7 +55,7 @@ class RunDirectory:
     Parameters
     ----------
     place
-        Its path, its URI, or its store.
+        Path, URI or store of the directory.
 
     Raises
     ------
@@ -87,17 +87,17 @@ class RunDirectory:
     @classmethod
     @contextlib.contextmanager
     def opened(cls, place: str | Path | Store | None) -> Iterator[Self]:
-        """Open and hold the directory at a place, by default a temporary directory.
+        """Open the directory at a place, and hold it; None: a temporary directory.
 
         Yields
         ------
         RunDirectory
-            Held by this process. A temporary one is deleted afterwards.
+            The directory, which this process holds. A temporary one is deleted afterwards.
 
         Raises
         ------
         ConfigurationError
-            It cannot be written, or another process holds it.
+            The directory cannot be written, or another process holds it.
         RunError
             Files of an earlier process cannot be read.
         """
@@ -116,7 +116,7 @@ class RunDirectory:
         Raises
         ------
         ConfigurationError
-            It cannot be written, or another process holds it.
+            The directory cannot be written, or another process holds it.
         RunError
             Files of an earlier process cannot be read.
         """
@@ -141,8 +141,8 @@ class RunDirectory:
     def _forget_unused_checkpoint(self) -> None:
         """Delete a checkpoint in which no epoch has begun.
 
-        A process that is killed while Spark logs its first epoch leaves a partial file, because of
-        which Spark would always reject the checkpoint.
+        If a process is killed while Spark logs the first epoch, a partial file remains. Because of
+        it, Spark would always reject the checkpoint.
         """
         begun = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
         if not any(name.isdigit() for name in begun):
@@ -150,12 +150,12 @@ class RunDirectory:
 
     @property
     def path(self) -> str:
-        """Its path or URI."""
+        """Path or URI of the directory."""
         return self.store.url
 
     @property
     def state(self) -> Store:
-        """The run's own state."""
+        """The store of the run's own state."""
         return self.store.under("state")
 
     @property
@@ -170,7 +170,7 @@ class RunDirectory:
         Raises
         ------
         RunError
-            It cannot be read.
+            The commit or its layout cannot be read.
         """
         commit = self.commits.read(epoch_name(epoch))
         claim = self.commits.claim if commit is None else commit.claim
@@ -189,7 +189,7 @@ class RunDirectory:
 
     @property
     def history(self) -> Store:
-        """The store of the records of epochs."""
+        """The store of the run's history, which has a record of each epoch."""
         return self.store.under("history")
 
     @property
@@ -203,12 +203,12 @@ class RunDirectory:
         return self.place(EpochFiles.DEAD_LETTERS)
 
     def place(self, name: str) -> str | Path:
-        """Return the location of a part of the directory: a path on a disk, else a URI."""
+        """Return the location of an object or folder in the directory: a path, or a URI."""
         path = self.store.path(name)
         return Path(path) if isinstance(self.store, LocalStore) else path
 
     def keep_file(self, name: str, write: Callable[[Path], Result]) -> Result:
-        """Store a file that a function writes, given a path; return the function's result.
+        """Store the file that `write` writes to the path that it gets; return its result.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class RunDirectory:
         return result
 
     def unpacked(self, files: Sequence[Path]) -> Path:
-        """Return where compressed input files are unpacked for all hosts.
+        """Return the directory in which compressed input files are unpacked for all hosts.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class RunDirectory:
         Raises
         ------
         RunError
-            This process has none.
+            This process has not claimed the directory.
         """
         if self._claim is None:
             message = f"output {self.path} is not held by this process: open it first"
@@ -289,7 +289,7 @@ class RunDirectory:
         return self.store.find(_MANIFEST) is not None
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
-        """Store the configuration, and commit what was found before; nothing if it has begun.
+        """Store the configuration, and commit files from before; do nothing if a run has begun.
 
         Raises
         ------
@@ -305,12 +305,12 @@ class RunDirectory:
         self._open_files(self.claim)
 
     def lay_out(self, options: Mapping[str, Any]) -> None:
-        """Continue the run with these options, which may have changed.
+        """Record the layout with which this process continues the run, if it has changed.
 
         Parameters
         ----------
         options
-            By name, as in `Configuration.layout`.
+            Values of the options by name, as `Configuration.layout` returns them.
 
         Raises
         ------
@@ -321,7 +321,10 @@ class RunDirectory:
         try:
             self.layouts.change(self.claim.number, options)
         except OSError as error:
-            message = f"output {self.path} cannot be written ({error}): free or choose a directory"
+            message = (
+                f"output {self.path} cannot be written ({error}): free some space, or choose "
+                "another directory"
+            )
             raise RunError(message) from error
 
     def finish(self, report: Mapping[str, Any]) -> None:
@@ -336,12 +339,12 @@ class RunDirectory:
         self.store.create(_FINISHED, sealed(json.dumps(report).encode()))
 
     def finished(self) -> dict[str, Any] | None:
-        """Read the report of the finished run; None if it is not finished.
+        """Read the report of the finished run; None if the run is not finished.
 
         Raises
         ------
         RunError
-            It cannot be read.
+            The report cannot be read.
         """
         try:
             content = self.store.find(_FINISHED)
@@ -360,22 +363,22 @@ class RunDirectory:
         free: Collection[str],
         pinned: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Check that no other configuration has begun here.
+        """Check that no run with another configuration has begun here.
 
         Parameters
         ----------
         configuration
-            Options by name.
+            Values of the options by name.
         free
             Options that may differ between processes of a run.
         pinned
-            Reasons why some others may not, for the message.
+            Reasons, by option, why some of the other options may not differ, for the message.
 
         Raises
         ------
         ConfigurationError
-            Another configuration ran here, and the message names each different field; no run
-            began here, but there are other files; or the directory cannot be read.
+            A run with another configuration began here, and the message names each option that
+            differs; no run began here, but there are other files; or the directory cannot be read.
         """
         path = self.store.path(_MANIFEST)
         try:
@@ -412,7 +415,7 @@ class RunDirectory:
             raise ConfigurationError(message)
 
     def _check_nothing_else(self, names: Sequence[str]) -> None:
-        """Check, before a run begins here, that there are no foreign files."""
+        """Check, before a run begins here, that all files come from evenkey or may be ignored."""
         others = [name for name in names if not _may_lie_here(name)]
         if others:
             more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
@@ -428,7 +431,7 @@ class RunDirectory:
         Parameters
         ----------
         options
-            By name, as in `Configuration.layout`.
+            Values of the options by name, as `Configuration.layout` returns them.
 
         Raises
         ------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EpochFiles:
-    """Parquet files of several kinds, one per task and epoch. Serialised to tasks.
+    """Parquet files of several kinds, one per task and epoch; tasks get a pickled copy of this.
 
     A task's file is staged under the claim of its process, and read only after its epoch is
     committed, so a task that runs twice, or in an obsolete process, changes nothing.
@@ -33,7 +33,7 @@ class EpochFiles:
     within
         Folder of the kinds in the run's directory, such as ``state/``.
     name
-        Name of the commit for all files; None: that of the epoch.
+        Name of the commit that all files belong to; None: each file belongs to that of its epoch.
     """
 
     DEAD_LETTERS: ClassVar = "dead-letters"
@@ -63,16 +63,16 @@ class EpochFiles:
         Parameters
         ----------
         kind, epoch, part
-            Its kind, epoch and task.
+            Kind of the file, number of its epoch and number of its task.
         table
-            Its rows.
+            Rows of the file.
         took, gave
             The task's tally, as for `Part`.
 
         Raises
         ------
         RunError
-            The directory cannot be written, or the driver cannot see the file.
+            The file cannot be written, or this process does not see the driver's files.
         """
         if table.num_rows:
             name, place = self._name or epoch_name(epoch), self.place(kind)

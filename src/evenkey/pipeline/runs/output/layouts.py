@@ -1,10 +1,10 @@
 """Layouts: the options by which the processes of a run distributed its epochs over workers.
 
 Results do not depend on workers, sources and grouping, so these may change when a run continues.
-Each change is an object, numbered by the claim of the process that made it: an epoch that was
-committed under a claim had the last layout up to that claim. Each layout has its own routing
-tables, so old tables are never used for a new layout, even if a later process returns to an
-earlier layout.
+Each change is stored as an object, numbered by the claim of the process that made it. The layout of
+an epoch is the one with the highest number up to the claim that committed the epoch. Each layout
+has its own routing tables, so old tables are never used for a new layout, even if a later process
+returns to an earlier layout.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLACE = "state/layouts"
 
 
 class Layouts:
-    """The layouts of a run, listed once: only the process that holds the run adds more (`change`).
+    """The layouts of a run. They are listed once, as only the process that holds the run adds some.
 
     Parameters
     ----------
@@ -41,40 +41,40 @@ class Layouts:
 
     @property
     def newest(self) -> int:
-        """Number of the newest layout; 0 is that of the manifest."""
+        """Number of the newest layout; 0: the layout in the manifest."""
         return max(self._numbers(), default=0)
 
     def of(self, claim: int) -> dict[str, Any]:
-        """Return the options of epochs that were committed under a claim.
+        """Return the layout's options for epochs that were committed under a claim.
 
         Raises
         ------
         RunError
-            They cannot be read.
+            The layouts cannot be read.
         """
         return self._read(max((each for each in self._numbers() if each <= claim), default=0))
 
     def last(self) -> dict[str, Any]:
-        """Return the current options.
+        """Return the options of the newest layout.
 
         Raises
         ------
         RunError
-            They cannot be read.
+            The layouts cannot be read.
         """
         return self._read(self.newest)
 
     def change(self, claim: int, options: Mapping[str, Any]) -> None:
-        """Store the options of a process, unless the previous process had the same.
+        """Store the options of a process as a new layout, unless the newest layout has the same.
 
-        The process holds the run, so no other adds a layout in the meantime.
+        The process holds the run, so no other process adds a layout in the meantime.
 
         Raises
         ------
         RunError
-            They cannot be read.
+            The layouts cannot be read.
         OSError
-            They cannot be written.
+            The new layout cannot be written.
         """
         self._listed = None
         before = self.last()

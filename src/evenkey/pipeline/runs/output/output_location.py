@@ -22,8 +22,8 @@ def output_store(place: str | Path | Store, spark: SparkSession | None = None) -
     place
         A path, a URI, or a store, which is returned unchanged.
     spark
-        The session whose settings describe access to the store; default: the active session, or
-        only the environment.
+        The session whose settings describe access to the store; None: the active session or, if
+        there is none, only the environment.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def output_store(place: str | Path | Store, spark: SparkSession | None = None) -
 
 
 def on_a_disk(place: str | Path) -> bool:
-    """Return whether a location is a path, which needs no Spark settings."""
+    """Return whether a location is a path and not a URI; a path needs no Spark settings."""
     return scheme_of(place) == "file"
 
 

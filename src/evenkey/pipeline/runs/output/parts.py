@@ -24,20 +24,21 @@ _NAME = re.compile(r"part-(\d{5,})-(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{32})\.(\w+)
 
 @dataclass(frozen=True)
 class Part:
-    """One object of an epoch.
+    """One object of an epoch, which a task wrote.
 
     Parameters
     ----------
     place
-        The folder of its kind, relative to the run's directory: ``results``, ``state/placed``.
+        The folder of the part, relative to the run's directory, such as ``results`` or
+        ``state/placed``; parts of one kind have the same folder.
     number
         Number of the task.
     rows
         Number of rows, at least 1.
     bytes, digest
-        Size and digest of its content; see `evenkey.core.whole_files.digest_of`.
+        Size and digest of the content; see `evenkey.core.whole_files.digest_of`.
     form
-        Suffix of its name: ``parquet`` or ``json``.
+        Suffix of the name: ``parquet`` or ``json``.
     took, gave
         The task's counts: messages or lines that it received, and that it passed on to the next
         step; see `evenkey.pipeline.runs.output.tallies`.
@@ -54,12 +55,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Its name after its epoch is committed."""
+        """Name of the part after its epoch is committed."""
         return f"part-{self.number:05d}.{self.form}"
 
     @property
     def staged_name(self) -> str:
-        """Its name until then, which contains everything that its content must match."""
+        """Name of the part before that; it contains all figures that the content must match."""
         figures = "-".join(map(str, (self.rows, self.bytes, self.took, self.gave)))
         return f"part-{self.number:05d}-{figures}-{self.digest}.{self.form}"
 
@@ -72,7 +73,7 @@ def encoded(table: pa.Table) -> bytes:
 
 
 def found_parts(names: Iterable[str], prefix: str) -> list[Part]:
-    """Find the parts that tasks staged, in order; for a task that ran twice, one of the two.
+    """Find the parts that tasks staged, in order; if a task ran twice, only one of its two parts.
 
     Parameters
     ----------
@@ -97,9 +98,9 @@ def verified(part: Part, store: Store, name: str) -> bytes:
     Raises
     ------
     FileNotFoundError
-        It does not exist.
+        The part does not exist.
     RunError
-        It cannot be read, or has changed.
+        The part cannot be read, or has changed.
     """
     try:
         content = store.read(name)

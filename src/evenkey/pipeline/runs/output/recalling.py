@@ -1,4 +1,4 @@
-"""The input that a run found at its start, stored as data, without pickled code."""
+"""Store the description of the input that a run found at its start, as data and not as pickle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 READING = "state/reading.npz"
-"""Its object in the run's directory."""
+"""The object in the run's directory that contains the description."""
 _FIELDS = "fields"
 
 
@@ -34,7 +34,7 @@ def keep_reading(
     RunError
         Another process has taken the directory.
     OSError
-        It cannot be written.
+        The description cannot be written.
     """
     archive = io.BytesIO()
     encoded = np.frombuffer(json.dumps(fields).encode(), np.uint8)
@@ -53,7 +53,7 @@ def recall_reading(store: Store) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     Raises
     ------
     RunError
-        It cannot be read, or has changed.
+        The description cannot be read, or has changed.
     """
     try:
         with np.load(io.BytesIO(unsealed(store.read(READING))), allow_pickle=False) as archive:
@@ -66,5 +66,5 @@ def recall_reading(store: Store) -> tuple[dict[str, Any], dict[str, NDArray[Any]
 
 
 def tuples(value: Any) -> Any:
-    """Turn lists, which JSON makes of tuples, back into tuples at any depth."""
+    """Convert lists back to the tuples that JSON made lists of, at any depth."""
     return tuple(map(tuples, value)) if isinstance(value, list) else value

@@ -25,8 +25,9 @@ _INSTANT = pa.timestamp("us", "UTC")
 def read_results(output: str | Path) -> pa.Table:
     """Read the results that a run has committed so far; the run may still be active.
 
-    Plain readers of ``output/results`` see the same rows. This function also finds the rows of an
-    epoch that is committed but not yet visible, and checks that no file is missing or changed.
+    Plain readers see the same rows in ``output/results``, except those of an epoch that is
+    committed but not yet visible there. This function also checks that no file is missing or
+    changed.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def read_results(output: str | Path) -> pa.Table:
         No run has begun there, or the URI has an unknown scheme.
     RunError
         A file cannot be read, is missing, has changed since it was written, or its JSON lines
-        are not a table; the message names it.
+        do not form a table; the message names the file.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def read_results(output: str | Path) -> pa.Table:
     """
     commits = Commits(output_store(output))
     if not commits.begun:
-        message = f"output {output} holds no run: name the directory that --output named"
+        message = f"output {output} holds no run: pass the output directory of a run"
         raise ConfigurationError(message)
     tables = list(committed_tables(commits))
     # JSON lines leave out nulls, so parts may lack columns.

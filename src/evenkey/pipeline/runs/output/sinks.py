@@ -33,7 +33,7 @@ class Sink(ABC):
 
     @abstractmethod
     def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
-        """Write the results that epoch number `epoch` emitted, if any.
+        """Write the results of epoch number `epoch`, if it has any.
 
         Returns
         -------
@@ -46,9 +46,9 @@ class Sink(ABC):
         return None
 
     def committed(self, results: DataFrame, epoch: int) -> None:
-        """Pass on the commit of an epoch, without computing `results` again.
+        """Pass on a committed epoch, for example to a topic, without computing `results` again.
 
-        May be called again for the same epoch, by this or another process.
+        This may be called again for the same epoch, by this or another process.
         """
         del results, epoch
 
@@ -129,7 +129,7 @@ class _WriteTask:
 def _parquet(table: pa.Table) -> bytes:
     """Encode results with the types of Spark's own Parquet files.
 
-    Times are instants for every reader: as INT96, Spark's default, they would have no zone.
+    Timestamps are instants for every reader: as INT96, Spark's default, they would have no zone.
     """
     content = io.BytesIO()
     pq.write_table(

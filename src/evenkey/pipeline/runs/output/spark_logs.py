@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 OFFSETS, COMMITS = "offsets", "commits"
-"""Logs of the epochs that Spark has begun, and that it has completed."""
+"""Names of the logs: of the epochs that Spark has begun, and of those that it has completed."""
 _SETTINGS_LINE, _HEADER_LINES = 1, 2
-"""Lines of an entry in the offset log before the offsets: version, and settings of the query."""
+"""In an entry of the offset log: index of the line with the query's settings, and number of lines
+before the offsets."""
 
 
 class Begun(NamedTuple):
-    """Spark's log entry for the begin of an epoch.
+    """Spark's log entry for the start of an epoch.
 
     Parameters
     ----------
     at
-        The time, in seconds since 1970.
+        The time of the start, in seconds since 1970.
     ends
-        Offsets of the sources at the epoch's end; None for a source without offset.
+        Offsets of the sources at the epoch's end; None for a source without an offset.
     """
 
     at: float
@@ -48,8 +49,8 @@ class SparkLogs:
     def newest(self, log: str) -> int:
         """Return the number of the newest epoch in a log; -1 if it has none.
 
-        The first entry is found by listing, later ones by looking for the next number, which does
-        not depend on the length of the log.
+        The first call lists the log; later calls only look for the next numbers, which takes the
+        same time for a log of any length.
         """
         newest = self._newest.get(log, -1)
         if newest < 0:
@@ -62,7 +63,7 @@ class SparkLogs:
         return newest
 
     def begun(self, epoch: int) -> Begun | None:
-        """Return Spark's log entry for the begin of an epoch; None if there is none.
+        """Return Spark's log entry for the start of an epoch; None if there is none.
 
         Raises
         ------

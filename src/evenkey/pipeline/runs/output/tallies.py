@@ -1,7 +1,7 @@
 """Tallies: check that each step of an epoch received what the previous step passed on.
 
-Each task stores its counts with its output. Missing counts reveal lost output: the driver may not
-see the place where the task wrote, or the store may have lost it.
+Each task stores its counts with its output. If counts are missing, output is lost, too: either the
+driver does not see the place where the task wrote, or the store has lost it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tallies:
-    """The places of the counts of a run's steps.
+    """The folders in which the steps of a run store their counts.
 
     Parameters
     ----------
     splitters
-        Place of the splitters' parts, which count lines read and messages passed on, without
-        rejected ones. None: workers read the source directly.
+        Folder of the splitters' parts, which have counts of the lines read and of the messages
+        passed on (without rejected ones). None: no splitters; workers read the source directly.
     workers
-        Place of the workers' parts.
+        Folder of the workers' parts, which have counts of the messages received.
     """
 
     splitters: str | None
@@ -40,16 +40,16 @@ class Tallies:
         Parameters
         ----------
         output, epoch
-            Names for the message.
+            Names of the output and the epoch, for the message.
         parts
             The parts of the epoch.
         read
-            Rows that its source offered; None if that is unknown before reading.
+            Number of rows that the source offered; None if that is unknown before reading.
 
         Raises
         ------
         RunError
-            They do not.
+            The counts do not add up.
         """
         held = sum(part.took for part in parts if part.place == self.workers)
         steps = [("its source offered", read), ("workers held", held)]
@@ -63,7 +63,8 @@ class Tallies:
         if not adds_up:
             said = ", ".join(f"{step} {count}" for step, count in steps if count is not None)
             message = (
-                f"{epoch} of {output} does not add up ({said}): not all that tasks wrote is seen; "
-                f"{OUTPUT_REMEDY}, then give the same command again"
+                f"{epoch} of {output}: the counts of its steps differ ({said}), so the driver does "
+                f"not see all files that tasks wrote; {OUTPUT_REMEDY}, then run the same command "
+                "again"
             )
             raise RunError(message)

@@ -48,8 +48,8 @@ class KafkaSink(Sink):
 
     A record's value is the row as a JSON object, its key the JSON object of the columns that
     identify the row. An epoch that runs again sends its rows again: Spark's Kafka sink is at least
-    once. The rows come from the committed files, regardless of the process that computed them, so
-    repeated rows are identical, and `read_results` drops them.
+    once. All processes read the rows from the committed files, so repeated rows are identical, and
+    `evenkey.kafka.read_topic` drops them.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class KafkaSink(Sink):
     settings
         Settings of the writing client.
     dead_letters
-        The dead letters of an epoch's tasks.
+        The epoch files with the dead letters.
     keys
         Columns of the results' key.
     """
@@ -126,7 +126,7 @@ class KafkaSink(Sink):
             if not reasons:
                 raise
             kind, reason = reasons[-1]
-            remedy = _REMEDIES.get(kind, "correct that")
+            remedy = _REMEDIES.get(kind, "fix the cause")
             message = (
                 f"topic {topic} rejected a record ({kind}: {reason.strip()}): {remedy}, and "
                 "run the same command again, which continues where this run stopped"
@@ -144,7 +144,7 @@ def passed_on(
     files
         The sink of the results' files.
     config
-        Names the topic, if any.
+        The options for topics, which name the topic for results, if any.
     directory
         Directory of the run, with the dead letters.
     keys
@@ -159,7 +159,7 @@ def passed_on(
 
 
 class _ReadTask:
-    """Reads the parts of a commit, by their position in it."""
+    """Reads parts of a commit, given their positions in the commit."""
 
     def __init__(self, commits: Commits, commit: Commit, schema: StructType) -> None:
         self._commits = commits
