@@ -154,7 +154,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
         Tuple: scale-out and scale-in threshold (percent), warm-up and check interval
         (seconds), initial and largest pool, whether loads are whole percents, whether one
         check repeats scale-in as long as it applies, and how many seconds before the next
-        promotion a message must be to lie far behind.
+        promotion a message is far behind.
 
     Returns
     -------

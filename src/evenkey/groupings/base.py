@@ -183,7 +183,7 @@ class Grouping(ABC):
         return {}
 
     def __str__(self) -> str:
-        """Spell the grouping with the parameters that differ from their defaults."""
+        """Return the spelling, with only the parameters that differ from their defaults."""
         return spell_changed(self)
 
 

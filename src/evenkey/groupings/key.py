@@ -19,8 +19,8 @@ class KeyGrouping(Grouping):
     ``worker = H(key) mod W`` (DKG paper, equation 1), where H is Spark's ``xxhash64``, a signed
     number. So ``pmod(xxhash64(key), W)`` in SQL is the same worker.
 
-    Guarantee: replication (DistCost) is exactly 1. The maximum load is at
-    least p1, the share of the hottest key, of all messages.
+    Guarantee: replication (DistCost) is exactly 1. The maximum load is at least that of the
+    hottest key, a share p1 of all messages.
 
     Examples
     --------

@@ -45,15 +45,15 @@ class KeySpace:
     baby, teenage, old
         Sizes of the spaces, in keys. The baby space can exceed its size between cycles.
     as_reference
-        Whether ties are broken as in the public implementation. False, as in the paper: a key that
-        occurs as often as another replaces it (algorithm 3), and the key seen first ranks first.
-        True: it does not replace it, and ties rank in the order of the implementation's lists,
-        in which promoted keys are inserted at the head and demoted keys at the end.
+        How ties are broken. False, as in the paper: a key that occurs as often as one in the next
+        space replaces it (algorithm 3), and of equal keys the one seen first comes first. True, as
+        in the public implementation: such a key replaces nothing, and equal keys are in the order
+        of lists, in which promoted keys are inserted at the head and demoted keys at the end.
     idle_eviction
         Keys unseen for longer than this many seconds are dropped.
     first_pool, kept_pools
-        Number of workers of a new key, and of keys that have left the spaces but whose larger
-        pools are kept; the keys unseen for longest are forgotten first.
+        `first_pool` is the number of workers of a new key. `kept_pools` is how many keys that have
+        left the spaces keep their larger pools; the keys unseen for longest are forgotten first.
     """
 
     baby: int

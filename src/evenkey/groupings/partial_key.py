@@ -36,7 +36,7 @@ class PartialKeyGrouping(Grouping):
     variant
         ``storm``: the candidates of a key are distinct, as in Apache Storm. A candidate that
         equals an earlier one moves on to the next free worker. ``paper``: independent hashes can
-        collide, so that some keys have fewer candidates: of two, one in W keys has only one.
+        collide, so that some keys have fewer candidates: with 2 choices, one in W keys has only 1.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class OffsetRange:
         Parameters
         ----------
         reached
-            The next offset of each partition that the query has not read.
+            For each partition, the next offset that the query will read.
         """
         if self.end is None:
             return None

@@ -46,7 +46,7 @@ def fill(order, loads, homes, earlier, starts, places, remaining, extra, sliver,
     loads
         float64[n]; the items from ``len(earlier)`` on are buckets.
     homes
-        int32[n], in the previous plan the owner of the bucket, or of the key's bucket.
+        int32[n], owner in the previous plan: of the item if it is a bucket, else of its bucket.
     earlier
         int64[k], row of the key in `starts` of the previous plan; -1: it had no places of its own.
     starts, places
@@ -205,7 +205,7 @@ def _next_with_capacity(planned, cell, weight, shares, sent, total, unit, rules)
     workers = len(sent)
     slack = rules[1] * (1 - weight)
     if weight == 0:
-        # A key that is as frequent as planned leaves its worker only when chance cannot explain it.
+        # A key as frequent as planned leaves its worker only if chance cannot explain the overload.
         slack = max(slack, 3 * np.sqrt(workers * unit / total))
     most = (1 + slack) * total
     margin = rules[6] * unit

@@ -62,7 +62,7 @@ class Capacities(tuple[float, ...]):
         """
         if len(self) != workers:
             message = (
-                f"capacities = {self}: these are {len(self)}, and there are {workers} workers; "
+                f"capacities = {self}: {len(self)} capacities for {workers} workers; "
                 "give one per worker"
             )
             raise ConfigurationError(message)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.statistics import KeyStatistics
 
 _LEAST_KEPT = 1 << 14
-"""At least this many keys are listed, so that only tiny parts of split keys are not."""
+"""At least this many keys are listed, so that only tiny parts of split keys are left out."""
 
 
 @dataclass(frozen=True)

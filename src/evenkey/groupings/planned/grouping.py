@@ -40,7 +40,7 @@ _FEW_A_WORKER = 320
 per worker: a tenth of this."""
 _HEAVY_A_WORKER = 16
 _LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.06
-"""Default slack: with up to `_FEW_WORKERS` workers, added for each further worker, and at most."""
+"""Default slack: up to `_FEW_WORKERS` workers, its increase per further worker, its maximum."""
 _FEW_WORKERS = 10
 
 
@@ -56,18 +56,19 @@ class PlannedGrouping(Grouping):
 
     The shares of a split key divide the interval [0, 1) into one part per worker. Message n of the
     key goes to the worker whose part contains ``n * 0.618... + offset (mod 1)``, where each source
-    has its own offset. These points are multiples of the golden ratio. They fill the interval so
-    uniformly that each worker gets its share up to a few messages, however many there are.
+    has its own offset. The number 0.618... is the golden ratio less 1. Its multiples (mod 1) fill
+    the interval so uniformly that each worker's count is within a few messages of its exact share,
+    however many messages there are.
 
     Guarantee: if the key frequencies of an epoch are those of the plan, the load of each worker is
     at most ``(1 + tolerance + stickiness)`` times its fair load, plus the load of the heaviest
     bucket; and there are at most W - 1 more (worker, key) pairs than keys. The fair load of a
-    worker is its share of all messages in proportion to its capacity. If the epoch is a fresh
-    sample of the same frequencies, sampling noise of about ``sqrt(2 W / messages)``, relative to
-    the mean load, is added. Keys that occur more often than planned are spread within the epoch, by
-    the counts of each source: the source sends none of their messages to a worker that has more
-    than ``1 + slack`` times its fair share of the source's messages, plus 8 messages, while another
-    worker has less (`docs/planned.md`).
+    worker is the part of the total load that is proportional to its capacity. An epoch that is a
+    fresh sample of the same frequencies adds sampling noise of about ``sqrt(2 W / messages)``,
+    relative to the mean load. Keys that occur more often than planned are spread within the epoch,
+    by the counts of each source: a source sends none of their messages to a worker to which it has
+    already sent more than ``1 + slack`` times the worker's fair share, plus 8 messages, while
+    another worker has less (`docs/planned.md`).
     Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the hot keys, bin
     packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
 

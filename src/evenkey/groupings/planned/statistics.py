@@ -87,8 +87,8 @@ class KeyStatistics:
         """
         if len(other.bucket_loads) != len(self.bucket_loads):
             message = (
-                f"statistics of {len(other.bucket_loads)} buckets do not merge into "
-                f"{len(self.bucket_loads)}: use one number of buckets"
+                f"statistics of {len(other.bucket_loads)} buckets cannot be merged into statistics "
+                f"of {len(self.bucket_loads)}: use the same number of buckets"
             )
             raise ConfigurationError(message)
         self.bucket_loads = self.bucket_loads + other.bucket_loads

@@ -30,9 +30,9 @@ class SurpriseRules(NamedTuple):
         ``floor = min(max(least, part * t / max(W, 50)), most)``.
 
     Many keys that were cold until now may together overload one worker, although each is below
-    its floor. So the floor is lower on an overloaded worker: if the worker is above its fair share
-    by ``a``, and chance and slack explain only ``u = max(slack, 2 sqrt(W / t))``, ``u < a``, the
-    floor of its keys is ``max(fewest, floor * (u / a) ** steep)``.
+    its floor. So the floor is lower on an overloaded worker. Let the worker's load be ``1 + a``
+    times its fair share, and ``u = max(slack, 2 sqrt(W / t))`` what slack and chance explain. If
+    ``a > u``, the floor of its keys is ``max(fewest, floor * (u / a) ** steep)``.
 
     A message of a surprising key with count n may go to a worker with fair share f only while that
     worker has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + margin`` messages.
@@ -43,15 +43,15 @@ class SurpriseRules(NamedTuple):
     excess: float
     slack: float
     least: float = 16.0
-    """Messages."""
+    """In messages."""
     most: float = 200.0
-    """Messages."""
+    """In messages."""
     part: float = 0.015
     heavy: float = 3.0
     margin: float = 8.0
-    """Messages."""
+    """In messages."""
     fewest: float = 2.0
-    """Messages."""
+    """In messages."""
     steep: float = 4.0
 
 

@@ -49,7 +49,7 @@ def first_sight(keys, weights, start, held, table, everywhere, sent, out):
 
 @njit(cache=True)
 def look_up(keys, workers, table, out):
-    """Route by the table, and keys that are not in it as key grouping does."""
+    """Route each key by the table or, if it is not in the table, as key grouping does."""
     for i in range(len(keys)):
         slot = find(table, keys[i])
         out[i] = table[slot].place if table[slot].count != 0 else np.int64(keys[i]) % workers

@@ -93,7 +93,7 @@ class EpochPlans(PlanSource[EpochPlan]):
         Raises
         ------
         RunError
-            The task belongs to a stream, but Spark does not tell its epoch.
+            The task belongs to a stream, but Spark does not provide its epoch.
         """
         return current_epoch() if self.streaming else current_task()
 

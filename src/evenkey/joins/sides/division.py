@@ -75,7 +75,7 @@ def _centre(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class StaticSpread:
-    """Adds the code of its relation and its partition to each static row, once per partition.
+    """Repeats each static row for each of its partitions, and adds partition and relation code.
 
     Parameters
     ----------

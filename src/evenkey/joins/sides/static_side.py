@@ -97,7 +97,7 @@ def static_side(
 
 @returned
 class Held(NamedTuple):
-    """Contents of a static store: latest version, and fingerprints that refreshes replaced."""
+    """Contents of a static store: latest version, fingerprints of versions that it replaced."""
 
     latest: Manifest
     replaced: list[Fingerprint | None]

@@ -18,7 +18,7 @@ _PIECE = 24
 
 @returned
 class Fingerprint(NamedTuple):
-    """Equal for equal rows; different rows have the same one with a probability of only 2^-64.
+    """Number and digest of rows: equal for the same rows, else with a probability of 2^-64.
 
     Parameters
     ----------
