@@ -79,8 +79,8 @@ def test_a_public_name_has_a_docstring_with_an_example(module, name):
 @pytest.mark.parametrize(
     ("function", "defaults"),
     [
-        (route, {"grouping": "dkg", "workers": 10, "load": "epoch"}),
-        (aggregate, {"grouping": "dkg", "workers": 10, "load": "epoch", "max_ahead": "1 hour"}),
+        (route, {"grouping": "planned", "workers": 10, "load": "epoch"}),
+        (aggregate, {"grouping": "planned", "workers": 10, "load": "epoch", "max_ahead": "1 hour"}),
         (aggregate_by_worker, {"grouping": "planned", "workers": 10, "max_ahead": "1 hour"}),
         (balanced_join, {"how": "inner", "workers": 8, "balance": "load", "cache_bytes": 2**30}),
         (heavy_hitters, {"k": 20, "grouping": "pkg", "workers": 4, "max_ahead": "1 hour"}),

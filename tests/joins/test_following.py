@@ -103,9 +103,9 @@ def test_an_error_names_the_users_own_line(sides):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (None, "the function gave NoneType: it must give a pyarrow Table"),
-        ([1], "the function gave int"),
-        (pa.table({"n": [1]}), "gave columns n; schema has n, twice"),
+        (None, "the function returned NoneType: it must return a pyarrow Table"),
+        ([1], "the function returned int"),
+        (pa.table({"n": [1]}), "returned columns n; schema has n, twice"),
         (pa.table({"n": ["a"], "twice": [1.0]}), "column 'n' is string, schema has int64"),
         (pa.table({"n": [1.5], "twice": [1.0]}), "column 'n' is double, schema has int64"),
     ],

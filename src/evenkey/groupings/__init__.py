@@ -1,4 +1,4 @@
-"""Groupings: which worker gets a message.
+"""Groupings: the rules that assign each message to a worker.
 
 >>> import numpy as np
 >>> router = parse("pkg(choices=3)").router(workers=8)
@@ -65,7 +65,7 @@ __getattr__ = lazy_names(__name__)
 
 
 def available() -> dict[str, type[Grouping]]:
-    """Every grouping of the package by its name; of the papers' peers those that were imported.
+    """Return the grouping classes by name; those in `evenkey.papers` only once it is imported.
 
     Examples
     --------
@@ -78,13 +78,13 @@ def available() -> dict[str, type[Grouping]]:
 def parse(text: str | Grouping) -> Grouping:
     """Read a grouping from its spelling, such as ``dkg`` or ``pkg(choices=3)``.
 
-    A grouping is given back as it is.
+    A `Grouping` is returned unchanged.
 
     Raises
     ------
     ConfigurationError
-        There is no such grouping or parameter, or the value does not fit; the message lists
-        what there is.
+        The grouping or the parameter does not exist, or a value is invalid; the message lists
+        what is possible.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Numba kernels of the groupings: no allocation and no dictionary per message.
 
-Everywhere `keys` is uint64[n], `weights` int64[n], or empty where each message weighs 1, and
-`out` int32[n] takes the workers.
+In all kernels, `keys` is uint64[n]. `weights` is int64[n], or empty if each message weighs 1.
+The worker of each message is written into `out`, int32[n].
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEPARTED, BABY, OLD = -1, 0, 2
 
 @njit(cache=True, inline="always")
 def mix(key, salt):
-    """Derive the hash number `salt` of a key's hash, as `evenkey.core.hashing.mix` does."""
+    """Derive hash number `salt` from a key's hash, as `evenkey.core.hashing.mix` does."""
     key = key + np.uint64(salt) * GOLDEN
     key ^= key >> SHIFT_33
     key *= MIX_1
@@ -31,7 +31,7 @@ def mix(key, salt):
 
 @njit(cache=True, inline="always")
 def scaled(key, workers):
-    """Scale a hash to 0..workers-1 by its upper half, without a division."""
+    """Map the upper half of a hash to 0..workers-1 without a division."""
     return np.int64(((key >> SHIFT_32) * np.uint64(workers)) >> SHIFT_32)
 
 
@@ -68,7 +68,7 @@ def partial_key(keys, weights, choices, distinct, sent, out):
     """
     workers = len(sent)
     weighted = len(weights) > 0
-    # Which message took a worker as its candidate last: nothing to clear between messages.
+    # The last message of which each worker was a candidate: nothing to clear between messages.
     taken = np.full(workers, -1)
     for i in range(len(keys)):
         hashed = keys[i]
@@ -90,7 +90,7 @@ def partial_key(keys, weights, choices, distinct, sent, out):
 
 @njit(cache=True, inline="always")
 def find(table, hashed):
-    """Slot of a key in the open-addressing table, or the free slot where it would go."""
+    """Find the slot of a key in the open-addressing table, or the free slot where it would go."""
     mask = len(table) - 1
     slot = np.int64((hashed * GOLDEN) >> SHIFT_32) & mask
     while table[slot].count != 0 and table[slot].key != hashed:
@@ -112,7 +112,7 @@ def items_of(table):
     held = 0
     for slot in range(len(table)):
         held += table[slot].count != 0
-    # All slots are copied, each over the previous one if that was free: no branch to predict.
+    # Every slot is copied, over the previous copy if that slot was free: no branch to predict.
     items = np.empty(held + 1, table.dtype)
     place = 0
     for slot in range(len(table)):
@@ -132,28 +132,29 @@ def slots_of(table, items):
 
 @njit(cache=True)
 def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent, rules, out):
-    """Route from message `start` on, until the clock asks for something, or the table is half full.
+    """Route messages from `start` on until the caller has to act.
 
-    The clock does where a promotion is due, or a message lies far behind.
+    The caller acts when a promotion is due, when a message lies far behind the clock, and when the
+    table is half full.
 
     Parameters
     ----------
     clock
         float64[2]: time of the first message, time of the next promotion cycle.
     tally
-        int64[3]: weight of the messages sent, keys held, keys ever seen.
+        int64[3]: weight of the messages sent, keys in the table, keys ever seen.
     table
         Open-addressing table of `HOT` records, a power of two long; count 0 is a free slot.
     checked
-        float64, time of the last scaling check of each slot's key; empty, and not used, where
+        float64, for each slot the time of the last scaling check of its key; empty and unused if
         the check interval is 0. A check is due when more than the interval has passed.
     sent
         int64[W], weight of the messages sent to each worker.
     rules
         Tuple: scale-out and scale-in threshold (percent), warm-up and check interval
         (seconds), initial and largest pool, whether loads are whole percents, whether one
-        check scales in until no more applies, seconds before the next promotion from which on a
-        message lies far behind.
+        check repeats scale-in as long as it applies, and how many seconds before the next
+        promotion a message is far behind.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
     folds = recursive and scale_in <= scale_out
     far_behind = clock[1] - most_behind
     total, held, ever = tally[0], tally[1], tally[2]
-    # Two rings of loads on end: every pool is a run of neighbours, without a wrap to test.
+    # The loads twice in a row: every pool is a contiguous slice, and no index wraps around.
     ring = np.concatenate((sent, sent))
     end = len(keys)
     for i in range(start, len(keys)):
@@ -205,7 +206,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
 
         home = np.int64(hashed) % workers
         pool = np.int64(item.pool)
-        # Loads are whole numbers, so limits may be: comparing integers is quicker.
+        # Loads are whole numbers, so limits can be rounded up to integers, which compare faster.
         out_limit = np.int64(np.ceil(scale_out if whole else scale_out * total / 100.0))
         in_limit = np.int64(np.ceil(scale_in if whole else scale_in * total / 100.0))
         while True:
@@ -217,7 +218,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
                 if load < in_limit:
                     below += 1
                     if below == 2 and due and folds and worker - home >= initial_pool:
-                        # Scaling in step by step would end here, with the members before.
+                        # Scaling in step by step would end with the members before this one.
                         pool = worker - home
                         due = False
                         break

@@ -1,4 +1,4 @@
-"""What every grouping is: frozen parameters that make routers."""
+"""Base classes: `Grouping`, the parameters of a scheme, and `Router`, which routes messages."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Snapshot: TypeAlias = "dict[str, NDArray[Any]]"
 class Grouping(ABC):
     """A stream partitioning scheme: a name and its parameters.
 
-    A grouping is a value: frozen, comparable, cheap to pickle. The state of routing is in the
-    `Router` that `router` makes, one for each source.
+    A grouping is a value: frozen, comparable, cheap to pickle. It has no state: each source routes
+    with its own `Router`, which `router` makes.
 
     Examples
     --------
@@ -67,9 +67,10 @@ class Grouping(ABC):
     given_frequencies: ClassVar[bool] = False
     """Whether routers need a `plan`, made from the keys' frequencies, before they route."""
     native: ClassVar[Literal["hash", "row number"] | None] = None
-    """What a worker follows from by itself, so that Spark's own expressions can route."""
+    """What alone determines the worker of a message, so that Spark's own expressions can route.
+    None: only a `Router` can."""
     peer: ClassVar[bool] = False
-    """Whether it is our reading of others' work, for comparison only, never recommended."""
+    """Whether it is our implementation of others' work, for comparison only; never recommended."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -97,29 +98,29 @@ class Grouping(ABC):
     def _router(self, workers: int, source: int) -> Router: ...
 
     def follower(self, workers: int, source: int = 0) -> Router:
-        """Make a router, as `router` does, that need not learn.
+        """Make a router that does not have to learn for later epochs.
 
-        It routes like a router of `router` with the same memory.
+        With the same memory, it routes like a router that `router` makes.
         """
         return self.router(workers, source)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Make the plan that every router gets, by `Router.remember`, before it routes.
+        """Make the plan that every router must get, through `Router.remember`, before it routes.
 
         Parameters
         ----------
         keys
             uint64[k], hashes of distinct keys.
         counts
-            float64[k], messages of each key, at least 0; only their proportions matter.
+            float64[k], number of messages of each key, at least 0; only their proportions matter.
         workers
             How many workers there are, at least 1.
 
         Raises
         ------
         ConfigurationError
-            The grouping takes no frequencies (see `given_frequencies`), or the arguments do
-            not fit.
+            The grouping takes no frequencies (see `given_frequencies`), or an argument is
+            invalid.
         """
         del keys, counts, workers
         message = f"{self.name}: it takes no frequencies of keys; route without a plan"
@@ -132,7 +133,7 @@ class Grouping(ABC):
         workers: int,
         memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan, as `plan` does, near the previous one.
+        """Make a plan, as `plan` does, with few changes from the previous plan.
 
         Parameters
         ----------
@@ -151,11 +152,11 @@ class Grouping(ABC):
 
     @property
     def most_workers_of_a_key(self) -> int | None:
-        """Largest number of workers of a key in the whole stream; None: no limit."""
+        """Most workers that one key can be on in the whole stream; None: no limit."""
         return None
 
     def counts_first(self, memory: Snapshot) -> bool:
-        """Say whether the next epoch is to be counted and planned before it is routed.
+        """Return whether the next epoch must be counted and planned before it is routed.
 
         Parameters
         ----------
@@ -176,13 +177,13 @@ class Grouping(ABC):
         Returns
         -------
         Snapshot
-            For `Router.remember`; empty for a grouping that does not learn.
+            Memory to pass to `Router.remember`; empty for a grouping that does not learn.
         """
         del memories
         return {}
 
     def __str__(self) -> str:
-        """Spell the grouping with the parameters that differ from their defaults."""
+        """Return the spelling, with only the parameters that differ from their defaults."""
         return spell_changed(self)
 
 
@@ -212,8 +213,8 @@ class Router(ABC):
     >>> again.route(after).tolist() == router.clone().route(after).tolist()
     True
 
-    State that outlives an epoch is its memory; shuffle grouping learns nothing, and has no
-    clock.
+    The state that outlives an epoch is the router's memory. Shuffle grouping learns nothing and
+    has no clock.
 
     >>> router.remember({})
     >>> router.memory(), router.now
@@ -221,7 +222,7 @@ class Router(ABC):
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ()
-    """Entries of `snapshot` of this source only, such as its local loads."""
+    """Entries of `snapshot` that apply to this source only, such as its local loads."""
     needs_times: ClassVar[bool] = False
     """Whether `route` needs times."""
 
@@ -246,22 +247,23 @@ class Router(ABC):
         keys
             uint64[n], hashes of the keys.
         times
-            float64[n], seconds, non-decreasing, except if the stream's clock was wrong and is
-            set back by an hour or more. Groupings that do not use times take None.
+            float64[n], time of each message in seconds, non-decreasing; they may go back by an
+            hour or more if the clock of the stream was wrong. None: for groupings that do not use
+            times.
         weights
-            int64[n], how much each message counts for, at least 1; None is 1 each. One above
-            `MOST_WEIGHT` counts for that.
+            int64[n], how much each message counts for, at least 1; None: 1 each. A weight above
+            `MOST_WEIGHT` counts for `MOST_WEIGHT`.
 
         Returns
         -------
         int32[n]
-            Workers, 0 to `workers` - 1.
+            Worker of each message, 0 to `workers` - 1.
 
         Raises
         ------
         ConfigurationError
-            The arrays do not fit each other, times are needed but missing, or a
-            weight is below 1.
+            The lengths of the arrays differ, times are needed but missing, or a weight is
+            below 1.
         """
         keys = _as_input(keys, np.uint64)
         times = self._checked_times(keys, times)
@@ -314,11 +316,11 @@ class Router(ABC):
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """Copy everything the router remembers, as arrays."""
+        """Return a copy of the router's whole state, as arrays."""
 
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
-        """Take over what `snapshot` gave, or its entries named in `local_fields` alone."""
+        """Restore the state from a `snapshot`, or from only its entries in `local_fields`."""
 
     @property
     def now(self) -> float:
@@ -326,11 +328,11 @@ class Router(ABC):
         return 0.0
 
     def memory(self) -> Snapshot:
-        """What this router learned that outlives the epoch; empty if nothing."""
+        """Return what this router learned for later epochs; empty if nothing."""
         return {}
 
     def remember(self, memory: Snapshot) -> None:
-        """Start from what earlier epochs learned, as `Grouping.merge_memories` gives it."""
+        """Start from what earlier epochs learned, as `Grouping.merge_memories` returns it."""
         del memory
 
     def clone(self) -> Self:
@@ -352,11 +354,11 @@ class LocalLoadRouter(Router):
         self.sent = np.zeros(workers, dtype=np.int64)
 
     def snapshot(self) -> Snapshot:
-        """Give the whole state."""
+        """Return a copy of the whole state."""
         return {"sent": self.sent.copy()}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Continue from a snapshot."""
         sent = snapshot["sent"]
         if sent.shape != (self.workers,):
             message = (
@@ -368,9 +370,10 @@ class LocalLoadRouter(Router):
 
 
 def _as_input(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
-    """Give kernels a contiguous view that is read-only, as Arrow's arrays are.
+    """Return the values as a contiguous, read-only array, the input of kernels.
 
-    One type for all inputs means that each kernel is compiled once.
+    Arrow's arrays are read-only too. If all inputs have the same type, each kernel is compiled
+    only once.
     """
     array = np.ascontiguousarray(values, dtype=dtype).view()
     array.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Dynamic key grouping: hot keys spread over as many workers as their load asks for."""
+"""Dynamic key grouping: hot keys spread over as many workers as their load needs."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _HOT = np.dtype(
     ],
     align=True,
 )
-"""What each message touches of an `ITEM`: 32 bytes, two to a cache line. `order` starts again
-after 2**32 keys, and decides between equals only."""
+"""The fields of an `ITEM` that every message uses: 32 bytes, so that two fit into a cache line.
+`order` starts again at 0 after 2**32 keys; it only breaks ties."""
 _MOST_POOL = int(np.iinfo(_HOT["pool"]).max)
 
 
@@ -44,14 +44,14 @@ class DynamicKeyGrouping(Grouping):
     """Dynamic key grouping (``dkg``): a pool of neighbouring workers for each key.
 
     The pool of a key is ``home, home + 1, ..., home + c - 1 (mod W)`` with
-    ``home = H(key) mod W`` (equation 5); a message goes to its least loaded member, the
-    first of equals. The load of a worker is the percentage of this source's messages that
+    ``home = H(key) mod W`` (equation 5); a message goes to the least loaded member of the pool,
+    the first one in ties. The load of a worker is the percentage of this source's messages that
     went there. With the ideal load ``L = 100 / W`` (equation 3), the pool grows by one when
     the least loaded member is at or above ``L + sqrt(L)`` (equation 4), the key is in the
     old space, warm-up has passed and the next worker on the ring is strictly less loaded
-    (algorithms 4 and 5). It shrinks by one when it is above its first size and at least two
-    members are below the scale-in threshold (algorithm 6). Which keys are old is decided by
-    the generational key space (section 4.1; see `evenkey.groupings.key_space`).
+    (algorithms 4 and 5). It shrinks by one when it is larger than `initial_pool` and at least two
+    members are below the scale-in threshold (algorithm 6). The generational key space decides
+    which keys are in the old space (section 4.1; see `evenkey.groupings.key_space`).
 
     Guarantee: none proven; by design the maximum load settles at ``1 + 1/sqrt(L)`` times
     the mean (1.316, 1.707, 2.0 for W = 10, 50, 100) where keys and pools allow it.
@@ -59,38 +59,40 @@ class DynamicKeyGrouping(Grouping):
     Parameters
     ----------
     variant
-        ``paper`` follows the paper; ``reference`` follows the public implementation, which
-        counts loads in whole percents, checks a key once a minute, scales in one step a
-        check, lets equals stay in promotion, lets a pool grow to all workers and gives a key
-        that returns the pool that it left with.
+        ``paper`` follows the paper; ``reference`` follows the public implementation. That one
+        counts loads in whole percents, checks a key once a minute, shrinks a pool by at most one
+        worker per check, does not promote a key that is only as frequent as the one it would
+        replace, lets a pool grow to all workers, and gives a returning key its last pool back.
     initial_pool
-        Workers of a new key.
+        Number of workers of a new key.
     warm_up
-        Seconds from the first message on in which no pool grows.
+        Seconds after the first message in which no pool grows.
     teenage_period, old_period
-        Seconds between promotions to the teenage and to the old space; the second is a
-        multiple of the first. The manager runs at the first message, then every
-        `teenage_period`; each time ``old_period / teenage_period`` cycles are complete it
-        promotes to the old space too, so first after 45 s.
+        Seconds between promotions to the teenage space, and to the old space; `old_period` is a
+        multiple of `teenage_period`. A promotion cycle runs at the first message and then every
+        `teenage_period`. Every ``old_period / teenage_period``-th cycle also promotes to the old
+        space: with the defaults, the first one that does runs after 45 s.
     expected_keys
-        Expected number of distinct keys, which sizes the three spaces.
+        Expected number of distinct keys; it determines the sizes of the three spaces.
     old_share, teenage_share, baby_share
-        Shares of `expected_keys`; together 1.
+        Size of each space as a share of `expected_keys`; the three add up to 1.
     scale_out
-        Scale-out threshold in percent; None is ``L + sqrt(L)``.
+        Scale-out threshold in percent; None: ``L + sqrt(L)``.
     scale_in
-        Scale-in threshold: ``scale-out`` is the same one (algorithm 6), ``minus-root`` is
-        ``L - sqrt(L)``, as the reference's documentation has it.
+        Scale-in threshold. ``scale-out``: the same as the scale-out threshold (algorithm 6).
+        ``minus-root``: ``L - sqrt(L)``, as in the documentation of the public implementation.
     check_interval
-        Seconds between scaling checks of a key; None is the variant's: 0 or 60.
+        Seconds between scaling checks of a key; None: 0 for ``paper``, 60 for ``reference``.
     idle_eviction
-        Keys unseen for this many seconds are dropped; None is the variant's: 3600 or never.
+        Keys unseen for more than this many seconds are dropped; None: 3600 for ``paper``, never
+        for ``reference``.
     largest_pool
-        Most workers of a key; None is the variant's: ``floor(100 / (L + sqrt(L))) + 1``
-        (Table 1), or all.
+        Most workers of a key; None: ``floor(100 / (L + sqrt(L))) + 1`` for ``paper`` (Table 1),
+        all for ``reference``.
     kept_pools
-        Most keys outside of the spaces whose grown pools are kept until they return, those seen
-        last; None is the variant's: 0 or 10,000 (the reference forgets none).
+        Number of keys that have left the spaces but whose grown pools are kept until they return;
+        the keys seen last are kept. None: 0 for ``paper``, 10,000 for ``reference`` (the public
+        implementation keeps all).
 
     Examples
     --------
@@ -161,7 +163,7 @@ class DynamicKeyGrouping(Grouping):
             raise ConfigurationError(message)
 
     def thresholds(self, workers: int) -> tuple[float, float]:
-        """Scale-out and scale-in threshold for a number of workers, in percent."""
+        """Return the scale-out and scale-in threshold for a number of workers, in percent."""
         ideal = 100 / workers
         scale_out = ideal + math.sqrt(ideal) if self.scale_out is None else self.scale_out
         scale_in = scale_out if self.scale_in == "scale-out" else ideal - math.sqrt(ideal)
@@ -170,7 +172,7 @@ class DynamicKeyGrouping(Grouping):
         return scale_out, scale_in
 
     def most_workers(self, workers: int) -> int:
-        """Size that a key's pool can reach (Table 1), for a number of workers."""
+        """Return the largest size of a key's pool (Table 1), for a number of workers."""
         if self.largest_pool is not None:
             return min(self.largest_pool, workers)
         if self.variant == "reference":
@@ -198,10 +200,11 @@ class DynamicKeyGrouping(Grouping):
         return _DynamicKeyRouter(self, workers, source)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge key items as `KeySpace.merge` does; the cycles go on at their times.
+        """Merge key items as `KeySpace.merge` does, and the times of promotion cycles.
 
-        Those of the source that is furthest, of all that are in step: their next cycles are at
-        most a period from the sources' median. The times of the others are moved to it.
+        A source is in step if its next cycle is at most one `teenage_period` from the median of
+        all sources. The merged memory has the next cycle of the source in step whose clock is
+        furthest ahead; the times of sources that are not in step are shifted to it.
         """
         memories = [memory for memory in memories if memory]
         if not memories:
@@ -243,7 +246,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
             grouping.variant == "paper",
             self._period + FAR,
         )
-        # First message, next cycle, cycles so far: unset until there is a message.
+        # Time of the first message, time of the next cycle (NaN until a message comes), cycles.
         self._clock = np.array([np.nan, np.nan, 0.0])
         self._latest: float | None = None
         self._tally = np.zeros(3, dtype=np.int64)
@@ -259,7 +262,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         from evenkey.groupings import _kernels
 
         if np.isnan(self._clock[0]):
-            # The manager runs immediately, on empty spaces, so its first cycle changes nothing.
+            # The first cycle is due immediately. All spaces are empty, so it changes nothing.
             self._clock = np.array([times[0], times[0] + self._period, 1.0])
         self._latest = float(times[-1])
         done = 0
@@ -288,19 +291,19 @@ class _DynamicKeyRouter(LocalLoadRouter):
 
     @property
     def now(self) -> float:
-        """The last cycle's time."""
+        """Time of the last promotion cycle, in seconds; 0 before the first message."""
         return 0.0 if np.isnan(self._clock[0]) else float(self._clock[1] - self._period)
 
     def _promote(self, now: float) -> None:
-        """Run the cycles that are due; after a silence of very many only one, at its end.
+        """Run the promotion cycles that are due, but only one after a gap of over 1,000 cycles.
 
-        The clock may be wrong then, so learned keys do not age in the gap.
+        The clock may be wrong after such a gap, so keys do not age in it.
         """
         if now - self._clock[1] > _MOST_CYCLES * self._period:
             self._set_clock(now)
         _, cycle_time, cycles = self._clock
         items = self._items()
-        # The next cycle is likely to see as many keys: a table that fits spares the growing.
+        # The next cycle probably sees as many keys: a table of that size does not have to grow.
         slots = len(self._table) if 8 * len(items) > len(self._table) else len(self._table) // 2
         while cycle_time <= now:
             cycles += 1
@@ -312,7 +315,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         self._hold(items, slots=slots)
 
     def _set_clock(self, next_cycle: float) -> None:
-        """Set the clock ahead or back, at its next cycle; all ages stay the same."""
+        """Move the clock so that the next cycle is at `next_cycle`; keys keep their ages."""
         by = next_cycle - self._clock[1]
         self._hold(moved(self._items(), by), slots=len(self._table))
         first = min(self._clock[0] + by, next_cycle)
@@ -359,7 +362,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
             return {}
         items, clock = self._space.cut(self._items()), self._clock.copy()
         if self._latest is not None:
-            # A clock that is ahead of all that the epoch brought would wait for the stream.
+            # A clock ahead of all messages of the epoch would run no cycle until they catch up.
             clock[:2] = np.minimum(clock[:2], (self._latest, self._latest + self._period))
             for field in ("seen", "checked"):
                 items[field] = np.minimum(items[field], self._latest)

@@ -16,22 +16,22 @@ def heaviest_first(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Place loads in descending order, each on the least loaded worker so far.
 
-    Of equal loads the first is placed first, and of equal workers the lowest is taken.
+    Of equal loads, the first is placed first; of equally loaded workers, the lowest is chosen.
 
     Parameters
     ----------
     loads
-        float64[k], what each is, or what each of its parts is.
+        float64[k], the loads; with `parts`, the size of each part of a load.
     workers
-        How many there are, W.
+        Number of workers, W.
     parts
-        int64[k], number of parts of each load, 1 to W, on different workers; None: all are whole.
+        int64[k], number of equal parts of each load, 1 to W, on different workers; None: 1 each.
 
     Returns
     -------
     tuple
-        int32[sum of parts], the worker of each part, in the order of `loads`; and float64[W], what
-        each worker has.
+        int32[sum of parts], the worker of each part, in the order of `loads`; and float64[W], the
+        load of each worker.
 
     Examples
     --------

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 class KeyGrouping(Grouping):
     """Key grouping (``kg``): the hash of the key modulo the number of workers.
 
-    ``worker = H(key) mod W`` (DKG paper, equation 1), with H the hash that Spark calls
-    ``xxhash64`` read as a signed number, so that ``pmod(xxhash64(key), W)`` in SQL is the
-    same worker.
+    ``worker = H(key) mod W`` (DKG paper, equation 1), where H is Spark's ``xxhash64``, a signed
+    number. So ``pmod(xxhash64(key), W)`` in SQL is the same worker.
 
-    Guarantee: replication (DistCost) is exactly 1. The maximum load is at
-    least p1 of all messages.
+    Guarantee: replication (DistCost) is exactly 1. The maximum load is at least that of the
+    hottest key, a share p1 of all messages.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The generational key space in which dynamic key grouping detects hot keys.
 
-Keys are born in the baby space, and move to the teenage and from there to the old space
-while they occur more often than what lies there (DKG paper, section 4.1, algorithms 1 to 3).
-Everything here runs once a promotion cycle, so it is plain numpy.
+A new key starts in the baby space. It is promoted to the teenage space and from there to the old
+space if it occurs more often than the keys there (DKG paper, section 4.1, algorithms 1 to 3).
+Everything here runs only once per promotion cycle, so plain numpy is fast enough.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ ITEM = np.dtype(
     ],
     align=True,
 )
-"""A key item: its hash, occurrences, time last seen, time of the last scaling check, place
-among equals, pool size, space. One that has departed is in none of the spaces: only its pool
-is kept, for when the key returns."""
+"""What is known of a key: hash, occurrences, time last seen, time of the last scaling check, rank
+in ties, pool size, space. A departed key is in none of the spaces: only its pool is kept, in case
+the key returns."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class KeySpace:
     Parameters
     ----------
     baby, teenage, old
-        Sizes of the spaces, in keys. The baby space is held to its size at cycles only.
+        Sizes of the spaces, in keys. The baby space can exceed its size between cycles.
     as_reference
-        How equals are treated. In the paper a key that occurs as often as the one it would
-        replace replaces it (algorithm 3), and of equals the one first seen comes first. In the
-        reference implementation equals stay, and come in the order of its lists: who is promoted
-        stands at the head of a list, who is demoted at the end.
+        How ties are broken. False, as in the paper: a key that occurs as often as one in the next
+        space replaces it (algorithm 3), and of equal keys the one seen first comes first. True, as
+        in the public implementation: such a key replaces nothing, and equal keys are in the order
+        of lists, in which promoted keys are inserted at the head and demoted keys at the end.
     idle_eviction
         Keys unseen for longer than this many seconds are dropped.
     first_pool, kept_pools
-        Workers of a new key, and most keys outside of the spaces whose larger pools are kept;
-        those unseen for longest are forgotten first.
+        `first_pool` is the number of workers of a new key. `kept_pools` is how many keys that have
+        left the spaces keep their larger pools; the keys unseen for longest are forgotten first.
     """
 
     baby: int
@@ -74,12 +74,12 @@ class KeySpace:
         now
             Time of the cycle, seconds.
         to_old
-            Whether teenage keys may become old in this cycle.
+            Whether teenage keys can become old in this cycle.
 
         Returns
         -------
         NDArray
-            The items that are kept, those in the spaces in their order, then those departed.
+            The items that are kept: those in the spaces, by ``order``, then the departed ones.
         """
         alive = now - items["seen"] <= self.idle_eviction
         if self.kept_pools:
@@ -103,7 +103,7 @@ class KeySpace:
         would never run on an empty space.
         """
         free = max(0, min(size - len(destination), len(source)))
-        # Each goes to the head, so the last to come stands first.
+        # Each key is inserted at the head, so the last one inserted is first.
         destination = np.concatenate((source[:free][::-1], destination))
         source = source[free:]
         most = min(len(source), len(destination))
@@ -112,7 +112,7 @@ class KeySpace:
         stays = falling >= rising if self.as_reference else falling > rising
         swaps = int(np.argmax(stays)) if stays.any() else most
         kept = len(destination) - swaps
-        # The lightest goes down first, and the last to come stands at the head.
+        # The coldest key is demoted first. The last key that is promoted is at the head.
         lower = np.concatenate((source[swaps:], destination[kept:][::-1]))
         upper = np.concatenate((source[:swaps][::-1], destination[:kept]))
         if self.as_reference:
@@ -121,7 +121,7 @@ class KeySpace:
         return lower, upper
 
     def cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
-        """Hold the baby space, and the pools kept, to their sizes by dropping the coldest keys.
+        """Drop keys until the baby space and the kept pools are within their sizes.
 
         Parameters
         ----------
@@ -131,13 +131,13 @@ class KeySpace:
         Returns
         -------
         NDArray
-            The items that are kept, those in the spaces in their order, then those departed.
+            The items that are kept: those in the spaces, by ``order``, then the departed ones.
         """
         here = items[items["space"] != DEPARTED] if self.kept_pools else items
         return self._with_departed(self._cut(here), items)
 
     def _with_departed(self, kept: NDArray[np.void], before: NDArray[np.void]) -> NDArray[np.void]:
-        """Add those of the items before whose larger pools are to be kept, and that are gone."""
+        """Add the keys of `before` that are no longer in `kept` but whose pools are to be kept."""
         if not self.kept_pools:
             return kept
         grown = before[before["pool"] > self.first_pool]
@@ -145,11 +145,11 @@ class KeySpace:
         latest = np.lexsort((departed["key"], -departed["seen"]))[: self.kept_pools]
         departed = departed[latest]
         departed["space"] = DEPARTED
-        departed["count"] = 1  # It starts again if the key returns; 0 is an empty slot in tables.
+        departed["count"] = 1  # Restarts if the key returns; 0 marks a free slot of a table.
         return np.concatenate((kept, departed))
 
     def _cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
-        # Nearly every key falls out here, so only the few that may stay are copied.
+        # Nearly every key is dropped here, so only the few that may stay are copied.
         young = items["space"] == BABY
         surplus = int(young.sum()) - self.baby
         if surplus == len(items):
@@ -163,11 +163,11 @@ class KeySpace:
         return items[np.argsort(items["order"], kind="stable")]
 
     def merge(self, parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-        """Merge the items that several sources hold into what all of them go on with.
+        """Merge the items of several sources into the items that all of them continue with.
 
-        Counts stay at the scale of one source: the mean over the sources, rounded up. A key
-        takes the highest space and the largest pool that any source gave it; spaces that
-        overflow pass their coldest keys down. A key has departed if it did from all sources.
+        The count of a key is its mean over the sources, rounded up. A key gets the highest space
+        and the largest pool that it has in any source. A space that overflows passes its coldest
+        keys to the space below. A key has departed if it has departed in all sources.
         """
         every = np.concatenate(parts)
         keys, place = np.unique(every["key"], return_inverse=True)
@@ -191,7 +191,7 @@ class KeySpace:
 
 
 def moved(items: NDArray[np.void], by: float) -> NDArray[np.void]:
-    """Give the items with their times moved by so many seconds; a key never checked stays so."""
+    """Return the items with their times shifted by `by` seconds; "never checked" stays so."""
     items = items.copy()
     items["seen"] += by
     items["checked"] += by
@@ -199,5 +199,5 @@ def moved(items: NDArray[np.void], by: float) -> NDArray[np.void]:
 
 
 def _by_weight(items: NDArray[np.void]) -> NDArray[np.void]:
-    """Sort by occurrences, most first; of equals the one seen first comes first."""
+    """Sort items by occurrences, most first; in ties, the key seen first comes first."""
     return items[np.lexsort((items["key"], items["order"], -items["count"]))]

@@ -1,4 +1,4 @@
-"""What a message counts for: as one, or as much as it weighs."""
+"""Weights of messages: a message counts as one, or as much as its weight."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 By: TypeAlias = Literal["messages", "weights"]
-"""Whether loads are counted in messages, or in what these weigh."""
+"""Unit of loads: the number of messages, or the sum of their weights."""
 
 MOST_WEIGHT = 1 << 32
-"""A heavier message counts for this much in loads, so that 64 bits hold the loads of two billion
-of them. Results, which aggregators compute from the weights themselves, do not change by it."""
+"""Largest weight in loads: a heavier message counts for this much, so that 64 bits hold the load of
+two billion such messages. Results do not change: aggregators use the weights themselves."""
 
 
 def limited(weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give weights, int64[n], as they count in loads: none above `MOST_WEIGHT`."""
+    """Return weights, int64[n], as they count in loads: at most `MOST_WEIGHT` each."""
     if not len(weights) or weights.max() <= MOST_WEIGHT:
         return weights
     return np.minimum(weights, MOST_WEIGHT)

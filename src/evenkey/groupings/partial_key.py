@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class PartialKeyGrouping(Grouping):
     """Partial key grouping (``pkg``): key splitting over d choices by local load.
 
-    A key has d candidate workers. The first is key grouping's, candidate j > 0 is
+    A key has d candidate workers. The first is its worker under key grouping; candidate j > 0 is
     ``mix(H(key), j)`` scaled to 0..W-1. Each message goes to the candidate to which this
-    source has sent least so far, the first of equals:
+    source has sent least so far, the first one in ties:
 
     ``worker = argmin over j < d of sent[H_j(key)]`` (PKG paper, section 5, Greedy-d; DKG
     paper, equation 2).
@@ -32,11 +32,11 @@ class PartialKeyGrouping(Grouping):
     Parameters
     ----------
     choices
-        Candidates a key has, d, at least 1; at most W are distinct.
+        Number of candidates of a key, d, at least 1; at most W of them are distinct.
     variant
-        ``storm`` makes a key's candidates distinct: one that meets an earlier one moves on to
-        the next free worker, as in Apache Storm. ``paper`` lets independent hashes collide, so
-        that some keys have fewer choices: two choices meet for every W-th key.
+        ``storm``: the candidates of a key are distinct, as in Apache Storm. A candidate that
+        equals an earlier one moves on to the next free worker. ``paper``: independent hashes can
+        collide, so that some keys have fewer candidates: with 2 choices, one in W keys has only 1.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class PartialKeyGrouping(Grouping):
 
     @property
     def most_workers_of_a_key(self) -> int | None:
-        """As many as its choices."""
+        """The number of choices."""
         return self.choices
 
     def _router(self, workers: int, source: int) -> Router:

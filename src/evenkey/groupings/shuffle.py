@@ -1,4 +1,4 @@
-"""Shuffle grouping: every worker in turn."""
+"""Shuffle grouping: messages go to the workers in turn."""
 
 from __future__ import annotations
 

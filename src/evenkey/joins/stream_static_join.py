@@ -94,36 +94,38 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         Whether static partitions stay in their worker between epochs (the paper's STAL), or are
         loaded in every epoch (STRL).
     partitions
-        Number of partitions, P. None: 4 per worker. By space it is 1 if the static side is small (a
-        sixteenth of `cache_bytes`, its geometries counted four times) and neither `distributor` nor
-        `then` is passed. With 1, by space, every worker holds the whole static side, and the
-        stream's rows stay where they are: nothing is moved or balanced.
+        Number of partitions, P. None: 4 per worker; but 1 for a join by space if the static side is
+        small (at most a sixteenth of `cache_bytes`, its geometries counted four times) and neither
+        `distributor` nor `then` is passed. If a join by space has 1 partition, every worker holds
+        the whole static side, and the stream's rows stay where they are: nothing is moved or
+        balanced.
     state
-        Storage location of static data and of the log of epochs, beside the query's checkpoint: a
-        path, a URI (``s3a://...``) or a store, which the driver and all executors share. A
-        restarted query needs the same location. None: a temporary directory of this machine, so a
-        restart is not exact, and hosts that do not share it are refused.
+        Storage location of the static data and the epoch log, in addition to the query's
+        checkpoint: a path, a URI (``s3a://...``) or a store, which the driver and all executors
+        share. A restarted query needs the same location. None: a temporary directory of this
+        machine; a restart is then not exact, and hosts that do not share it raise an error.
     time
         Timestamp column that is the Distributor's clock; None: processing time.
     distributor
         Parameters of Algorithm 1, load metric and planner, and whether partitions are copied;
         None: the paper's parameters, with copies.
     cache_bytes
-        Size of the static partitions that a worker process holds at a time, in bytes.
+        Maximum size of the static partitions that a worker process keeps, in bytes.
     dead_letters
-        Where to write rows, of either side, whose geometry cannot be used, with a column
-        ``reason``: a `DeadLetters`, or a location as for `state`, with Parquet files by kind, query
-        and epoch. None: such a row fails the query.
+        Where to write rows of either side whose geometry cannot be used, with a column ``reason``:
+        a `DeadLetters`, or a location as for `state`, which gets Parquet files by kind, query and
+        epoch. None: such a row fails the query.
     if_changed
         What to do if the static side in `state` differs from `static` in the number or content of
         rows. ``error``: raise. ``refresh``: replace it by `static` from the next epoch on.
-        ``reuse``: join with what is there, without a comparison. The first two read all of `static`
-        once more, to hash it, in each call with a `state`. A static side that `refresh` has
-        replaced does not count as different: ``error`` uses the new one.
+        ``reuse``: join with the static side in `state`, without a comparison. The first two read
+        all of `static` once more, to hash it, in each call with a `state`. A DataFrame whose static
+        side the function `refresh` has replaced does not count as different: ``error`` then uses
+        the replacement.
     then
-        Work that follows the join in the same task, so that ``balance="load"`` includes it. It
-        is called with joined rows of one partition, a pyarrow Table of at most about a
-        million rows (or all matches of one row of the stream, if these are more), and
+        Function of the joined rows that runs in the joining task, so that ``balance="load"``
+        includes its work. It is called with joined rows of one partition, a pyarrow Table of at
+        most about a million rows (or all matches of one row of the stream, if these are more), and
         returns a Table or RecordBatch, or yields several. It may filter, change and add rows.
         Results must not depend on how rows are divided into calls, and an epoch that runs again
         calls it again.
@@ -134,8 +136,8 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     -------
     DataFrame
         By key: the key columns, the stream's other columns, the static side's other columns,
-        as ``stream.join(static, on, how)`` has them. By space: the stream's columns (its
-        geometry if `SpatialMatch.keep_geometry`), then the static side's without geometry
+        as in ``stream.join(static, on, how)``. By space: the stream's columns (with its
+        geometry only if `SpatialMatch.keep_geometry`), then the static side's without geometry
         and relation. With `then`, the columns of `schema`.
 
     Raises
@@ -190,7 +192,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     held = held_side(session, store)
     stays = may_stay and partitions == 1
     if may_stay and partitions is None and cache_static and then is None:
-        # Static data in the state keep their partitions.
+        # Static data that are already in the state keep their number of partitions.
         stays = held.latest.partitions == 1 if held else fits_whole(static, match, cache_bytes)
         if stays:
             say_that_rows_stay(PARTITIONS_A_WORKER * workers)
@@ -257,13 +259,13 @@ def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
 
 
 def _counts(stream: DataFrame, distributor: DynamicDistributor | None) -> bool:
-    """Whether rows are counted first: those of a batch, which no earlier epoch has shown."""
+    """Return whether rows are counted first: those of a batch, since it has no earlier epoch."""
     copies = distributor is not None and distributor.copies
     return copies and not (stream.isStreaming or within_query(stream.sparkSession))
 
 
 def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:
-    """The Distributor of a mode, with the mode's load metric where none was given."""
+    """Return the Distributor of a mode, with the mode's load metric if none was passed."""
     if not mode.dynamic:
         return None
     distributor = given or DynamicDistributor()

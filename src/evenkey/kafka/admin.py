@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.kafka.topic_address import Address
 
 Offsets = dict[str, dict[int, int]]
-"""Topic to partition to the offset of a record."""
+"""Offsets of records by topic and partition: ``{topic: {partition: offset}}``."""
 
 _TIMEOUT_MS = 20_000
 _REQUEST_MS = 10_000
@@ -33,7 +33,7 @@ _PATIENCE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class TopicState:
-    """The identity of a topic, which differs from a later topic of the same name.
+    """The identity of a topic; a later topic of the same name has another identity.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class Admin:
     def transactions(self, topic: str, partition: int) -> list[OpenTransaction]:
         """List the open transactions that have records in a partition, the oldest first.
 
-        Leaves out what the broker does not permit us to read.
+        Transactions that the broker does not permit us to read are left out.
         """
         place = self._kafka.common.TopicPartition(topic, partition)
         try:

@@ -29,7 +29,7 @@ def read_schema(file: Path) -> str:
         message = f"avro_schema {file} cannot be read ({reason}): name a file with an Avro schema"
         raise ConfigurationError(message) from None
     if not isinstance(schema, dict) or schema.get("type") != "record":
-        message = f"avro_schema {file} is not of a record: name a file whose type is record"
+        message = f"avro_schema {file} is not a record's schema: name a file with type record"
         raise ConfigurationError(message)
     return text
 
@@ -40,15 +40,15 @@ def json_lines(record: Column, schema: str) -> Column:
     Parameters
     ----------
     record
-        Binary, in Avro's encoding without a header.
+        Binary column, in Avro's encoding without a header.
     schema
         Schema of a record, as JSON.
 
     Returns
     -------
     Column
-        Binary. A value that is not such a record, or has only nulls, stays unchanged: the splitter
-        rejects it, and the dead letter shows the original.
+        Binary column. A value that is not such a record, or has only nulls, stays unchanged: the
+        splitter rejects it, and the dead letter shows the original.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro

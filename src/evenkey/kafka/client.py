@@ -39,7 +39,7 @@ class ClientSettings:
     Parameters
     ----------
     properties
-        Such as ``security.protocol``.
+        Values of properties by name, such as ``security.protocol``.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class ClientSettings:
         Parameters
         ----------
         file
-            Lines ``name = value`` as Kafka's own tools read them, or None.
+            Properties file with lines ``name = value``, as for Kafka's own tools; None: no file.
         environment
             ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD`` sets ``sasl.password``, and so on; overrides
             the file. ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names a file that contains the
@@ -75,7 +75,8 @@ class ClientSettings:
         Raises
         ------
         ConfigurationError
-            The file cannot be read, or sets what evenkey sets; no message contains a value.
+            The file cannot be read, or sets a property that evenkey sets itself; no message
+            contains a value.
         """
         properties = {} if file is None else _parse(file)
         named = {name.removesuffix("_FILE") for name in environment if name.startswith(_PREFIX)}
@@ -95,7 +96,7 @@ class ClientSettings:
         Raises
         ------
         ConfigurationError
-            There is a user name, but the mechanism has none.
+            ``sasl.username`` is set, but the mechanism does not use it.
 
         Examples
         --------
@@ -130,11 +131,11 @@ class ClientSettings:
         return dict(self.properties)
 
     def for_spark(self) -> dict[str, str]:
-        """Return Java's properties as options of Spark's source and sink."""
+        """Return the properties of the Java client as options of Spark's source and sink."""
         return {f"kafka.{name}": value for name, value in self.for_java().items()}
 
     def for_reading(self, isolation: Isolation) -> dict[str, str]:
-        """Return the options of Spark's source with this isolation.
+        """Return the options of Spark's source for an isolation level.
 
         Raises
         ------

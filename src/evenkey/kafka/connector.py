@@ -1,4 +1,4 @@
-"""Find the jars of Spark's Kafka connector, and check that a session has it."""
+"""Find the jars of Spark's Kafka connector, and check that a session has loaded them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def connector_settings() -> dict[str, str]:
     Raises
     ------
     ConfigurationError
-        ``EVENKEY_KAFKA_JARS`` names no directory with jars.
+        ``EVENKEY_KAFKA_JARS`` is not a directory with jars.
     """
     named = os.environ.get("EVENKEY_KAFKA_JARS")
     directory = Path(named) if named else _CHECKOUT / _JARS
@@ -56,13 +56,13 @@ _HIDDEN = r"(?i)secret|password|token|jaas|access[.]?key|ssl[.].*key|url"
 def check_findable() -> None:
     """Check, before Spark starts, that the connector's jars can be found.
 
-    If a session is already running, or Spark's own configuration may name jars, `check_loaded`
-    checks instead.
+    Nothing is checked if a session is already running, or if Spark's own configuration may name the
+    jars; `check_loaded` checks such a session.
 
     Raises
     ------
     ConfigurationError
-        There are none; the message names the fix.
+        No jars are found; the message says how to get them.
     """
     if not (_session_runs() or connector_settings() or _named_to_spark()):
         message = f"Spark has no {KAFKA.name}: {_FIX}"
@@ -75,7 +75,7 @@ def _session_runs() -> bool:
 
 
 def _named_to_spark() -> bool:
-    """Return whether Spark itself may have the jars, among its own or by its configuration."""
+    """Return whether Spark may have the jars: in its own directory, or by its configuration."""
     spec = find_spec("pyspark")
     places = [] if spec is None else [*(spec.submodule_search_locations or ())]
     home = Path(os.environ.get("SPARK_HOME") or next(iter(places), "."))
@@ -87,7 +87,7 @@ def _named_to_spark() -> bool:
 
 
 class Module(NamedTuple):
-    """A part of Spark that its wheel lacks: its name, and one of its classes."""
+    """A Spark module that the pyspark wheel lacks: its name, and a class that only it contains."""
 
     name: str
     provider: str
@@ -98,12 +98,12 @@ _AVRO = Module("module for Avro", "org.apache.spark.sql.avro.AvroDataToCatalyst"
 
 
 def check_loaded(spark: SparkSession, *, avro: bool = False) -> None:
-    """Check that a session has the connector, or the module for Avro.
+    """Check that a session has loaded the Kafka connector or, with `avro`, the module for Avro.
 
     Raises
     ------
     ConfigurationError
-        It does not; the message names the fix.
+        The session has not; the message says how to get the jars.
     """
     module = _AVRO if avro else KAFKA
     loader: Any = _jvm(spark).Thread.currentThread().getContextClassLoader()

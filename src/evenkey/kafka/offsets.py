@@ -25,9 +25,10 @@ class OffsetRange:
     Parameters
     ----------
     start
-        The first record of each partition.
+        Offset of the first record of each partition.
     end
-        The end of each partition, exclusive; None for a run that follows its topics.
+        Offset at which each partition ends, exclusive; None: the run has no end and also reads all
+        later records.
     """
 
     start: Offsets
@@ -35,7 +36,7 @@ class OffsetRange:
 
     @property
     def span(self) -> int | None:
-        """Offsets between start and end; None for a run that follows its topics.
+        """Number of offsets between start and end; None: the run has no end.
 
         There are often fewer records: transactions use offsets for their markers and for aborted
         records, and compaction leaves gaps. So this is only an upper bound.
@@ -43,12 +44,12 @@ class OffsetRange:
         return None if self.end is None else self._passed(self.end)
 
     def share(self, reached: Offsets) -> float | None:
-        """Return the share of the range that a query has read; None if it follows its topics.
+        """Return the share of the range that a query has read; None if the run has no end.
 
         Parameters
         ----------
         reached
-            The query's next offset of each partition.
+            For each partition, the next offset that the query will read.
         """
         if self.end is None:
             return None
@@ -78,19 +79,19 @@ class OffsetRange:
 
     @classmethod
     def find(cls, admin: Admin, address: Address, starting: str, *, follow: bool) -> Self:
-        """Ask the broker for the current range of the topics.
+        """Ask the broker for the current range of offsets of the topics.
 
-        The end comes after all records that were sent, including those of open transactions: a
-        run that reads only committed records waits for these to end.
+        The range ends after all records that were sent, including those of open transactions: a
+        run that reads only committed records waits until these transactions end.
 
         Parameters
         ----------
         starting
-            ``earliest``, ``latest``, or JSON as Spark's ``startingOffsets``: ``{"topic": {"0":
-            23, "1": -2}}``, where -2 is the earliest and -1 the latest; partitions left out
+            ``earliest``, ``latest``, or JSON as in Spark's ``startingOffsets``: ``{"topic": {"0":
+            23, "1": -2}}``, where -2 is the earliest offset and -1 the latest; partitions left out
             begin at the earliest.
         follow
-            Whether the run continues past the records that exist now.
+            Whether the run has no end: it continues after the records that exist now.
 
         Raises
         ------
@@ -131,7 +132,7 @@ class OffsetRange:
 
     @staticmethod
     def ends_of(ends: Iterable[Any]) -> Offsets:
-        """Return the offsets of topics among a query's end offsets, in the form Spark writes.
+        """Return the offsets of topics, from the end offsets that Spark reports for a query.
 
         Examples
         --------
@@ -150,12 +151,12 @@ class OffsetRange:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
+        """Read a range that `to_json` wrote.
 
         Raises
         ------
         RunError
-            The text is something else.
+            The text is not such JSON.
         """
         try:
             stated = json.loads(text)
@@ -167,9 +168,10 @@ class OffsetRange:
 
 
 def with_new_partitions(admin: Admin, address: Address, start: Offsets) -> Offsets:
-    """Add the partitions that topics got since a run began, which start at the earliest offset.
+    """Add the partitions that topics got since a run began; they start at the earliest offset.
 
-    Spark adds them itself after its first epoch; before, it requires an offset of each partition.
+    After the first epoch, Spark adds such partitions itself. Before it, Spark requires an offset
+    for each partition.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Replay a stream through its own topic."""
+"""Replay a stream through a new topic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def replayed(
 ) -> Iterator[str]:
     """Send a stream to a new topic, and delete the topic at the end.
 
-    Event times begin in 1970, so they are the same each time. The environment sets the clients.
+    Event times begin in 1970, so they are the same in every run. The settings of the clients come
+    from environment variables (`ClientSettings.read`).
 
     Parameters
     ----------
@@ -34,14 +35,14 @@ def replayed(
     servers
         ``HOST:PORT``, separated by commas.
     partitions
-        Partitions of the topic.
+        Number of partitions of the topic.
     form
         As for `dataset_records`.
 
     Yields
     ------
     str
-        ``SERVERS/TOPIC``.
+        Address of the topic, ``SERVERS/TOPIC``.
 
     Raises
     ------

@@ -41,28 +41,30 @@ def kafka_lines(
     Parameters
     ----------
     offsets
-        The range to read. Spark's source has no end: later records are dropped, and so are
-        partitions that a topic gets during the run. A range without an end reads such partitions
-        from their beginning.
+        The range to read. Spark's source has no end, so later records are dropped, and so are
+        partitions that a topic gets during the run. If the range has no end, such partitions are
+        read from their beginning.
     part
         ``value`` or ``key``: which of the two is the line.
     sources
-        Number of reading tasks: partitions are split if there are fewer; if there are more, a task
-        reads several, one after the other.
+        Number of reading tasks. If there are fewer partitions, they are split; if there are more, a
+        task reads several, one after the other.
     epoch_records
-        Maximum offsets of an epoch over all partitions, and so maximum records; None takes all.
+        Maximum number of offsets that an epoch takes from all partitions together, and so of
+        records; None: no limit.
     isolation
-        Whether to read records of open and aborted transactions.
+        ``read_uncommitted`` also reads records of open and aborted transactions.
     avro
         Schema of Avro records, which become JSON objects; None: the records are lines.
     max_ahead
-        Seconds that a record's timestamp may be ahead of the epoch's processing time; None: any.
+        Seconds that a record's timestamp may be ahead of the epoch's processing time; None: no
+        limit.
 
     Returns
     -------
     DataFrame
-        ``topic``, ``partition``, ``offset``, ``line`` (binary, empty if the record's is
-        null), ``time`` (the record's timestamp), and `FAR_AHEAD` if there is a `max_ahead`.
+        ``topic``, ``partition``, ``offset``, ``line`` (binary, empty for null), ``time`` (the
+        record's timestamp), and `FAR_AHEAD` if there is a `max_ahead`.
     """
     with Admin.open(spark, address, settings) as admin:
         start = with_new_partitions(admin, address, offsets.start)
@@ -93,7 +95,7 @@ def kafka_lines(
 
 
 def _ends(offsets: OffsetRange) -> Column:
-    """Return the end of a record's partition; 0 for a partition added since the start."""
+    """Return a column with the end of a record's partition; 0: added since the start."""
     known = []
     for topic, partitions in (offsets.end or {}).items():
         ends = [partitions.get(number, 0) for number in range(max(partitions, default=0) + 1)]

@@ -22,7 +22,7 @@ _CONNECT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Address:
-    """Bootstrap servers and topics.
+    """The address of topics: bootstrap servers and topic names.
 
     Parameters
     ----------
@@ -57,10 +57,13 @@ class Address:
         Raises
         ------
         ConfigurationError
-            It is not.
+            The text is not a valid topic name.
         """
         if not _TOPIC.fullmatch(name):
-            message = f"{name!r} is not a valid topic name; use only A-Z a-z 0-9 . _ -"
+            message = (
+                f"{name!r} is not a valid topic name: use 1 to 249 of the characters "
+                "A-Z a-z 0-9 . _ -"
+            )
             raise ConfigurationError(message)
         return name
 
@@ -71,7 +74,8 @@ class Address:
         Raises
         ------
         ConfigurationError
-            It does not have this form, or contains a user or password, which is not repeated.
+            The text is not an address, or contains a user or password; the message does not repeat
+            the password.
         """
         if "@" in text:
             message = (
@@ -89,7 +93,10 @@ class Address:
                 raise ConfigurationError(message)
         for topic in names:
             if not _TOPIC.fullmatch(topic):
-                message = f"{topic!r} is not a valid topic name; write SERVERS/TOPIC[,TOPIC]"
+                message = (
+                    f"{topic!r} is not a valid topic name: write SERVERS/TOPIC[,TOPIC], where a "
+                    "topic name has 1 to 249 of the characters A-Z a-z 0-9 . _ -"
+                )
                 raise ConfigurationError(message)
         if len(set(names)) < len(names):
             message = f"{text!r}: a topic is named twice; name it once"
@@ -103,7 +110,7 @@ class Address:
         Raises
         ------
         ConfigurationError
-            It does not have this form, or names several topics.
+            The text is not an address, or names several topics.
         """
         address = cls.parse(text)
         if len(address.topics) > 1:
@@ -118,7 +125,7 @@ class Address:
         Raises
         ------
         ConfigurationError
-            There are several.
+            There are several topics.
         """
         if len(self.topics) > 1:
             message = f"{str(self)!r}: only one topic can be written; name one"
@@ -126,7 +133,7 @@ class Address:
         return self.topics[0]
 
     def __str__(self) -> str:
-        """Write it in the form that `parse` reads."""
+        """Return the address as text, in the form that `parse` reads."""
         return f"{self.servers}/{','.join(self.topics)}"
 
     def check_reachable(self) -> None:
@@ -135,7 +142,7 @@ class Address:
         Raises
         ------
         ConfigurationError
-            None does; the message says why.
+            No server accepts connections; the message says why.
         """
         reasons = []
         for server in self.servers.split(","):

@@ -25,14 +25,14 @@ _FLOAT_ERROR = 1e-6
 
 @dataclass(frozen=True)
 class Produced:
-    """What was sent.
+    """What `produce` has sent.
 
     Parameters
     ----------
     messages
-        Records that the broker acknowledged.
+        Number of records that the broker acknowledged.
     seconds
-        Duration.
+        Seconds that this took.
     """
 
     messages: int
@@ -59,7 +59,7 @@ def produce(
     Parameters
     ----------
     records
-        In order of event time.
+        The records, in order of event time.
     address
         Servers and one topic.
     first
@@ -67,11 +67,11 @@ def produce(
     live
         Whether to send records in real time, starting now; otherwise as fast as possible.
     partitions
-        Partitions of the topic, if it does not exist yet.
+        Number of partitions with which the topic is created if it does not exist yet.
     settings
-        Settings of the client.
+        Settings of the client; None: the defaults.
     on_progress
-        Called with the number of records so far.
+        Function that is called with the number of records so far; None: no calls.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def produce(
 
 
 def _milliseconds(seconds: float) -> int:
-    """Round down, so that no record moves into the next window."""
+    """Convert to milliseconds, rounded down so that no record moves into the next window."""
     return math.floor(1000 * seconds + _FLOAT_ERROR)
 
 

@@ -20,7 +20,7 @@ _BATCH = 1 << 16
 
 
 class Record(NamedTuple):
-    """A record to send: its key and value, and its event time in seconds from the first one."""
+    """A record to send: key, value, and event time in seconds after the first record."""
 
     key: bytes | None
     value: bytes
@@ -35,11 +35,11 @@ class Records(NamedTuple):
     name
         The dataset's name, or the path.
     records
-        In order of event time.
+        The records, in order of event time.
     total
         Number of records.
     seconds
-        Event time that they span.
+        Seconds of event time that the records span.
     """
 
     name: str
@@ -81,14 +81,14 @@ def dataset_records(stream: KeyStream, form: ValueFormat = "lines") -> Iterator[
 
 
 def line_records(index: LineIndex, lines: int, per_second: float) -> Iterator[Record]:
-    """Make a record of each line of files, without key and line end.
+    """Make a record from each line of files: the value is the line without its line end.
 
     Parameters
     ----------
     index
         The files; their lines are not parsed.
     lines
-        Number of lines, from the first.
+        Number of lines to read, from the first one on.
     per_second
         Lines per second of event time.
     """
@@ -106,25 +106,26 @@ def find_records(
     seed: int = 0,
     rate: float | None = None,
 ) -> Records:
-    """Find the records that a name or a path stands for.
+    """Find the records of a dataset or of files.
 
     Parameters
     ----------
     source
-        A dataset, or files of lines: a file, a directory or a glob.
+        Name of a dataset, or path of files with lines: a file, a directory or a glob.
     form
         As for `dataset_records`.
     messages
-        Number of messages from the first; None takes all.
+        Number of messages, from the first one on; None: all.
     seed
         Another seed gives another stream of the same dataset.
     rate
-        Messages per second of event time; None lets them span 400 s.
+        Messages per second of event time; None: all messages span 400 s.
 
     Raises
     ------
     ConfigurationError
-        There is no such file or dataset, it is empty, or lines cannot represent its weights.
+        There is no such file or dataset, it is empty, or it has weights, which lines cannot
+        represent.
     """
     if not (Path(source).exists() or _like_a_path(source)):
         stream = generated(source, messages=messages, seed=seed, rate=rate)

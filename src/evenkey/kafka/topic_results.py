@@ -41,8 +41,8 @@ def read_topic(
     """Read the results that a pipeline wrote to a topic, without duplicates.
 
     Spark writes to Kafka at least once: an interrupted epoch runs again and writes its rows
-    again. The record's key, window and key of the result, identifies a result. A run emits each
-    result once, so duplicates are identical.
+    again. The key of a record consists of the window and the key of a result, so it identifies the
+    result. A run computes each result once, so duplicates are identical.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def read_topic(
     aggregator
         The pipeline's aggregator.
     key
-        The names of the key, as for ``evenkey run --key``; ``"key"`` if the input has no
+        Names of the key columns, as for ``evenkey run --key``; ``"key"`` if the input has no
         columns.
     types
         Types of the aggregator's columns and of key columns that are not text, as for
-        ``evenkey run --types``.
+        ``evenkey run --types``; None: there are no such columns.
     settings
-        Settings of the client, such as `ClientSettings.read` returns.
+        Settings of the client, such as `ClientSettings.read` returns; None: the defaults.
     isolation
         ``"read_committed"`` skips records of open and aborted transactions and all records after
         an open transaction, and warns about the latter. ``"read_uncommitted"`` reads all records.
@@ -66,14 +66,14 @@ def read_topic(
     -------
     DataFrame
         Batch: ``window_start``, ``window_end``, the key under its own names, and the
-        aggregator's columns; in no order.
+        aggregator's columns; in no particular order.
 
     Raises
     ------
     ConfigurationError
         The address is invalid, or Spark has no Kafka connector. Spark raises an error while it
-        computes the rows if a window and key have two different results: then two runs wrote to
-        the topic.
+        computes the rows if a window and key have two different results, because two runs wrote
+        to the topic.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def read_topic(
 
 
 def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientSettings) -> None:
-    """Warn of open transactions, after which no record is read."""
+    """Warn of open transactions: records that follow them are not read."""
     with Admin.open(spark, place, settings) as admin:
         topics = admin.existing_topics(place.topics)
         partitions = {place.topic: topics[place.topic].partitions}

@@ -22,12 +22,12 @@ SILENT.addHandler(logging.NullHandler())
 
 
 def confluent_kafka() -> Any:
-    """Import the client.
+    """Import confluent-kafka, the client of librdkafka.
 
     Raises
     ------
     ConfigurationError
-        It is not installed; the message names the extra to install.
+        The package is not installed; the message names the extra to install.
     """
     try:
         import confluent_kafka
@@ -81,7 +81,7 @@ class Topic:
         return wanted
 
     def delete(self) -> None:
-        """Delete it with all its records.
+        """Delete the topic with all its records.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Groupings that treat the head of the key distribution otherwise than its tail."""
+"""Groupings that give the hottest keys (the head) more candidate workers than all other keys."""
 
 from __future__ import annotations
 

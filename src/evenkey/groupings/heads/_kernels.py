@@ -17,8 +17,9 @@ from evenkey.groupings._kernels import second_choice
 def plant_leaves(sent, size):
     """Make the leaves of a tournament tree of loads; `size` is a power of two, at least W.
 
-    Leaf ``size + w`` is ``sent[w] * size + w``, an inner node the least of its two children: so
-    the root is the least loaded worker, of equals the lowest. Loads are below 2**63 / size.
+    Leaf ``size + w`` is ``sent[w] * size + w``. An inner node is the smaller of its two children,
+    so the root encodes the least loaded worker, in ties the lowest. Loads must be below
+    2**63 / size.
     """
     tree = np.full(2 * size, np.iinfo(np.int64).max)
     for worker in range(len(sent)):
@@ -28,7 +29,7 @@ def plant_leaves(sent, size):
 
 @njit(cache=True)
 def grow(tree, size):
-    """Find all inner nodes."""
+    """Compute all inner nodes of the tree."""
     for node in range(size - 1, 0, -1):
         tree[node] = min(tree[2 * node], tree[2 * node + 1])
 
@@ -47,7 +48,7 @@ def lift(tree, size, worker):
 
 @njit(cache=True)
 def enough(choices, shares, epsilon, workers):
-    """Whether that many choices satisfy the constraint of every prefix of the head."""
+    """Return whether `choices` satisfies the constraint of `DChoices` for all prefixes."""
     head = shares.sum()
     missed, prefix = 1.0, 0.0
     for share in shares:
@@ -82,14 +83,15 @@ def solve(rows, head, threshold, epsilon, workers):
 
 @njit(cache=True)
 def head_and_tail(keys, weights, rows, table, heap, head, tally, rules, sent, out):
-    """Send the head to the least loaded of d workers, the tail to that of two.
+    """Route keys of the head to the least loaded of d workers, others to the better of two.
 
     Parameters
     ----------
     tally
-        int64[3]: messages so far, after how many d is solved next, d. 0: d is never solved.
+        int64[3]: messages so far; number of messages at which d is computed next, 0 for never; d.
     rules
-        Tuple: share above which a key is in the head, epsilon, most messages between solutions.
+        Tuple: share above which a key is in the head; epsilon; most messages between two
+        computations of d.
     """
     threshold, epsilon, interval = rules
     weighted = len(weights) > 0
@@ -136,7 +138,7 @@ def head_and_tail(keys, weights, rows, table, heap, head, tally, rules, sent, ou
                 if worker == turn:
                     worker = worker + 1 if worker + 1 < workers else 0
                     turn = worker
-                # A leaf holds load and worker, so this is the least loaded without a branch.
+                # A leaf encodes load and worker, so `min` finds the least loaded without a branch.
                 least = min(least, tree[size + worker])
             best = least & (size - 1)
         sent[best] += weight

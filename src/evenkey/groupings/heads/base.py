@@ -1,4 +1,4 @@
-"""The head of the key distribution, as each source knows it, and how sources merge it."""
+"""The head (the hottest keys), as each source detects it, and how sources are merged."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class HeadGrouping(Grouping):
         Share of a source's messages above which a key is in the head, above 0 and below 1;
         None: ``1 / (5 W)``.
     capacity
-        Counters of the sketch; None: 4 for each key that the head can have, at least 1,000.
+        Number of counters of the sketch; None: 4 per key that the head can have, at least 1,000.
     decay
-        What the counts of an epoch weigh in the next one, above 0 and at most 1, which never
-        forgets. Counts decay at the end of epochs only.
+        Factor by which all counts are multiplied at the end of an epoch, and at no other time;
+        above 0 and at most 1. With 1, nothing is forgotten.
     """
 
     learns: ClassVar[bool] = True
@@ -61,7 +61,7 @@ class HeadGrouping(Grouping):
             raise ConfigurationError(message)
 
     def head_share(self, workers: int) -> float:
-        """Share of messages above which a key is in the head, for a number of workers."""
+        """Return the share of messages above which a key is in the head, for W workers."""
         return 1 / (5 * workers) if self.threshold is None else self.threshold
 
     def sketch(self, workers: int) -> SpaceSaving:
@@ -70,7 +70,7 @@ class HeadGrouping(Grouping):
         return SpaceSaving(self.capacity or max(_LEAST_CAPACITY, fitting))
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge the sketches, at the scale of one source, and let them decay."""
+        """Merge the sketches of the sources, divide by their number, and multiply by `decay`."""
         sketches = [_sketch_of(memory) for memory in memories if memory]
         if not sketches:
             return {}
@@ -80,13 +80,13 @@ class HeadGrouping(Grouping):
 
 
 class HeadRouter(LocalLoadRouter):
-    """A router that gives the head `choices` candidates, and the tail two.
+    """A router that gives keys of the head d candidates, and all other keys two.
 
     Parameters
     ----------
     epsilon, interval
-        For the number of choices, which is computed again after at most so many messages; with
-        an interval of 0 it stays at all workers.
+        Imbalance that d allows, and most messages between two computations of d; with an interval
+        of 0, d is always the number of workers.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class HeadRouter(LocalLoadRouter):
         super().__init__(workers, source)
         self._sketch = grouping.sketch(workers)
         self._rules = grouping.head_share(workers), epsilon, interval
-        # Solved after 1, 2, 4, ... messages until the interval is reached.
+        # d is computed after 1, 2, 4, ... messages, and once per interval from then on.
         self._tally = np.array([0, min(interval, 1), workers], dtype=np.int64)
 
     def _route(
@@ -114,11 +114,11 @@ class HeadRouter(LocalLoadRouter):
         )
 
     def snapshot(self) -> Snapshot:
-        """Give the whole state."""
+        """Return a copy of the whole state."""
         return {**super().snapshot(), **_memory_of(self._sketch), "tally": self._tally.copy()}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Continue from a snapshot."""
         super().restore(snapshot)
         if "sketch" in snapshot:
             tally = snapshot["tally"].astype(np.int64)
@@ -126,7 +126,7 @@ class HeadRouter(LocalLoadRouter):
             self._sketch, self._tally = _sketch_of(snapshot), tally
 
     def memory(self) -> Snapshot:
-        """Give what later epochs start from."""
+        """Return what later epochs start from."""
         return _memory_of(self._sketch) if len(self._sketch) else {}
 
     def remember(self, memory: Snapshot) -> None:

@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 class DChoices(HeadGrouping):
     """D-Choices (``dchoices``): d candidates for the head, two for the tail, by local load.
 
-    The head are the keys whose frequency exceeds ``theta = 1/(5W)``, found by SpaceSaving in
-    each source. The number of choices d is the least, from ``max(2, ceil(p1 W))`` on, that
-    satisfies for every prefix h = 1, ..., |H| of the head, hottest key first,
+    The head consists of the keys whose frequency exceeds ``theta = 1/(5W)``; each source finds
+    them by SpaceSaving. The number of choices d is the least number, from ``max(2, ceil(p1 W))``
+    on, that satisfies for every prefix h = 1, ..., |H| of the head, hottest key first,
 
     ``sum_{i<=h} p_i + (b_h/W)^d sum_{h<i<=|H|} p_i + (b_h/W)^2 sum_{i>|H|} p_i
     <= b_h (1/W + epsilon)`` with ``b_h = W - W (1 - d/W)^h``:
 
-    the workers of the h hottest keys, b_h in expectation, must not be overloaded. (The paper
-    has ``((W-1)/W)^(h d)``, because its candidates may collide.) Where no d < W does, a head
-    key may go to any worker, as under `WChoices`.
+    that is, the workers of the h hottest keys, b_h in expectation, must not be overloaded. (The
+    paper has ``((W-1)/W)^(h d)`` in b_h, because its candidates may collide.) If no d < W
+    satisfies this, a head key may go to any worker, as in `WChoices`.
 
-    The first two candidates are those of `PartialKeyGrouping`; the others go on round the ring by
-    the distance between these two, and one further where that comes back to where it began
-    (double hashing; decision 021). A message goes to the least loaded candidate: in the head of
-    equals the lowest worker, in the tail the first candidate.
+    The first two candidates are those of `PartialKeyGrouping`. Each further candidate follows on
+    the ring of workers, at the distance between the first two; where the steps come back to their
+    start, they continue one worker further (double hashing; decision 021). A message goes to the
+    least loaded candidate. In ties it goes to the lowest worker if its key is in the head, else to
+    the first candidate.
 
     Guarantee: d satisfies the constraint, which is necessary for the expected imbalance to be
     at most epsilon; a key in the tail is on at most two workers and one in the head on at
@@ -41,12 +42,12 @@ class DChoices(HeadGrouping):
     Parameters
     ----------
     threshold, capacity, decay
-        As under `WChoices`.
+        As in `WChoices`.
     epsilon
-        Imbalance that is aimed at, a share of all messages; at least 0.
+        Imbalance that d allows, as a share of all messages; at least 0.
     solve_every
-        Messages after which a source computes d again, at least 1; before that it does so after
-        1, 2, 4, ... messages.
+        Number of messages after which a source computes d again, at least 1. At the start, until
+        this number is reached, it computes d after 1, 2, 4, ... messages.
 
     Examples
     --------

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 class WChoices(HeadGrouping):
     """W-Choices (``wchoices``): any worker for the head, two choices for the tail.
 
-    The head are the keys whose frequency exceeds ``theta = 1/(5W)``, found by SpaceSaving in
-    each source. A message of the head goes to the worker to which this source has sent least,
-    of equals the lowest; one of the tail as under `PartialKeyGrouping`.
+    The head consists of the keys whose frequency exceeds ``theta = 1/(5W)``; each source finds
+    them by SpaceSaving. A message of a key in the head goes to the worker to which this source
+    has sent least, in ties the lowest; all others are routed as in `PartialKeyGrouping`.
 
     Guarantee: while the head has enough messages to balance the tail, the
     loads of one source differ by no more than one message; a key in the tail is on at most
     two workers, and at most ``5 W`` keys are in the head of a source at any time. Every key
-    in the head is as frequent as theta; every key that is more frequent than theta by
+    in the head has a frequency of at least theta; every key whose frequency exceeds theta by
     ``1/capacity`` is in the head. Source: M. A. U. Nasir, G. De Francisci Morales, N.
     Kourtellis and M. Serafini, When two choices are not enough, ICDE 2016.
 
@@ -32,10 +32,10 @@ class WChoices(HeadGrouping):
         Share of a source's messages above which a key is in the head, above 0 and below 1;
         None: ``1 / (5 W)``.
     capacity
-        Counters of the sketch; None: 4 for each key that the head can have, at least 1,000.
+        Number of counters of the sketch; None: 4 per key that the head can have, at least 1,000.
     decay
-        What the counts of an epoch weigh in the next one, above 0 and at most 1, which never
-        forgets. Counts decay at the end of epochs only.
+        Factor by which all counts are multiplied at the end of an epoch, and at no other time;
+        above 0 and at most 1. With 1, nothing is forgotten.
 
     Examples
     --------

@@ -15,14 +15,15 @@ OFFSET = np.uint64(0x9E3779B9)
 CELL_SHIFT = np.uint64(64 - CELL_BITS)
 EMPTY = -1
 MANY = 50
-"""Workers up to which the floor of surprising keys is a share of all messages."""
+"""Up to this many workers, the floor of surprising keys is a fixed share of all messages."""
 GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples fill the unit interval uniformly; rows of split keys are assigned by them."""
+"""The golden ratio less 1. Its multiples modulo 1 fill [0, 1) uniformly; they determine the workers
+of the messages of split keys."""
 
 
 @njit(cache=True, inline="always")
 def _lift(tree, remaining, worker):
-    """Update the tournament tree, whose root is the worker with most capacity left."""
+    """Update the tournament tree above a worker; the root is the worker with most capacity left."""
     half = len(tree) // 2
     node = (half + worker) // 2
     while node > 0:
@@ -45,20 +46,21 @@ def fill(order, loads, homes, earlier, starts, places, remaining, extra, sliver,
     loads
         float64[n]; the items from ``len(earlier)`` on are buckets.
     homes
-        int32[n], owner of the item, or of its bucket, in the previous plan.
+        int32[n], owner in the previous plan: of the item if it is a bucket, else of its bucket.
     earlier
-        int64[k], row of the key in `starts` of the previous plan, or -1.
+        int64[k], row of the key in `starts` of the previous plan; -1: it had no places of its own.
     starts, places
         Workers of keys that had places of their own in the previous plan.
     remaining
-        float64[W], load that each worker can still take; written.
+        float64[W], load that each worker can still take; updated in place.
     extra
-        float64[W], how much more it can take of what stays there.
+        float64[W], how much more load a worker can take if the item was already on it.
     sliver
-        float64[W], remaining load below which it takes no part of a key that was there.
+        float64[W]; a worker takes a part of a key that was on it only if it can take more than
+        this.
     out
-        Arrays with one row per piece: item, worker, load; and bool[n], whether the item has come
-        to a worker where it was not.
+        Arrays with one row per piece: item, worker, load; and bool[n], whether the item has moved
+        to a worker that did not have it before.
 
     Returns
     -------
@@ -123,18 +125,18 @@ def fill(order, loads, homes, earlier, starts, places, remaining, extra, sliver,
 
 @njit(cache=True, inline="always")
 def slot_of(hashed, word, bits):
-    """Slot of a key among those with places of their own, by its bucket's multiplier."""
+    """Compute the slot in which a key with places of its own is stored (see `Lookup`)."""
     upper = ((hashed >> SHIFT_32) + OFFSET) & LOW_32
     return np.int64(((upper * (word >> OWNER_BITS)) & LOW_32) >> (SHIFT_32 - bits))
 
 
 @njit(cache=True)
 def displace(keys, order, starts, words, slots, bits, tries):
-    """Give each bucket the first odd multiplier that sends its keys to free slots.
+    """Find for each bucket the first odd multiplier that maps all its keys to free slots.
 
-    `order` lists buckets, `starts` says where the keys of each lie in `keys`. Writes the
-    multipliers into `words`, above the owners, and rows of keys into `slots`. Gives the place
-    in `order` of the first bucket that finds none, else -1.
+    `order` lists the buckets; the keys of bucket b start at ``starts[b]`` in `keys`. Write the
+    multipliers into `words`, above the owners, and the row of each key into its slot in `slots`.
+    Return the position in `order` of the first bucket for which there is no multiplier, else -1.
     """
     for place in range(len(order)):
         bucket = order[place]
@@ -163,7 +165,7 @@ def displace(keys, order, starts, words, slots, bits, tries):
 
 @njit(cache=True, inline="always")
 def piece_of(starts, cuts, split, point):
-    """Row of the piece of a split key that a point of the unit interval falls into."""
+    """Find the piece of a split key that contains a point of [0, 1); return its row in `cuts`."""
     low, high = starts[split], starts[split + 1] - 1
     while low < high:
         middle = (low + high) // 2
@@ -176,7 +178,7 @@ def piece_of(starts, cuts, split, point):
 
 @njit(cache=True, inline="always")
 def _weight(cell, above, total, workers, unit, rules):
-    """How heavy a key is that may leave its place, 0 to 1; -1 for a key that may not."""
+    """Return how hot a key is that may leave its planned worker, 0 to 1; -1 if it has to stay."""
     excess, slack, least, most, part, heavy, _, fewest, steep = rules
     floor = min(max(least * unit, part * total / max(workers, MANY)), most * unit)
     if above > slack:
@@ -194,15 +196,16 @@ def _weight(cell, above, total, workers, unit, rules):
 
 @njit(cache=True, inline="always")
 def _next_with_capacity(planned, cell, weight, shares, sent, total, unit, rules):
-    """Find the worker of a message that may leave its place: the first of a ring with capacity.
+    """Find a worker with capacity for a message that may leave its planned worker.
 
-    The ring is `cell.width` workers from the planned one on. The key stays with one as long as it
-    has capacity, and the ring gets one worker longer when none of them has.
+    The candidates are `cell.width` workers in a row, from the planned one on. The key stays on one
+    of them as long as that has capacity, then moves to the next. If none has capacity, one more
+    worker becomes a candidate.
     """
     workers = len(sent)
     slack = rules[1] * (1 - weight)
     if weight == 0:
-        # A key that is as frequent as planned leaves its worker only when chance cannot explain it.
+        # A key as frequent as planned leaves its worker only if chance cannot explain the overload.
         slack = max(slack, 3 * np.sqrt(workers * unit / total))
     most = (1 + slack) * total
     margin = rules[6] * unit
@@ -223,15 +226,16 @@ def _next_with_capacity(planned, cell, weight, shares, sent, total, unit, rules)
 
 @njit(cache=True)
 def planned(keys, weights, lookup, bits, offset, state, surprise, out):
-    """Route by the lookup, spread surprising keys, and count loads and, where asked, buckets.
+    """Route by the lookup, spread surprising keys, and count the loads of workers and buckets.
 
     Parameters
     ----------
     state
-        Counters of dealing, loads, and loads of buckets or nothing.
+        Tuple: messages so far of each split key, load of each worker, load of each bucket (empty:
+        not counted).
     surprise
-        Cells, tally, the fair share of each worker, and `SurpriseRules`; no cells: no key is
-        surprising.
+        Tuple: cells, tally, fair share of each worker, `SurpriseRules`. If there are no cells, no
+        key is surprising.
     """
     words, slot_keys, slot_places, starts, workers, cuts = lookup
     dealt, sent, buckets = state
@@ -249,7 +253,7 @@ def planned(keys, weights, lookup, bits, offset, state, surprise, out):
             worker = np.int64(slot_places[slot])
             if worker >= len(sent):
                 split = worker - len(sent)
-                # The golden ratio's multiples fill the unit interval uniformly from any point.
+                # From any offset, these points modulo 1 fill [0, 1) uniformly.
                 point = (dealt[split] * GOLDEN + offset) % 1.0
                 dealt[split] += 1
                 worker = np.int64(workers[piece_of(starts, cuts, split, point)])

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Capacities(tuple[float, ...]):
-    """How much each worker can take, in proportion: ``"2:1:1"`` or ``(2, 1, 1)``.
+    """Relative capacity of each worker, such as ``"2:1:1"`` or ``(2, 1, 1)``.
 
     Raises
     ------
     ConfigurationError
-        One is not a number above 0.
+        A capacity is not a number above 0.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Capacities(tuple[float, ...]):
     __slots__ = ()
 
     def __new__(cls, values: str | Iterable[float]) -> Self:
-        """Read them."""
+        """Read the capacities."""
         try:
             parts = values.split(":") if isinstance(values, str) else values
             numbers = tuple(float(part) for part in parts)
@@ -49,20 +49,20 @@ class Capacities(tuple[float, ...]):
         return super().__new__(cls, numbers)
 
     def __str__(self) -> str:
-        """Spell them as they are read."""
+        """Return the capacities as text, such as ``2:1:1``."""
         return ":".join(f"{number:g}" for number in self)
 
     def of(self, workers: int) -> NDArray[np.float64]:
-        """Give them as an array.
+        """Return the capacities as an array, float64[W].
 
         Raises
         ------
         ConfigurationError
-            They are not as many as workers.
+            There is not one capacity per worker.
         """
         if len(self) != workers:
             message = (
-                f"capacities = {self}: these are {len(self)}, and there are {workers} workers; "
+                f"capacities = {self}: {len(self)} capacities for {workers} workers; "
                 "give one per worker"
             )
             raise ConfigurationError(message)

@@ -1,4 +1,4 @@
-"""The lookup of a plan: what routes a message in three reads of arrays."""
+"""The lookup of a plan: arrays in which three reads find the worker of a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.plan import Plan
 
 OWNER_BITS = 24
-"""Bits of a word that hold the bucket's owner; the multiplier lies above them."""
+"""Number of low bits of a word that hold the owner of the bucket; the multiplier is above them."""
 
 OFFSET = 0x9E3779B9
 """Added to the upper half of a hash before it is multiplied, modulo 2**32."""
@@ -27,31 +27,32 @@ class Lookup(NamedTuple):
     With h the hash of a key and ``word = words[h mod B]``: the owner of its bucket is
     ``word mod 2**24``, and the key's slot, out of T = ``len(slot_keys)``, is the upper
     ``log2(T)`` bits of the 32-bit product ``(h // 2**32 + OFFSET) * (word // 2**24)``. If the slot
-    holds h, the key has places of its own: `slot_places` is its worker or, from W on, W plus
-    the number of a split key. (Fredman, Komlos, Szemeredi, JACM 31, 1984; here the slots are
-    shared by all buckets, whose multipliers are chosen one after the other.)
+    holds h, the key has places of its own: `slot_places` is its worker or, for a split key, W plus
+    the number of the split key. (Fredman, Komlos, Szemeredi, JACM 31, 1984; here all buckets share
+    the slots, and their multipliers are chosen one after the other.)
     """
 
     words: NDArray[np.uint64]
-    """[B], the multiplier above `OWNER_BITS`, the owner below."""
+    """[B], of each bucket the multiplier, above `OWNER_BITS` bits, and the owner, in these bits."""
     slot_keys: NDArray[np.uint64]
-    """[T], a power of two."""
+    """[T], hash of the key in each slot; T is a power of two."""
     slot_places: NDArray[np.int32]
-    """[T]."""
+    """[T], worker of the key in each slot, or W plus the number of a split key."""
     starts: NDArray[np.int64]
     """[s + 1], where the pieces of each split key begin."""
     workers: NDArray[np.int32]
-    """[pieces]."""
+    """[pieces], worker of each piece."""
     cuts: NDArray[np.float64]
-    """[pieces], shares of a split key added up, so that its last is 1."""
+    """[pieces], cumulative shares of each split key; its last one is 1."""
 
 
 def compile_plan(plan: Plan) -> Lookup:
     """Make the lookup of a plan.
 
-    Of keys of one bucket whose hashes agree in their upper 32 bits too, only the one with most
-    pieces keeps places of its own, and so do the keys of a bucket that finds no multiplier, which
-    happens only with crafted hashes. That costs balance, never correctness.
+    Some keys with places of their own cannot be stored; they go to the owner of their bucket
+    instead. If the hashes of keys in one bucket also agree in their upper 32 bits, only the key
+    with most pieces is stored. If there is no multiplier for a bucket, which happens only with
+    crafted hashes, none of its keys is stored. Both cost balance, never correctness.
     """
     from evenkey.groupings.planned import _kernels
 
@@ -80,7 +81,7 @@ def compile_plan(plan: Plan) -> Lookup:
     split = lengths[rows] > 1
     places = plan.places[plan.starts[rows]].astype(np.int32)
     places[split] = plan.workers + np.arange(split.sum())
-    # A free slot holds hash 0 with its true worker.
+    # A free slot matches hash 0, so it holds the owner of that hash's bucket.
     slot_keys = np.zeros(len(slots), dtype=np.uint64)
     slot_places = np.full(len(slots), plan.owners[0], dtype=np.int32)
     used = slots >= 0

@@ -1,4 +1,4 @@
-"""What one worker held in an epoch, by key: exact, and small enough to be handed on."""
+"""The load of one worker in an epoch, by key: exact, and small enough to be passed on."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.statistics import KeyStatistics
 
 _LEAST_KEPT = 1 << 14
-"""Least number of keys kept: the smallest part of a split key must not be lost."""
+"""At least this many keys are listed, so that only tiny parts of split keys are left out."""
 
 
 @dataclass(frozen=True)
 class KeyCounts:
     """The hottest keys of a worker with their loads, and the load of every bucket.
 
-    A plan tracks a number of hot keys. If such a key is on one worker, it is among as many of that
-    worker's hottest keys, so its count is exact. If it is on several workers, a part may be smaller
-    than all keys that a worker lists; such a part has less than 1/16384 of that worker's load, and
-    is counted in the key's bucket.
+    A worker lists at least as many keys as plans track. So if a tracked key is on one worker, it is
+    among the hottest keys there, and the worker lists it with its exact load. If the key is on
+    several workers, one of them may hold a part that is smaller than all keys that this worker
+    lists. Such a part has less than 1/16384 of the worker's load; only the load of the key's bucket
+    includes it.
 
     Parameters
     ----------
     keys, loads
-        uint64[k] and float64[k], each key once.
+        uint64[k] and float64[k], distinct keys and their loads.
     bucket_loads
-        float64[B], with those of `keys`.
+        float64[B], load of each bucket, including the load of `keys`.
 
     Examples
     --------
@@ -57,14 +58,14 @@ class KeyCounts:
         *,
         all_named: bool = False,
     ) -> Self:
-        """Make the counts of distinct keys.
+        """Make the counts from the loads of distinct keys.
 
         Parameters
         ----------
         keys, loads
-            uint64[n] and float64[n].
+            uint64[n] and float64[n], distinct keys and their loads.
         empty
-            Says how many keys are tracked, and the buckets.
+            Statistics that set how many keys are tracked, and the number of buckets.
         all_named
             Whether to list every key, not only the hottest: for counts that are not passed on.
         """
@@ -84,10 +85,10 @@ class KeyCounts:
         return float(self.bucket_loads.sum())
 
     def to_arrays(self) -> Snapshot:
-        """Give the counts as named arrays."""
+        """Return the counts as named arrays."""
         return {"keys": self.keys, "loads": self.loads, "bucket_loads": self.bucket_loads}
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot) -> Self:
-        """Restore what `to_arrays` gave."""
+        """Restore counts from the arrays of `to_arrays`."""
         return cls(arrays["keys"], arrays["loads"], arrays["bucket_loads"])

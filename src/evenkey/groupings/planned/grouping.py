@@ -1,4 +1,4 @@
-"""Planned grouping: plan once per epoch where keys go, from their numbers of messages."""
+"""Planned grouping: once per epoch, plan the workers of all keys from their message counts."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ _BUCKETS_PER_WORKER = 64
 _TRACKED_PER_WORKER = 64
 _LEAST_TRACKED = 1024
 _WIDER = (0.02, 0.04, 0.06)
-"""Tolerances for few keys, of which each split increases replication visibly."""
+"""Larger tolerances to try if there are few keys, when each split adds visibly to replication."""
 _BALANCED = 1.05
 _NEAR_LEAST = 1.05
-"""(worker, key) pairs, over the least that hot keys need, that do not justify tolerance."""
+"""A larger tolerance is tried only if a plan has more than this many times the (worker, key) pairs
+that hot keys need at least."""
 _FEW_A_WORKER = 320
-"""Unexpected hot keys added at most 32 pairs per worker: a tenth of so many keys."""
+"""Up to this many keys per worker are few. Unexpected hot keys added at most 32 (worker, key) pairs
+per worker: a tenth of this."""
 _HEAVY_A_WORKER = 16
 _LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.06
-"""With up to `_FEW_WORKERS`, for each further one, and at most."""
+"""Default slack: up to `_FEW_WORKERS` workers, its increase per further worker, its maximum."""
 _FEW_WORKERS = 10
 
 
@@ -46,21 +48,27 @@ _FEW_WORKERS = 10
 class PlannedGrouping(Grouping):
     """Planned grouping (``planned``): one placement of all keys per epoch.
 
-    The keys' hashes fall into B buckets, and the hottest keys are tracked individually. The plan
-    (`evenkey.groupings.planned.make_plan`) assigns every bucket and every hot key to one worker,
-    except keys that exceed one worker: these are split over as many as they need, in exact
-    shares. All workers get the same load, and a key is on one worker unless it must be split.
-    Messages of a split key are assigned by the golden ratio: message n of the key goes where
-    ``n * 0.618... + offset of the source (mod 1)`` falls among its shares laid end to end, so
-    that each share deviates by a few messages, however many there are.
+    Keys are divided into B buckets by their hash, and the hottest keys are tracked individually.
+    The plan (`evenkey.groupings.planned.make_plan`) assigns each bucket and each hot key to one
+    worker. Only a key that is too hot for one worker is split, in exact shares, over as many
+    workers as it needs. So all workers get the same load, and a key is on one worker unless it
+    must be split.
 
-    Guarantee: in an epoch of the frequencies that the plan was made for, no worker has more than
-    ``(1 + tolerance + stickiness)`` times its fair load and the heaviest bucket, and there are at
-    most W - 1 (worker, key) pairs more than keys. An epoch that is a fresh sample of the same
-    frequencies adds sampling noise, of about ``sqrt(2 W / messages)`` relative to the mean load.
-    Keys that come more often than planned are spread within the epoch, by the source's own counts:
-    none of their messages goes to a worker that the source has sent more than ``1 + slack`` times
-    its fair share and 8 messages, while another has less (`docs/planned-reference.md`).
+    The shares of a split key divide the interval [0, 1) into one part per worker. Message n of the
+    key goes to the worker whose part contains ``n * 0.618... + offset (mod 1)``, where each source
+    has its own offset. The number 0.618... is the golden ratio less 1. Its multiples (mod 1) fill
+    the interval so uniformly that each worker's count is within a few messages of its exact share,
+    however many messages there are.
+
+    Guarantee: if the key frequencies of an epoch are those of the plan, the load of each worker is
+    at most ``(1 + tolerance + stickiness)`` times its fair load, plus the load of the heaviest
+    bucket; and there are at most W - 1 more (worker, key) pairs than keys. The fair load of a
+    worker is the part of the total load that is proportional to its capacity. An epoch that is a
+    fresh sample of the same frequencies adds sampling noise of about ``sqrt(2 W / messages)``,
+    relative to the mean load. Keys that occur more often than planned are spread within the epoch,
+    by the counts of each source: a source sends none of their messages to a worker to which it has
+    already sent more than ``1 + slack`` times the worker's fair share, plus 8 messages, while
+    another worker has less (`docs/planned-reference.md`).
     Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the hot keys, bin
     packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
 
@@ -68,38 +76,41 @@ class PlannedGrouping(Grouping):
     ----------
     planning
         What plans are made from. ``previous``: earlier epochs. ``current``: the epoch itself,
-        which is counted before it is routed. ``auto``: ``previous``, but ``current`` while there
-        are no statistics, and after an epoch whose imbalance shows that they are stale, until a
-        plan from earlier epochs would have been balanced. ``fit``: one plan, made from a sample,
-        permanently.
+        which is counted before it is routed. ``auto``: as ``previous``, but as ``current`` in
+        three cases: while there are no statistics; while there are few keys; and after an epoch
+        whose imbalance shows that the statistics are stale, until a plan from earlier epochs would
+        have been balanced. ``fit``: one permanent plan, made from a sample.
     buckets
         Number of buckets, a power of two; None: at least 64 per worker.
     tracked
         Number of hot keys that are tracked individually; None: 64 per worker, at least 1024.
     tolerance
-        How far above its fair load a plan fills a worker.
+        How far above its fair load a plan may fill a worker, as a share of the fair load.
     stickiness
-        How much further keys that stay where they were in the previous plan fill it.
+        How much further a worker may be filled, as a share of its fair load, by keys that the
+        previous plan had on it.
     decay
         Weight of earlier epochs relative to the last one: their counts are scaled by it once per
         epoch, so that keys that are no longer hot are forgotten.
     stale
-        Imbalance, ``max / mean - 1``, from which on an epoch's statistics are stale; what sampling
-        noise explains is allowed in addition. Stale statistics are dropped.
+        Imbalance of an epoch, ``max / mean - 1``, above which the statistics of earlier epochs are
+        stale. They are then dropped. Imbalance that sampling noise explains does not count.
     surprise
-        How much more often than planned a key must come to be surprising; None: no key is.
+        How much more often than planned a key must occur to be surprising: 0.1 is 10 % more. None:
+        no key is surprising.
     slack
         How far above its fair load a worker may be before surprising cold keys leave it; hot ones
-        leave it from its fair load on. None: 0.03 with up to 10 workers, 0.01 more with each
-        further one, 0.06 from 13 on: with more workers, balance costs more replication.
+        leave it as soon as it has its fair load. None: 0.03 with up to 10 workers, 0.01 more for
+        each further worker, at most 0.06: with more workers, balance costs more replication.
     even_keys
-        Whether to balance the number of distinct keys per worker too. In the plan of a counted
-        epoch, the keys in a worker's buckets are at most 1.02 times the mean, or the mean plus the
-        bucket with most keys. Keys from 1/16 of a worker's load on are placed individually, so
-        there are few of these. If keys were not counted first, the randomness of hashes adds about
-        ``4 sqrt(keys / W)``.
+        Whether to balance the number of distinct keys per worker too. If the epoch was counted
+        before it was planned, the buckets of a worker hold at most 1.02 times the mean number of
+        keys, or the mean plus the keys of the largest bucket if that is more. Only keys with at
+        least 1/16 of a worker's load are placed individually; these few are not counted in this
+        limit. If keys were not counted first, the randomness of hashes adds about
+        ``4 sqrt(keys / W)`` keys.
     capacities
-        Capacity of each worker, such as ``2:1:1``; None: all equal.
+        Relative capacity of each worker, such as ``2:1:1``; None: all equal.
 
     Examples
     --------
@@ -113,7 +124,7 @@ class PlannedGrouping(Grouping):
     >>> router.route(keys).tolist()
     [1, 1, 0, 1, 0, 0, 1, 0]
 
-    Sizes that are not given follow from the number of workers; workers may differ.
+    Sizes that are not given depend on the number of workers. Workers can have different capacities.
 
     >>> auto = PlannedGrouping(capacities="2:1")
     >>> auto.bucket_count(2), auto.surprise_slack(12), auto.worker_capacities(2).tolist()
@@ -121,8 +132,9 @@ class PlannedGrouping(Grouping):
     >>> auto.learns_epochs, auto.spreads_surprises
     (True, True)
 
-    A plan from statistics gives the planned load of each worker. Statistics are of this epoch, of
-    other epochs, or of one that has ended.
+    A plan made from statistics contains the planned load of each worker. The statistics can be
+    those of the epoch to plan (`plan_ahead`), of a sample (`fitted`), or of an epoch that has ended
+    (`learned`).
 
     >>> statistics = grouping.statistics(workers=2)
     >>> statistics.add_counted(np.array([7, 8, 9], np.uint64), np.array([6.0, 1.0, 1.0]))
@@ -132,7 +144,7 @@ class PlannedGrouping(Grouping):
     >>> others = grouping.fitted(statistics, workers=2, memory=ahead, of_messages=True)
     >>> ended = grouping.learned(others, statistics, workers=2)
 
-    Or they are of each worker's keys:
+    After an epoch, its statistics can also be summed from the keys that each worker held:
 
     >>> from evenkey.groupings.planned.exact_counts import KeyCounts
     >>> held = {0: KeyCounts.of(np.array([7], np.uint64), np.array([9.0]), statistics)}
@@ -177,29 +189,29 @@ class PlannedGrouping(Grouping):
             object.__setattr__(self, "capacities", Capacities(self.capacities))
 
     def bucket_count(self, workers: int) -> int:
-        """Give the number of buckets for so many workers, a power of two."""
+        """Return the number of buckets for a number of workers, a power of two."""
         if self.buckets is not None:
             return self.buckets
         return 1 << (_BUCKETS_PER_WORKER * workers - 1).bit_length()
 
     def surprise_slack(self, workers: int) -> float:
-        """Give `slack`, or the one for so many workers."""
+        """Return `slack` or, if it is None, its default for a number of workers."""
         if self.slack is not None:
             return self.slack
         return min(_MOST_SLACK, _LEAST_SLACK + _MORE_SLACK * max(0, workers - _FEW_WORKERS))
 
     def worker_capacities(self, workers: int) -> NDArray[np.float64]:
-        """Give the capacity of each worker.
+        """Return the capacity of each worker, float64[W].
 
         Raises
         ------
         ConfigurationError
-            There are not as many capacities as workers.
+            There is not one capacity per worker.
         """
         return np.ones(workers) if self.capacities is None else self.capacities.of(workers)
 
     def statistics(self, workers: int) -> KeyStatistics:
-        """Make empty statistics of the size for so many workers."""
+        """Make empty statistics, sized for a number of workers."""
         tracked = self.tracked or max(_LEAST_TRACKED, _TRACKED_PER_WORKER * workers)
         return KeyStatistics(tracked, self.bucket_count(workers))
 
@@ -228,19 +240,20 @@ class PlannedGrouping(Grouping):
         )
 
     def counts_first(self, memory: Snapshot) -> bool:
-        """Say whether the next epoch is to be counted, and planned, before it is routed.
+        """Return whether the next epoch must be counted and planned before it is routed.
 
         Parameters
         ----------
         memory
-            What `merge_memories` or `plan` gave for the previous epoch; empty if there was none.
+            What `merge_memories` or `plan` returned for the previous epoch; empty if there was
+            none.
         """
         if self.planning == "auto":
             return not memory or self._is_stale(memory) or self._few_keys(memory)
         return self.planning == "current" or (self.planning == "fit" and not memory)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Make a plan of keys that were counted or whose costs were summed."""
+        """Make a plan from the load of each key: its number of messages, or its total cost."""
         return self.replan(keys, counts, workers, {})
 
     def replan(
@@ -250,16 +263,16 @@ class PlannedGrouping(Grouping):
         workers: int,
         memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan that keeps the places of the previous one if balance allows it."""
+        """Make a plan that keeps keys on their workers of the previous plan if balance allows."""
         statistics = self.statistics(workers)
         statistics.add_counted(np.asarray(keys, np.uint64), np.asarray(counts, np.float64))
         return self.plan_ahead(statistics, workers, memory)
 
     def plan_ahead(self, statistics: KeyStatistics, workers: int, memory: Snapshot) -> Snapshot:
-        """Plan an epoch that was counted first, from its own statistics.
+        """Plan an epoch from its own statistics, which were counted before it is routed.
 
-        The loads that the previous plan would have given are kept with the plan: `learned` uses
-        them to decide whether statistics of earlier epochs are valid again.
+        The result also contains the loads that the previous plan would have given in this epoch:
+        `learned` uses them to decide whether statistics of earlier epochs are valid again.
         """
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays() | COUNTED
@@ -268,19 +281,20 @@ class PlannedGrouping(Grouping):
     def fitted(
         self, statistics: KeyStatistics, workers: int, memory: Snapshot, *, of_messages: bool
     ) -> Snapshot:
-        """Plan other epochs from a sample, or from costs, near the previous plan.
+        """Plan other epochs from a sample or from costs, with few changes from the previous plan.
 
         Parameters
         ----------
         statistics
-            Of the sample.
+            Statistics of the sample.
         workers
-            How many there are.
+            Number of workers.
         memory
             The previous plan; empty if there is none.
         of_messages
-            Whether messages were counted: then keys that come more often are surprising. A plan by
-            costs is followed as it is, since its numbers of messages can differ by intent.
+            Whether `statistics` counts messages. If so, keys that occur more often than planned are
+            surprising. If it sums costs, the plan is followed as it is: the workers may get
+            different numbers of messages on purpose.
         """
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays()
@@ -289,11 +303,11 @@ class PlannedGrouping(Grouping):
     def plan_of(
         self, statistics: KeyStatistics, workers: int, previous: Plan | None = None
     ) -> Plan:
-        """Make the plan for statistics, near the previous plan."""
+        """Make a plan from statistics, with few changes from the previous plan."""
         capacities = self.worker_capacities(workers)
         if self.even_keys:
             return self._balanced_keys_plan(statistics, capacities, previous)
-        # Keys below the load of a mean bucket go with theirs: they cannot unbalance a worker.
+        # Keys with less load than a mean bucket stay in theirs: they cannot unbalance a worker.
         least = statistics.total / len(statistics.bucket_loads)
         items = statistics.items(least, None if previous is None else previous.keys)
         many = len(statistics.sketch.items()) == statistics.sketch.capacity
@@ -325,7 +339,7 @@ class PlannedGrouping(Grouping):
 
     @staticmethod
     def _worth(statistics: KeyStatistics, workers: int) -> float:
-        """Give the pairs beyond one per key above which more tolerance pays."""
+        """Return how many (worker, key) pairs, beyond one per key, justify a larger tolerance."""
         loads = statistics.sketch.items()["count"]
         least = np.maximum(1.0, np.ceil(loads * workers / (_BALANCED * statistics.total))).sum()
         return float(_NEAR_LEAST * least - len(loads))
@@ -334,7 +348,7 @@ class PlannedGrouping(Grouping):
         """Make the next epoch's plan from the counts of all sources.
 
         Statistics of earlier epochs are scaled by `decay`, or dropped if the epoch shows that
-        they are stale. Without learning (``current``, ``fit``) the plan stays.
+        they are stale. With ``current`` and ``fit``, nothing is learned and the plan stays.
         """
         memories = [memory for memory in memories if memory]
         if not memories:
@@ -359,19 +373,19 @@ class PlannedGrouping(Grouping):
         workers: int,
         sent: NDArray[np.int64] | None = None,
     ) -> Snapshot:
-        """Make the next epoch's memory of an epoch's statistics.
+        """Make the memory for the next epoch from the statistics of an epoch.
 
         Parameters
         ----------
         memory
-            What the epoch's routers remembered; empty if nothing.
+            Memory from which the routers of the epoch started; empty if there was none.
         epoch
-            What the epoch held.
+            Statistics of the epoch.
         workers
             How many workers there are.
         sent
-            int64[W], load of each worker in the epoch; None: its load under the plan. For an epoch
-            that was planned from itself, the loads under the previous plan count instead.
+            int64[W], load of each worker in the epoch; None: its load under the plan. If the epoch
+            was planned from its own statistics, the loads under the previous plan are used instead.
         """
         plan = Plan.from_arrays(memory) if memory else unplanned(len(epoch.bucket_loads), workers)
         if "past_sent" in memory:
@@ -387,7 +401,7 @@ class PlannedGrouping(Grouping):
 
     @property
     def counts_ahead(self) -> bool:
-        """Whether a plan is made from the epoch that it routes."""
+        """Whether each epoch is routed by a plan made from that epoch itself."""
         return self.planning == "current"
 
     @property
@@ -397,23 +411,23 @@ class PlannedGrouping(Grouping):
 
     @property
     def spreads_surprises(self) -> bool:
-        """Whether routers spread surprising keys, since plans are of earlier epochs."""
+        """Whether routers spread surprising keys, because plans are made from earlier epochs."""
         return self.surprise is not None and self.learns_epochs
 
     def learned_of_workers(
         self, memory: Snapshot, held: Mapping[int, KeyCounts], workers: int
     ) -> Snapshot:
-        """Make the next epoch's memory of what its workers held.
+        """Make the memory for the next epoch from the keys that each worker held.
 
-        A key can be on any worker, or on several: its parts are added up. The sum is exact if the
-        workers' counts list all parts (`KeyCounts`).
+        If a key was on several workers, its parts are added up. The sum is exact if the workers'
+        counts list all parts (`KeyCounts`).
 
         Parameters
         ----------
         memory
-            What the epoch was routed by; empty if nothing.
+            Memory by which the epoch was routed; empty if there was none.
         held
-            By worker; one that held nothing may be absent.
+            Counts of each worker; a worker that held nothing may be absent.
         workers
             How many workers there are.
         """
@@ -429,7 +443,7 @@ class PlannedGrouping(Grouping):
         loads = np.bincount(places, np.concatenate([counts.loads for counts in in_order]))
         statistics = self.statistics(workers)
         statistics.add_counted(keys, loads.astype(np.float64))
-        # With the load of colder keys, which are not listed.
+        # These include the load of colder keys, which are not listed.
         statistics.bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
         if loads.sum() < statistics.total:
             statistics.bucket_keys = None
@@ -437,9 +451,10 @@ class PlannedGrouping(Grouping):
         return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 
     def _few_keys(self, memory: Snapshot) -> bool:
-        """Whether there are few keys per worker.
+        """Return whether there are few keys per worker.
 
-        Spreading surprising keys then adds much to replication, as each is a large part of them.
+        Each key is then a large part of all keys, so spreading surprising keys adds much to
+        replication.
         """
         if self.surprise is None or "past_buckets" not in memory:
             return False
@@ -458,12 +473,12 @@ class PlannedGrouping(Grouping):
 
 
 def _sent(plan: Plan, statistics: KeyStatistics) -> NDArray[np.int64]:
-    """Load of each worker if a plan routes the counted keys, int64[W]."""
+    """Compute the load of each worker if a plan routes the counted keys, int64[W]."""
     return np.rint(plan.loads_of(*statistics.items(0.0))).astype(np.int64)
 
 
 def planner_of(grouping: Grouping) -> PlannedGrouping | None:
-    """Give the grouping itself if it is a planned grouping, else None.
+    """Return the grouping itself if it is a planned grouping, else None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plans: which worker holds which keys, made of how many messages each key has."""
+"""Plans: the worker or workers of each key, computed from the load of each key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ARRAYS = ("owners", "keys", "starts", "places", "shares", "loads")
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Where each key goes: to the owner of its bucket, or to its own places.
+    """The placement of all keys: a key goes to the owner of its bucket, or has its own places.
 
     The bucket of a key is ``H(key) mod B`` with B = ``len(owners)``, a power of two. Key
     number i of `keys` goes to ``places[starts[i]:starts[i + 1]]`` in the proportions
@@ -33,17 +33,17 @@ class Plan:
     keys
         uint64[p], hashes of the keys with places of their own, ascending.
     starts
-        int64[p + 1].
+        int64[p + 1], where the entries of each key start in `places` and `shares`.
     places
-        int32[q], workers.
+        int32[q], workers of these keys.
     shares
-        float64[q].
+        float64[q], share of the key that goes to each of `places`.
     loads
         float64[W], the load that each worker is planned to have.
     moved_keys
-        Known keys that came to a worker where the previous plan did not have them.
+        Number of the given keys that are on a worker that did not have them in the previous plan.
     moved_buckets
-        Buckets that changed their owner.
+        Number of buckets that changed their owner.
     """
 
     owners: NDArray[np.int32]
@@ -57,16 +57,16 @@ class Plan:
 
     @property
     def workers(self) -> int:
-        """How many workers it is for."""
+        """Number of workers."""
         return len(self.loads)
 
     @property
     def extra_pairs(self) -> int:
-        """(worker, key) pairs beyond one per key, at most W - 1."""
+        """Number of (worker, key) pairs beyond one per key, at most W - 1."""
         return len(self.places) - len(self.keys)
 
     def spread_of(self, key: np.uint64) -> int:
-        """Say over how many workers the rows of a key are spread, by its hash."""
+        """Return over how many workers the rows of a key are spread, given its hash."""
         (row,) = _rows(np.array([key], np.uint64), self.keys).tolist()
         if row < 0:
             return 1
@@ -78,7 +78,7 @@ class Plan:
         counts: NDArray[np.float64],
         bucket_counts: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Give float64[W], the workers' loads under the plan, for what `make_plan` takes."""
+        """Compute the loads of workers under the plan, float64[W]; arguments as in `make_plan`."""
         buckets = (keys & np.uint64(len(self.owners) - 1)).astype(np.int64)
         rows = _rows(keys, self.keys)
         whole = rows < 0
@@ -92,18 +92,18 @@ class Plan:
         return loads
 
     def to_arrays(self) -> Snapshot:
-        """Give the plan as named arrays."""
+        """Return the plan as named arrays."""
         moved = np.array([self.moved_keys, self.moved_buckets], dtype=np.int64)
         return {"moved": moved, **{name: getattr(self, name) for name in _ARRAYS}}
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot) -> Plan:
-        """Take a plan from what `to_arrays` gave, among other arrays perhaps.
+        """Restore a plan from the arrays of `to_arrays`; all other arrays are ignored.
 
         Raises
         ------
         RunError
-            They are no plan. Kernels do not check array bounds.
+            The arrays are not a valid plan. Kernels do not check array bounds, so this does.
         """
         keys, buckets = arrays["moved"].tolist()
         own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
@@ -112,7 +112,7 @@ class Plan:
 
 
 def _check(arrays: dict[str, NDArray[Any]]) -> None:
-    """Make sure that all numbers of a plan are in range."""
+    """Raise an error if a number of a plan is out of range."""
     owners, keys, starts, places, shares, loads = (arrays[name] for name in _ARRAYS)
     sound = (
         all(each.ndim == 1 for each in arrays.values())
@@ -134,7 +134,7 @@ def _check(arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def unplanned(buckets: int, workers: int) -> Plan:
-    """The initial plan: buckets are assigned to the workers in turn.
+    """Make the initial plan, in which buckets are assigned to the workers in turn.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def make_plan(
     stickiness: float = 0.005,
     bucket_keys: NDArray[np.float64] | None = None,
 ) -> Plan:
-    """Place keys and buckets on workers, so that all have a load in proportion to their capacity.
+    """Place keys and buckets on workers, so that all loads are proportional to the capacities.
 
     Items are placed in descending order of load. An item stays on a worker where it was if it
     fits there up to ``(1 + tolerance + stickiness)`` times the worker's fair load. Otherwise it
@@ -171,38 +171,41 @@ def make_plan(
     until its rest fits.
     A bucket is never split.
 
-    Guarantees: since every split fills a worker, there are at most W - 1 of them, as in
-    McNaughton's wrap-around rule (Management Science 6, 1959): the plan holds at most W - 1
-    (worker, key) pairs more than keys. No load exceeds ``(1 + tolerance + stickiness)`` times
-    the fair one by more than the heaviest bucket.
+    Guarantees: every split fills a worker, so there are at most W - 1 splits, as in McNaughton's
+    wrap-around rule (Management Science 6, 1959), and at most W - 1 more (worker, key) pairs than
+    keys. The load of each worker is at most ``(1 + tolerance + stickiness)`` times its fair load,
+    plus the load of the heaviest bucket.
 
     Parameters
     ----------
     keys
         uint64[k], hashes of distinct keys, at least the hot ones.
     counts
-        float64[k], their load: messages, or a cost.
+        float64[k], load of each key: messages, or a cost.
     bucket_counts
         float64[B], the load of each bucket without these keys; B is a power of two.
     capacities
         float64[W], above 0; only their proportions count.
     previous
-        The previous plan, for as many buckets and workers; None: `unplanned`.
+        The previous plan, with the same numbers of buckets and workers; None: `unplanned`.
     tolerance
-        How far above the fair load a worker is filled; at least 0.
+        How far above its fair load a worker may be filled, as a share of it; at least 0.
     stickiness
-        How much further items that stay on their worker fill it; at least 0.
+        How much further items that stay on a worker may fill it, as a share of its fair load; at
+        least 0.
     bucket_keys
-        float64[B], distinct keys of each bucket. If given, buckets are placed first, in descending
-        order of load, each on the worker with fewest keys, and hot keys then fill the remaining
-        capacity. So the keys in a worker's buckets are at most 1.02 times the mean, up to which
-        buckets stay where they were, or the mean plus the largest bucket. No load exceeds the
-        bound above, unless its buckets alone do. None: the number of keys does not matter.
+        float64[B], number of distinct keys in each bucket; None: numbers of keys do not matter. If
+        given, buckets are placed first, in descending order of load, each on the worker with fewest
+        keys; hot keys then fill the remaining capacity. A bucket stays where it was if its worker
+        then has at most 1.02 times the mean number of keys. So the buckets of a worker hold at most
+        this many keys, or the mean plus the keys of the largest bucket if that is more. The load of
+        a worker is within the bound above, unless its buckets alone exceed it.
 
     Raises
     ------
     ConfigurationError
-        Arrays do not fit each other or the previous plan, or a capacity or load is out of range.
+        The sizes of arrays do not match each other or the previous plan, or a capacity or load is
+        out of range.
 
     Examples
     --------
@@ -278,14 +281,17 @@ def _place_buckets(
     owners: NDArray[np.int32],
     remaining: NDArray[np.float64],
 ) -> NDArray[np.int32]:
-    """Give int32[B], owners with equal numbers of keys; the previous ones if loads allow it."""
+    """Choose owners with about equal numbers of keys, int32[B], and the previous ones if possible.
+
+    The previous owners are kept only if the resulting loads are at most `remaining`.
+    """
     from evenkey.groupings.planned import _kernels
 
     order, workers = np.argsort(-loads, kind="stable"), len(remaining)
     none = np.empty(0, dtype=np.int64)
     placed = np.empty(len(loads), dtype=np.int32)
     for stays in (_MORE_KEYS, -1.0):
-        # In keys, not in load: capacity for the mean, and a little more for what stays.
+        # Capacities in keys, not in load: the mean, and a little more for buckets that stay.
         mean = np.full(workers, keys.sum() / workers)
         items, moved = np.empty(len(loads), dtype=np.int64), np.zeros(len(loads), dtype=bool)
         parts = np.empty(len(loads))
@@ -299,7 +305,7 @@ def _place_buckets(
 
 
 def _rows(keys: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Row of each key in an ascending array, -1 if it is missing."""
+    """Find the row of each key in an ascending array, -1 if it is missing."""
     rows = np.searchsorted(among, keys)
     rows[rows == len(among)] = -1
     if len(among):

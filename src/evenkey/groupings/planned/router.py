@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.surprise import SurpriseRules
 
 _SOURCES_APART = 0.7548776662466927
-"""Inverse of the plastic number: its multiples are uniform, and differ from the golden ratio's."""
+"""Inverse of the plastic number. Its multiples modulo 1 are the sources' offsets: they are uniform,
+and differ from the multiples of the golden ratio."""
 
 
 class PlannedRouter(Router):
@@ -28,17 +29,17 @@ class PlannedRouter(Router):
     Parameters
     ----------
     plan
-        Followed until `remember` brings another.
+        The plan to follow until `remember` brings another one.
     source
         Index of the source.
     statistics
-        Empty; says how many keys to track.
+        Empty statistics, which set how many keys to track.
     learning
-        Whether to count keys.
+        Whether to count keys for later plans.
     capacities
-        float64[W], how much each worker can take.
+        float64[W], relative capacity of each worker.
     rules
-        By what a key is surprising; None: none is.
+        Rules for which keys are surprising; None: no key is.
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ("dealt",)
@@ -95,7 +96,7 @@ class PlannedRouter(Router):
             self._epoch.sketch.update(keys, weights if len(weights) else None)
 
     def snapshot(self) -> Snapshot:
-        """Copy everything, the epoch's counts with it."""
+        """Return a copy of the whole state, including the counts of the epoch."""
         cells, tally = self._cells
         counted = np.frombuffer(cells.tobytes(), dtype=np.uint8)
         return {
@@ -106,7 +107,7 @@ class PlannedRouter(Router):
         }
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Take over a snapshot, or the counters of dealing alone."""
+        """Restore a snapshot, or from it only the message counters of split keys."""
         if "loads" in snapshot:
             self.remember(snapshot)
             sent, tally = snapshot["sent"].astype(np.int64), snapshot["tally"].copy()
@@ -124,7 +125,7 @@ class PlannedRouter(Router):
             self._dealt = snapshot["dealt"].astype(np.int64)
 
     def memory(self) -> Snapshot:
-        """Give the plan, the statistics it was made from, and those of this epoch."""
+        """Return the plan, the statistics it was made from, and those of this epoch."""
         memory = {**self._plan.to_arrays(), **self._known, "sent": self._sent.copy()}
         return memory | self._epoch.to_arrays("epoch") if self._learning else memory
 

@@ -28,7 +28,7 @@ class KeyStatistics:
     Parameters
     ----------
     tracked
-        Keys that can be tracked, at least 1.
+        Number of keys that can be tracked, at least 1.
     buckets
         Number of buckets, a power of two.
 
@@ -54,7 +54,7 @@ class KeyStatistics:
 
     @property
     def distinct(self) -> float:
-        """About how many keys there were, by the buckets that have none; infinite if all have one.
+        """Estimated number of distinct keys, from the empty buckets; infinite if none is empty.
 
         Linear counting (Whang, Vander-Zanden and Taylor, ACM TODS 15, 1990).
         """
@@ -63,7 +63,7 @@ class KeyStatistics:
         return buckets * math.log(buckets / empty) if empty else math.inf
 
     def add(self, keys: NDArray[np.uint64], loads: NDArray[np.float64] | None = None) -> None:
-        """Add messages, or keys with their loads; None is 1 each."""
+        """Add messages, or keys with their loads; None: a load of 1 each."""
         self.bucket_loads += self._by_bucket(keys, loads)
         self.sketch.update(keys, loads)
 
@@ -78,7 +78,7 @@ class KeyStatistics:
         self.bucket_loads += self._by_bucket(keys[others], loads[others])
 
     def merge(self, other: KeyStatistics) -> None:
-        """Add what others saw.
+        """Add the statistics of another source or epoch.
 
         Raises
         ------
@@ -87,33 +87,34 @@ class KeyStatistics:
         """
         if len(other.bucket_loads) != len(self.bucket_loads):
             message = (
-                f"statistics of {len(other.bucket_loads)} buckets do not merge into "
-                f"{len(self.bucket_loads)}: use one number of buckets"
+                f"statistics of {len(other.bucket_loads)} buckets cannot be merged into statistics "
+                f"of {len(self.bucket_loads)}: use the same number of buckets"
             )
             raise ConfigurationError(message)
         self.bucket_loads = self.bucket_loads + other.bucket_loads
         self.sketch = self.sketch.merge(other.sketch)
 
     def decay(self, factor: float) -> None:
-        """Scale everything, so that later messages weigh more."""
+        """Multiply all counts by a factor, so that later messages weigh more."""
         self.bucket_loads = self.bucket_loads * factor
         self.sketch.decay(factor)
 
     def items(
         self, at_least: float, also: NDArray[np.uint64] | None = None
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
-        """Give the keys that a plan is to place one by one.
+        """Return the keys that a plan places individually, and the remaining load of each bucket.
 
-        A key counts with its lower bound, so that keys and rests add up to the total. A key
-        of which a tenth or more is uncertain is left with its bucket, where all of it is counted:
-        with a place of its own it would bring load there that the plan does not know of.
+        The load of a key is its lower bound in the sketch, so that keys and buckets add up to the
+        total. A key stays in its bucket if more than a tenth of its count may be error. The
+        bucket's load includes all of it, but a place of its own would get load that the plan does
+        not know of.
 
         Parameters
         ----------
         at_least
-            Load from which on a key is given.
+            Least load of a key that is returned.
         also
-            uint64[m], keys that are given however light they are.
+            uint64[m], keys that are returned even if their load is less.
 
         Returns
         -------
@@ -138,13 +139,13 @@ class KeyStatistics:
         return np.bincount(buckets, loads, minlength=len(self.bucket_loads)).astype(np.float64)
 
     def to_arrays(self, prefix: str) -> Snapshot:
-        """Give the statistics as named arrays."""
+        """Return the statistics as named arrays."""
         sketch = np.frombuffer(self.sketch.to_bytes(), dtype=np.uint8)
         return {f"{prefix}_sketch": sketch, f"{prefix}_buckets": self.bucket_loads.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot, prefix: str) -> Self:
-        """Restore what `to_arrays` gave."""
+        """Restore statistics from the arrays of `to_arrays`."""
         bucket_loads = arrays[f"{prefix}_buckets"]
         statistics = cls(1, len(bucket_loads))
         statistics.sketch = SpaceSaving.from_bytes(arrays[f"{prefix}_sketch"].tobytes())

@@ -20,77 +20,80 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SurpriseRules(NamedTuple):
-    """Rules by which a key is surprising, and its messages leave a worker.
+    """Rules for when a key is surprising, and when its messages leave a worker.
 
-    With t what the source has routed in this epoch, W workers, and e the share that the plan
-    expects of a key, the key is surprising once its count exceeds
+    Let t be the number of messages that the source has routed in this epoch, W the number of
+    workers, and e the share of messages that the plan expects for a key. The key is surprising
+    once its count exceeds
 
         ``(1 + excess) * e * t + 4 sqrt(e * t) + floor``,
         ``floor = min(max(least, part * t / max(W, 50)), most)``.
 
-    One worker may hold many keys below their floor, which were cold until now. So if the
-    key's worker is above its fair share by ``a``, and by more than chance explains,
-    ``u = max(slack, 2 sqrt(W / t))``, its floor is ``max(fewest, floor * (u / a) ** steep)``.
+    Many keys that were cold until now may together overload one worker, although each is below
+    its floor. So the floor is lower on an overloaded worker. Let the worker's load be ``1 + a``
+    times its fair share, and ``u = max(slack, 2 sqrt(W / t))`` what slack and chance explain. If
+    ``a > u``, the floor of its keys is ``max(fewest, floor * (u / a) ** steep)``.
 
-    A message of a surprising key with count n may go to worker w, whose fair share is f, while w
-    has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + margin``. So hot keys
-    leave first: one more worker each takes many of their messages, while cold keys would be on
-    many workers for little gain.
+    A message of a surprising key with count n may go to a worker with fair share f only while that
+    worker has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + margin`` messages.
+    So hot keys leave an overloaded worker first: with one more worker each, many messages move.
+    Cold keys would have to be on many more workers for the same effect.
     """
 
     excess: float
     slack: float
     least: float = 16.0
-    """Messages."""
+    """In messages."""
     most: float = 200.0
-    """Messages."""
+    """In messages."""
     part: float = 0.015
     heavy: float = 3.0
     margin: float = 8.0
-    """Messages."""
+    """In messages."""
     fewest: float = 2.0
-    """Messages."""
+    """In messages."""
     steep: float = 4.0
 
 
 class Cells(NamedTuple):
-    """The counts of a source, and the expected ones.
+    """Message counts of a source by cell, and the expected shares.
 
-    Keys are counted by cell: key h falls into cell ``h * 0x9E3779B97F4A7C15 mod 2**64 >> 48``. A
-    cold key in the same cell as a surprising one is spread with it. With 65,536 cells these are
-    few, and only their replication increases.
+    Keys are counted by cell: the cell of a key with hash h is
+    ``(h * 0x9E3779B97F4A7C15 mod 2**64) >> 48``. A cold key in the same cell as a surprising one is
+    spread with it. With 65,536 cells such keys are few, and only their replication increases.
     """
 
     rows: NDArray[np.void]
-    """[65536]: ``count`` int64, ``expected`` float32, the share, ``turn`` and ``width`` uint16, of
-    the ring of workers that a surprising key goes round; empty if no key is surprising."""
+    """[65536] records, or none if no key can be surprising: ``count`` int64; ``expected`` float32,
+    the expected share; ``width`` uint16, on how many workers a surprising key may be; ``turn``
+    uint16, on which of them it is now."""
     tally: NDArray[np.int64]
-    """[2]: messages, and their weight."""
+    """[2]: number of messages, and the sum of their weights."""
 
 
 COUNTED: Snapshot = {"counted": np.ones(1, dtype=np.int64)}
-"""Entry of a memory whose plan was made from the epoch itself: then no key is surprising."""
+"""Entry of a memory whose plan was made from the epoch itself, in which no key is surprising."""
 NO_RULES = SurpriseRules(0.0, 0.0)
 NO_CELLS = Cells(np.zeros(0, dtype=_CELL), np.zeros(2, dtype=np.int64))
-"""Of a router for which no key is surprising."""
+"""Cells of a router for which no key is surprising."""
 
 
 def cells_for(memory: Snapshot) -> Cells:
-    """Make cells that have counted nothing, for an epoch that starts from a memory."""
+    """Make cells with zero counts, for an epoch that starts from a memory."""
     rows = np.zeros(1 << CELL_BITS, dtype=_CELL)
     rows["width"] = 1
     if "expected_keys" in memory:
         shares = memory["expected_shares"].astype(np.float64)
         products = memory["expected_keys"] * MULTIPLIER
         places = (products >> np.uint64(64 - CELL_BITS)).astype(np.int64)
-        # The keys that are not tracked have about the same load in every cell.
+        # The load of keys that are not tracked is about the same in every cell.
         rest = max(0.0, 1.0 - shares.sum()) / len(rows)
         rows["expected"] = rest + np.bincount(places, shares, minlength=len(rows))
     return Cells(rows, np.zeros(2, dtype=np.int64))
 
 
 def expectations(statistics: KeyStatistics) -> Snapshot:
-    """Give the expected share of each known key.
+    """Return the expected share of messages of each tracked key.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Plans that split no key: in descending order of load, each to the least loaded worker."""
+"""Plans that split no key: in descending order of load, each key to the least loaded worker."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def whole_plan(
     Parameters
     ----------
     keys
-        uint64[k], hashes of distinct keys, the heavy ones at least.
+        uint64[k], hashes of distinct keys, at least the hot ones.
     counts
-        float64[k], their load: rows, or a cost; at least 0.
+        float64[k], load of each key: rows, or a cost; at least 0.
     bucket_counts
         float64[B], the load of each bucket without these keys; B is a power of two.
     workers
-        How many there are, W.
+        Number of workers, W.
 
     Raises
     ------
     ConfigurationError
-        There is no worker.
+        `workers` is below 1.
 
     Examples
     --------

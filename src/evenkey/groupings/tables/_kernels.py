@@ -1,7 +1,8 @@
 """Numba kernels of the groupings that keep a routing table of `PLACE` records.
 
-They route from message `start` on until the table is half full or the messages end, and give
-the index of the first message that is not routed yet. ``held[0]`` counts the keys in the table.
+Those with a `start` route from this message on until the table is half full or no message is left,
+and return the index of the first message that is not routed yet. ``held[0]`` is the number of keys
+in the table.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from evenkey.groupings._kernels import find, second_choice
 
 @njit(cache=True)
 def first_sight(keys, weights, start, held, table, everywhere, sent, out):
-    """Place a new key: on one of its two candidates, or on any worker."""
+    """Route a key to the worker chosen at its first message: one of two candidates, or any."""
     workers = len(sent)
     weighted = len(weights) > 0
     limit = len(table) // 2
@@ -48,7 +49,7 @@ def first_sight(keys, weights, start, held, table, everywhere, sent, out):
 
 @njit(cache=True)
 def look_up(keys, workers, table, out):
-    """Send a key where the table says, or where key grouping does if it is not in it."""
+    """Route each key by the table or, if it is not in the table, as key grouping does."""
     for i in range(len(keys)):
         slot = find(table, keys[i])
         out[i] = table[slot].place if table[slot].count != 0 else np.int64(keys[i]) % workers
@@ -56,7 +57,7 @@ def look_up(keys, workers, table, out):
 
 @njit(cache=True)
 def prefer_holders(keys, weights, start, held, table, most, cardinality, sent, out):
-    """Prefer the candidate that holds the key while its load is at most `most` times the mean.
+    """Route to the candidate that holds the key, if its load is at most `most` times the mean.
 
     Bit 0 of a key's place is set if its first candidate holds it, bit 1 if the second does.
     """
@@ -98,7 +99,7 @@ def prefer_holders(keys, weights, start, held, table, most, cardinality, sent, o
 
 @njit(cache=True)
 def count_keys(items, cardinality):
-    """Count the keys that each worker holds, of `prefer_holders`' items."""
+    """Count the keys that each worker holds, from the items of `prefer_holders`."""
     workers = len(cardinality)
     for i in range(len(items)):
         first = np.int64(items[i].key) % workers

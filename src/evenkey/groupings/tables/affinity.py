@@ -1,4 +1,4 @@
-"""Affinity: of two candidate workers, the one that holds the key already."""
+"""Cardinality with affinity: of two candidate workers, prefer the one that holds the key."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CardinalityAffinity(Grouping):
-    """Cardinality with affinity (``cam``): keys keep their worker, new ones go where keys are few.
+    """Cardinality with affinity (``cam``): a new key goes where fewer keys are, and stays there.
 
-    A message of key k has the two candidates of `PartialKeyGrouping`. As this source knows them:
+    A message of key k has the two candidates of `PartialKeyGrouping`. Each source chooses by what
+    it has sent itself:
 
-    1. If exactly one of them holds k, it gets the message. If both do, the less loaded one.
-    2. If neither does, the one that holds fewer keys gets it; of equals the less loaded, then
+    1. If exactly one of them holds k, it gets the message. If both do, the less loaded one gets it.
+    2. If neither does, the one that holds fewer keys gets it; in ties the less loaded one, then
        the first.
-    3. With a `tolerance`, a candidate that 1 names and whose load exceeds
-       ``(1 + tolerance) * total / W`` gives way to the less loaded of the two, which from then
-       on holds k as well.
+    3. With a `tolerance`, if the candidate chosen by rule 1 has a load above
+       ``(1 + tolerance) * total / W``, the less loaded of the two gets the message instead, and
+       from then on holds k as well.
 
     Rules 1 and 2 are cAM of N. R. Katsipoulakis, A. Labrinidis and P. K. Chrysanthis, A
     holistic view of stream partitioning costs, VLDB 2017, with exact sets of keys; rule 3 is
@@ -38,14 +39,14 @@ class CardinalityAffinity(Grouping):
 
     Guarantee: without a tolerance a key is on one worker within one source, and on at most two
     with several. The table has an entry for every key. The maximum load is at least that of the
-    hottest key; with a tolerance hot keys are balanced as in pkg, at a replication between
-    potc's and pkg's.
+    hottest key; with a tolerance hot keys are balanced as in ``pkg``, at a replication between
+    those of ``potc`` and ``pkg``.
 
     Parameters
     ----------
     tolerance
-        By how much of the mean load a worker may exceed it before its keys split, at least 0;
-        None: keys never split.
+        How far above the mean load a worker can be before its keys are split, as a share of the
+        mean; at least 0. None: keys are never split.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class CardinalityAffinity(Grouping):
 class _AffinityRouter(TableRouter):
     def __init__(self, grouping: CardinalityAffinity, workers: int, source: int) -> None:
         super().__init__(workers, source)
-        self._most_place = 0b11  # Which of two candidates hold the key.
+        self._most_place = 0b11  # One bit per candidate: whether it holds the key.
         self._most = math.inf if grouping.tolerance is None else 1 + grouping.tolerance
 
     def _hold(self, items: NDArray[np.void]) -> None:

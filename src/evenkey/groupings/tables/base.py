@@ -1,4 +1,4 @@
-"""The routing table that remembers where each key was put, and how several of them merge."""
+"""The routing table, which stores the place of each key, and how tables of sources merge."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLACE = np.dtype([("key", np.uint64), ("count", np.int64), ("place", np.int32)], align=True)
-"""A key's hash, the weight of its messages here, and its place: a worker, or a number that the
-grouping defines."""
+"""Entry of a key: its hash, the weight of its messages in this source, and its place: a worker, or
+a number that the grouping defines."""
 
 
 class TableRouter(LocalLoadRouter):
-    """A router that keeps an entry for every key: 48 to 96 bytes, which it never gives up."""
+    """A router that keeps an entry for every key, 48 to 96 bytes, and never drops one."""
 
     _table: NDArray[np.void]
     _held: NDArray[np.int64]
@@ -54,26 +54,26 @@ class TableRouter(LocalLoadRouter):
         weights: NDArray[np.int64],
         workers: NDArray[np.int32],
     ) -> int:
-        """Route from message `start` on; gives how many are routed when the table is full."""
+        """Route from message `start` on; return how many are routed when the table is full."""
 
     def _hold(self, items: NDArray[np.void]) -> None:
-        """Take over the entries of a snapshot or memory."""
+        """Replace the table with the entries of a snapshot or memory."""
         check_read(sound=within(items["place"], 0, self._most_place))
         self._table = table_of(items)
         self._held = np.array([len(items)], dtype=np.int64)
 
     def snapshot(self) -> Snapshot:
-        """Give the whole state."""
+        """Return a copy of the whole state."""
         return {**super().snapshot(), "items": np.sort(items_of(self._table), order="key")}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Continue from a snapshot."""
         super().restore(snapshot)
         if "items" in snapshot:
             self._hold(snapshot["items"].astype(PLACE))
 
     def memory(self) -> Snapshot:
-        """Give what later epochs start from."""
+        """Return what later epochs start from."""
         items = np.sort(items_of(self._table), order="key")
         return {"items": items} if len(items) else {}
 
@@ -112,21 +112,21 @@ class FirstSightRouter(TableRouter):
 
 
 def merge_places(memories: Sequence[Snapshot], *, all_of_them: bool = False) -> Snapshot:
-    """Merge routing tables of several sources into the one that all of them go on with.
+    """Merge the routing tables of several sources into one that all of them continue with.
 
     Parameters
     ----------
     memories
         `TableRouter.memory` of each source.
     all_of_them
-        Whether places are sets of bits, of which a key keeps all. Otherwise it keeps the place
-        that most of its messages went to, of equals the lowest.
+        True: places are bit sets, and a key gets the bits of all sources. False: a key gets the
+        place to which most of its messages went, in ties the lowest.
 
     Returns
     -------
     Snapshot
-        All keys, each counted once: its place is settled now, so what the sources will report
-        apart is the keys that are new to them.
+        The entries of all keys. Each count is 1: all sources now agree on these places, so only
+        keys that are new in the next epoch can differ between them.
     """
     parts = [memory["items"] for memory in memories if memory]
     if not parts:

@@ -1,4 +1,4 @@
-"""Given frequencies of keys, placed in descending order."""
+"""Placement of keys whose frequencies are given, the most frequent first."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def descending(
     grouping: str, keys: ArrayLike, counts: ArrayLike
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Give keys and counts by descending count, of equals by hash.
+    """Sort keys and their counts by descending count, ties by hash.
 
     Raises
     ------
     ConfigurationError
-        A count is below 0, or there is not one per key.
+        A count is below 0, or there is not one count per key.
     """
     hashes, loads = np.asarray(keys, dtype=np.uint64), np.asarray(counts, dtype=np.float64)
     if len(hashes) != len(loads):
@@ -40,12 +40,12 @@ def descending(
 def on_least_loaded(
     keys: NDArray[np.uint64], loads: NDArray[np.float64], workers: int
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Place keys, given in descending order, each whole on the worker with the least so far.
+    """Place keys, sorted by descending load, each on the worker with the least load so far.
 
     Returns
     -------
     tuple
-        `PLACE`[k], a row a key in the order of the keys; and float64[W], what each worker has.
+        `PLACE`[k], one row per key in their order; and float64[W], the load of each worker.
     """
     placed, held = heaviest_first(loads, workers)
     items = np.zeros(len(keys), dtype=PLACE)

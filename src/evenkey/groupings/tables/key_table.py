@@ -1,4 +1,4 @@
-"""Open-addressing tables of keys, which kernels fill and which grow between their calls."""
+"""Open-addressing hash tables of keys: kernels fill them, and they grow between kernel calls."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ _SMALLEST = 1024
 
 
 def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void]:
-    """Make a table that holds items and has free slots for as many more.
+    """Make a table that holds the items and has free slots for at least as many more.
 
     Parameters
     ----------
     items
-        Records with a field ``key`` (uint64, distinct) and a field ``count`` (not 0, which is
-        what a free slot has).
+        Records with a field ``key`` (uint64, distinct) and a field ``count`` (not 0, since 0 marks
+        a free slot).
     slots
-        Length that the table has at least; a power of two.
+        Least number of slots, a power of two.
 
     Returns
     -------
     NDArray
-        Records of the same kind, a power of two long, at most a quarter of them taken.
+        Records of the same dtype. Their number is a power of two, and at most a quarter of them
+        hold items.
     """
     from evenkey.groupings import _kernels
 
@@ -41,14 +42,14 @@ def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void
 
 
 def check_read(*, sound: bool) -> None:
-    """Refuse arrays that were read back, with numbers that kernels must not meet.
+    """Raise an error if arrays that were read from storage have numbers out of range.
 
-    Kernels do not check array bounds.
+    Kernels do not check array bounds, so they must never get such numbers.
 
     Raises
     ------
     RunError
-        They are not sound.
+        `sound` is False.
     """
     if not sound:
         message = (
@@ -59,7 +60,7 @@ def check_read(*, sound: bool) -> None:
 
 
 def within(values: NDArray[np.signedinteger[Any]], least: int, most: int) -> bool:
-    """Say whether no value is below the least or above the most."""
+    """Return whether all values are from `least` to `most`."""
     return bool(((values >= least) & (values <= most)).all())
 
 

@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OfflineGreedy(Grouping):
-    """Offline greedy (``off-greedy``): the best of keeping keys whole, with hindsight.
+    """Offline greedy (``off-greedy``): places whole keys by frequencies that are known in advance.
 
-    It is given the frequency of every key. By decreasing frequency each key goes to the worker
-    whose keys are least frequent so far, the lowest of equals (PKG paper, section 6,
-    Off-Greedy): longest processing time first. A key that was not in the plan, or every key
-    if there is no plan, goes where key grouping sends it.
+    Its plan needs the frequency of every key. In descending order of frequency, each key goes to
+    the worker with the least load so far, in ties the lowest (PKG paper, section 6, Off-Greedy):
+    longest processing time first. A key that is not in the plan, or every key if there is no plan,
+    goes to its worker under key grouping.
 
-    Guarantee: a planned key is on one worker, whatever the number of sources. With
+    Guarantee: a key of the plan is on one worker, whatever the number of sources. With
     true frequencies, the maximum load is at most ``4/3 - 1/(3W)`` times that of the
     best placement of whole keys (R. L. Graham, Bounds on multiprocessing timing
-    anomalies, SIAM J. Appl. Math. 17, 1969), and in no placement of whole keys is it below
-    the load of the hottest key. Frequencies of a stream are not known in advance: this grouping is
-    the reference for those that learn them, and for batches that were counted first.
+    anomalies, SIAM J. Appl. Math. 17, 1969). No placement of whole keys has a maximum load below
+    the load of the hottest key. The frequencies of a stream are not known in advance: use this
+    grouping as the reference for groupings that learn them, and for batches that were counted
+    first.
 
     Examples
     --------
@@ -52,19 +53,19 @@ class OfflineGreedy(Grouping):
         return _OfflineGreedyRouter(workers, source)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Place keys by decreasing frequency, of equals by hash; O(k (log k + log W)).
+        """Place keys by decreasing frequency, ties by hash; O(k (log k + log W)).
 
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one per key.
+            `workers` is below 1, a count is below 0, or there is not one count per key.
         """
         check_workers(workers)
         items, _ = on_least_loaded(*descending("off-greedy", keys, counts), workers)
         return {"items": np.sort(items, order="key")}
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Hand on the plan, which all sources share."""
+        """Return the plan, which all sources share."""
         return merge_places(memories)
 
 

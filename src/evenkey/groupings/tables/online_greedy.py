@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class OnlineGreedy(Grouping):
     """Online greedy (``on-greedy``): each new key goes to the least loaded worker, permanently.
 
-    At a key's first message it gets the worker to which this source has sent least so far; of
-    equals the first on the ring from key grouping's worker on. A routing table keeps it there
-    (PKG paper, section 6, On-Greedy).
+    The first message of a key goes to the worker to which this source has sent least so far; in
+    ties, to the first of them on the ring that starts at the key's worker under key grouping. A
+    routing table keeps the key there (PKG paper, section 6, On-Greedy).
 
-    Guarantee: within one source a key is on one worker. Several sources decide apart, so that
-    a key may be on as many workers as there are sources until an epoch ends: then they agree
-    on the one that most of its messages went to. The maximum load is at least that of the
+    Guarantee: within one source a key is on one worker. Sources decide independently, so a key
+    can be on as many workers as there are sources until the epoch ends; then they agree on the
+    worker to which most of its messages went. The maximum load is at least that of the
     hottest key, and the table has an entry for every key.
 
     Examples

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 class StaticChoices(Grouping):
     """Static power of two choices (``potc``): key grouping by the better of two hashes.
 
-    At a key's first message it gets the worker, of its two candidates, to which this source
-    has sent less so far, the first of equals; a routing table keeps it there ever after (PKG
-    paper, section 3.1, static PoTC). The candidates are those of `PartialKeyGrouping`.
+    The first message of a key goes to the one of its two candidates to which this source has sent
+    less so far, in ties the first. A routing table keeps the key there permanently (PKG paper,
+    section 3.1, static PoTC). The candidates are those of `PartialKeyGrouping`.
 
-    Guarantee: within one source a key is on one worker. Several sources decide apart, so a key
-    may be on its two candidates until an epoch ends: then they agree on the one that more of
-    its messages went to. The maximum load is at least that of the hottest key, as under key
-    grouping, and the table has an entry for every key, which is why the paper calls it impractical.
+    Guarantee: within one source a key is on one worker. Sources decide independently, so a key
+    can be on both candidates until the epoch ends; then they agree on the candidate to which more
+    of its messages went. The maximum load is at least that of the hottest key, as in key
+    grouping. The table has an entry for every key, so the paper calls it impractical.
 
     Examples
     --------

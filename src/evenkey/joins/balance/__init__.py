@@ -1,4 +1,4 @@
-"""Where the partitions of a join lie, decided epoch by epoch from what they cost."""
+"""Placement of the partitions of a join, decided before each epoch from measured loads."""
 
 from __future__ import annotations
 

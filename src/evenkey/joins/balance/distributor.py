@@ -22,24 +22,25 @@ if TYPE_CHECKING:
     from evenkey.joins.balance.work import LoadClock, LoadMetric
 
 _MOST_EPOCHS = 64
-"""Parts of the window that are kept apart: what falls into the same part is added up."""
+"""The window has this many parts; loads of epochs that end in the same part are added up."""
 
 
 @dataclass
 class Window:
-    """What the Distributor remembers between epochs; JSON can hold it.
+    """What the Distributor remembers between epochs; it can be stored as JSON.
 
     Parameters
     ----------
     checked
-        When it last looked, or when the stream began; None before the first epoch.
+        Time of its last check or, before that, of the beginning of the stream; None before the
+        first epoch.
     redistributed
-        When partitions last moved; None if never.
+        Time when partitions last moved; None: never.
     epochs
-        Clock and load of each partition of the epochs in the window; of epochs that are too short
-        to keep apart, of several together.
+        For each epoch in the window, the time of its end and the load of each partition; short
+        epochs are combined.
     items
-        Items of the stream since it began.
+        Number of items of the stream since it began.
     """
 
     checked: float | None = None
@@ -48,11 +49,11 @@ class Window:
     items: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it; `Window(**...)` takes it back."""
+        """Convert to values that JSON can represent; `Window(**...)` restores it."""
         return asdict(self)
 
     def moved(self, by: float) -> Window:
-        """Move all its times by so many seconds, as the clock was: what it holds does not age."""
+        """Shift all times by `by` seconds, as the clock was, so that the loads do not age."""
         return Window(
             None if self.checked is None else self.checked + by,
             None if self.redistributed is None else self.redistributed + by,
@@ -66,35 +67,36 @@ class DynamicDistributor:
     """Algorithm 1: redistribute partitions if the most loaded location is too far above the mean.
 
     Every `period` seconds it reads the load of each partition in the window: the last
-    ``wait_periods * period`` seconds. (The paper does not define the window. A fixed one follows a
-    stream that changes, and counts loads from before a redistribution until the next one is
-    possible.) Partitions move when
+    ``wait_periods * period`` seconds. (The paper does not define the window. A window of this
+    length follows a stream that changes, and loads from before a redistribution have left it when
+    the next redistribution is possible.) Partitions move when
 
     - the maximum load distance coefficient MLDC is above `threshold`,
-    - at least `min_items` items have come since the stream began (an item that came to several
-      partitions counts once): before that, loads are not known well enough,
+    - at least `min_items` items have come since the stream began (an item that went to several
+      partitions counts once), because with fewer items the loads are not known well enough,
     - partitions have not moved within ``wait_periods * period`` seconds,
     - the plan lowers MLDC by more than `min_improvement`.
 
     Parameters
     ----------
     threshold, min_items, wait_periods, period, min_improvement
-        Defaults are those of Table 1; `period` in seconds of the join's clock.
+        As in Algorithm 1, with the defaults of Table 1; `period` in seconds of the join's clock.
     load
-        What counts as load of a partition; None: as the mode says, by default seconds.
+        Function that computes the load of each partition from its work; None: the one of the mode,
+        by default seconds.
     load_clock
-        The clock of these seconds. ``processor``: processor time of the joining task's own thread,
-        which is stable on loaded machines. ``wall``: elapsed time, which includes services, devices
-        and other threads that the work after the join waits for, and the time for which Spark's own
-        operators in the same task delay the joined rows.
+        Clock that measures these seconds. ``processor``: processor time of the joining task's own
+        thread, which is stable on loaded machines. ``wall``: elapsed time. It also includes the
+        time that the work after the join waits for services, devices and other threads, and the
+        time that Spark's own operators in the same task delay the joined rows.
     planner
-        Finds the new owners if no partition is copied.
+        Function that chooses the new owners if no partition is copied.
     copies
-        Whether a partition with more than a location's fair load is copied to as many locations as
-        its load needs, which share its items (`placement.divided`): moving it would not help. The
-        paper does not have this.
+        Whether a partition with more than the fair load of a location is copied to as many
+        locations as its load needs, which share its items (`placement.divided`). Moving such a
+        partition would not help. The paper has no copies.
     forced
-        Epochs before which partitions move under all conditions, for experiments; if the planner
+        Numbers of the epochs before which partitions always move, for experiments; if the planner
         would not move any, every partition goes to the next location.
 
     Raises
@@ -156,16 +158,16 @@ class DynamicDistributor:
             raise error
 
     def take_in(self, window: Window, work: PartitionWork, *, began: float, now: float) -> Window:
-        """Give the window with one more epoch in it, and without those that are too old.
+        """Return the window with one more epoch, and without epochs that are too old.
 
         Parameters
         ----------
         window
-            As the last epoch left it; untouched.
+            The window after the previous epoch; not modified.
         work
-            Of the epoch that has ended.
+            Work of the epoch that has ended.
         began, now
-            The clock, in seconds, at the epoch's begin and end.
+            Time of the clock at the beginning and the end of the epoch, in seconds.
         """
         length = self.wait_periods * self.period
         epochs = [each for each in window.epochs if each[0] > now - length]
@@ -180,25 +182,25 @@ class DynamicDistributor:
     def look(
         self, window: Window, before: Placement, workers: int, *, now: float, epoch: int
     ) -> tuple[Window, Placement]:
-        """Decide, between two epochs, where partitions lie in the next one.
+        """Decide, between two epochs, on the placement of partitions in the next one.
 
         Parameters
         ----------
         window
-            After `take_in`; untouched.
+            The window that `take_in` returned; not modified.
         before
-            Where they lie.
+            The placement of the epoch that has ended.
         workers
-            How many locations, W.
+            Number of locations, W.
         now
-            The clock in seconds.
+            Time of the clock, in seconds.
         epoch
             Number of the next epoch.
 
         Returns
         -------
         tuple
-            The window to go on with, and where partitions lie, the same where nothing moves.
+            The window for the next call, and the placement; `before` if nothing moves.
         """
         if epoch not in self.forced:
             if window.checked is None or now - window.checked < self.period:
@@ -215,16 +217,16 @@ class DynamicDistributor:
         return replace(window, checked=now, redistributed=now), planned
 
     def look_once(self, before: Placement, work: PartitionWork, workers: int) -> Placement:
-        """Decide where partitions lie for work that is known beforehand, as that of a batch is.
+        """Decide on the placement for work that is known in advance, such as that of a batch.
 
         Parameters
         ----------
         before
-            Where they lie if nothing moves.
+            The placement if nothing moves.
         work
-            To come.
+            The work to come.
         workers
-            How many locations, W.
+            Number of locations, W.
         """
         if work.total < self.min_items:
             return before

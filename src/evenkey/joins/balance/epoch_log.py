@@ -1,4 +1,4 @@
-"""Epoch log: what each epoch of a join ran by, and what its slots did."""
+"""Epoch log: the plan of each epoch of a join, and what its slots did."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 KEPT = 1000
-"""Epochs whose plans and records are kept."""
+"""Number of epochs whose plans and records are kept."""
 
 _PLAN = re.compile(r"plan-(\d{10})\.json")
 _RECORDS = re.compile(r"epoch=(\d{10})/")
@@ -36,31 +36,31 @@ _RECORDS = re.compile(r"epoch=(\d{10})/")
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """What every task of an epoch goes by.
+    """The plan of an epoch, which all its tasks follow.
 
     Parameters
     ----------
     epoch
-        Its number.
+        Number of the epoch.
     version
-        Of the static data.
+        Version of the static data.
     owners
-        Slot of each partition; empty to the tasks of a batch, whose plan is of counts that the
-        deciding task alone has.
+        Slot of each partition. It is empty in the joining tasks of a batch that was counted: only
+        the task that decides knows the counts.
     redistributions
-        How often partitions have moved so far, or copies were made or given up.
+        How many times so far partitions were moved, copied or no longer copied.
     moved
-        Partitions that came to another slot before this epoch, once for each such slot.
+        Partitions that a slot has in this epoch but did not have before, once for each such slot.
     clock
-        The join's clock at the epoch's begin, in seconds; None before the first event.
+        The join's clock at the beginning of the epoch, in seconds; None before the first event.
     window
         What the Dynamic Distributor remembers.
     planning_seconds
-        How long the decision took.
+        Seconds that the decision took.
     workers
-        How many slots the owners are of; 0 where that was not written down.
+        Number of slots for which the owners were chosen; 0: not known.
     copies
-        Slots of each partition that is copied, with the share of its rows that each has.
+        For each partition that is copied, its slots and the share of its rows that each gets.
     """
 
     epoch: int
@@ -76,20 +76,20 @@ class EpochPlan:
 
     @property
     def placement(self) -> Placement:
-        """Where partitions lie."""
+        """The slots of all partitions."""
         return Placement(self.owners, self.copies)
 
     def serves(self, slot: int, partition: int) -> bool:
-        """Whether rows of a partition may come to a slot."""
+        """Return whether rows of a partition may go to a slot."""
         return not self.owners or slot in self.placement.slots(partition)
 
     def to_bytes(self) -> bytes:
-        """Encode it as JSON."""
+        """Encode the plan as JSON."""
         return json.dumps(with_format(asdict(self))).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes, path: str = "plan") -> EpochPlan:
-        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+        """Decode a plan that `to_bytes` encoded; `path` is its location, for error messages.
 
         Raises
         ------
@@ -114,16 +114,16 @@ class SlotRecord:
     Parameters
     ----------
     slot
-        Its number.
+        Number of the slot.
     work
-        Items, seconds and rows joined of each partition that had items.
+        For each partition that had items: number of items, seconds, number of joined rows.
     loaded
-        Seconds of each static partition that was loaded, whatever for.
+        For each static partition that was loaded, for any reason: seconds that this took.
     began, ended
-        Least and greatest event time of the rows that confirm the slot's `EventClock`, in seconds;
-        None if there is none.
+        Earliest and latest event time of the rows that support the slot's `EventClock`, in seconds;
+        None: no such row.
     distinct
-        Items of which this slot had the first copy; None where there are no copies.
+        Number of items of which this slot had the first copy; None: no item has several copies.
     """
 
     slot: int
@@ -135,16 +135,16 @@ class SlotRecord:
 
     @property
     def seconds(self) -> float:
-        """Seconds of its work, loading included."""
+        """Seconds of work of the slot, including loading."""
         return sum(each[1] for each in self.work.values()) + sum(self.loaded.values())
 
     def to_bytes(self) -> bytes:
-        """Encode it as JSON."""
+        """Encode the record as JSON."""
         return json.dumps(with_format(asdict(self))).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes, path: str = "record") -> SlotRecord:
-        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+        """Decode a record that `to_bytes` encoded; `path` is its location, for error messages.
 
         Raises
         ------
@@ -163,29 +163,30 @@ class EpochLog:
     Parameters
     ----------
     place
-        A path, a URI or a `evenkey.core.stores.Store`, which the driver and all executors share.
+        Location of the log, which the driver and all executors share: a path, a URI or a
+        `evenkey.core.stores.Store`.
     """
 
     def __init__(self, place: str | Path | Store) -> None:
         self.store = store_at(place)
 
     def plan(self, epoch: int) -> EpochPlan | None:
-        """The plan of an epoch; None where it has none yet.
+        """Read the plan of an epoch; None if it has no plan yet.
 
         Raises
         ------
         RunError
-            It cannot be read.
+            The plan cannot be read.
         """
         # Not cached: a location that was created again has other plans under the same names.
         return self._decoded(epoch, find(self.store, _plan(epoch)))
 
     def path(self, epoch: int) -> str:
-        """Where the plan of an epoch lies, for messages."""
+        """Return the location of the plan of an epoch, for error messages."""
         return self.store.path(_plan(epoch))
 
     def plans(self, *epochs: int) -> list[EpochPlan | None]:
-        """The plans of several epochs, read at the same time; None where there is none."""
+        """Read the plans of several epochs concurrently; None for an epoch without a plan."""
         return at_once(self.plan, epochs)
 
     def _decoded(self, epoch: int, content: bytes | None) -> EpochPlan | None:
@@ -201,15 +202,15 @@ class EpochLog:
             raise RunError(message) from error
 
     def last_plan(self, before: int) -> EpochPlan | None:
-        """The last plan before an epoch; None where there is none. It lists the whole log."""
+        """Find the last plan before an epoch, or None, by a listing of the whole log."""
         found = (_PLAN.fullmatch(name) for name in self._names())
         earlier = [int(match[1]) for match in found if match and int(match[1]) < before]
         return self.plan(max(earlier)) if earlier else None
 
     def settle(self, plan: EpochPlan) -> EpochPlan:
-        """Store the plan of an epoch, or give the one that another task has stored.
+        """Store the plan of an epoch, or return the one that another task has already stored.
 
-        This deletes the plan of `KEPT` epochs earlier.
+        This also deletes the plan of `KEPT` epochs earlier.
         """
         self._forget(_plan, plan.epoch)
         content = plan.to_bytes()
@@ -223,13 +224,13 @@ class EpochLog:
     def record(self, epoch: int, record: SlotRecord) -> None:
         """Write the record of a slot; a task that runs again replaces it.
 
-        This deletes the slot's record of `KEPT` epochs earlier.
+        This also deletes the slot's record of `KEPT` epochs earlier.
         """
         put(self.store, _record(epoch, record.slot), record.to_bytes())
         self._forget(partial(_record, slot=record.slot), epoch)
 
     def records(self, epoch: int) -> list[SlotRecord]:
-        """What the slots of an epoch did, in order of slots.
+        """Read the records of an epoch, in order of slots.
 
         Raises
         ------
@@ -246,7 +247,7 @@ class EpochLog:
 
     @staticmethod
     def work(records: Sequence[SlotRecord], partitions: int) -> PartitionWork:
-        """Add up what the slots of an epoch did for each partition."""
+        """Sum the work that the slots of an epoch did for each partition."""
         items = np.zeros(partitions, dtype=np.int64)
         seconds = np.zeros(partitions)
         for record in records:
@@ -263,17 +264,17 @@ class EpochLog:
             raise
         except (ValueError, KeyError, TypeError) as error:
             path = self.store.path(name)
-            message = f"{path} cannot be read ({error}): delete it, and its loads do not count"
+            message = f"{path} cannot be read ({error}): delete it; its loads then do not count"
             raise RunError(message) from error
 
     def epochs(self, after: int | None = None) -> list[int]:
-        """Numbers of the epochs that have records, ascending.
+        """Return the numbers of the epochs that have records, ascending.
 
         Parameters
         ----------
         after
-            An epoch that is known to have some. The result is then the epochs that follow it
-            without a gap, and the rest of the log is not listed.
+            An epoch that is known to have records: only the epochs that follow it without a gap
+            are returned, and the rest of the log is not listed. None: all epochs.
         """
         if after is None:
             found = (_RECORDS.match(name) for name in self._names())

@@ -1,4 +1,4 @@
-"""The plan of each epoch of a join: one task settles it, before all others begin."""
+"""The plan of each epoch of a join: one task decides and stores it before all others begin."""
 
 from __future__ import annotations
 
@@ -31,45 +31,47 @@ if TYPE_CHECKING:
 
 
 COUNTS = f"{RESERVED}counts"
-"""Column of a batch's counts: the items of each partition, and those that have it as the first."""
+"""Column with the counts of a batch: for each partition, its items, and its first copies of
+items."""
 
 
 def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
-    """Give the initial owner of each partition: the slots in turn."""
+    """Return the initial owner of each partition: the slots in turn."""
     return tuple(partition % workers for partition in range(partitions))
 
 
 @dataclass(frozen=True)
 class EpochPlans(PlanSource[EpochPlan]):
-    """Gives each epoch its plan: the same for all tasks, also when the epoch runs again.
+    """Decides the plan of each epoch, the same for all its tasks, also if the epoch runs again.
 
-    It is a `PlanSource` per epoch. Its planner is the Distributor, which makes the next plan.
+    It is a `PlanSource` with one plan per epoch; the Distributor makes the plans.
 
-    The Distributor has no process of its own. Spark runs one task before the others of an epoch
-    (`DecideTask`), which reads what the slots of the last epoch recorded and stores the plan; all
-    other tasks follow the stored plan. Versions and clocks do not depend on these records alone, so
-    the plan is stored by an exclusive create, and a task that decides again returns the stored
-    plan. So the next epoch can already use the figures of an epoch, a restart loses nothing, and no
-    epoch has two owners of a partition or two versions of the static data.
+    The Distributor has no process of its own. In each epoch Spark first runs one task
+    (`DecideTask`). It reads the records of the previous epoch's slots, and decides and stores the
+    plan. All other tasks follow the stored plan. A plan also depends on the time and on the newest
+    version of the static data, so a second decision could differ. Therefore a plan is stored by an
+    exclusive create, and a task that decides again returns the stored plan. So an epoch can use the
+    measured loads of the epoch just before it, a restart loses nothing, and no epoch has two owners
+    of a partition or two versions of the static data.
 
     Parameters
     ----------
     epochs
-        Where the log of each query lies, under the query's id.
+        Store of the epoch logs, each under the id of its query.
     static
         The static data.
     partitions, workers
-        How many there are.
+        Number of partitions, and of slots.
     distributor
-        Decides; None where partitions stay (static modes).
+        Decides when partitions move; None: they never move (static modes).
     event_time
-        Whether the clock is the stream's event time, else processing time.
+        Whether the clock is the stream's event time; otherwise it is processing time.
     batch_version
-        Version that a batch job reads.
+        Version of the static data that a batch job reads.
     shape
         `Manifest.shape` of the versions that the join was made for.
     streaming
-        Whether tasks belong to a stream's epochs.
+        Whether tasks belong to the epochs of a stream.
     counts
         Whether the rows of a batch are counted before they are placed.
     """
@@ -86,28 +88,28 @@ class EpochPlans(PlanSource[EpochPlan]):
     counts: bool = False
 
     def task(self) -> TaskId:
-        """The task that runs this code.
+        """Return the id of the task that runs this code.
 
         Raises
         ------
         RunError
-            It belongs to a stream, and Spark does not say to which epoch.
+            The task belongs to a stream, but Spark does not provide its epoch.
         """
         return current_epoch() if self.streaming else current_task()
 
     def log(self, query: str) -> EpochLog:
-        """The log of a query."""
+        """Return the epoch log of a query."""
         return EpochLog(self.epochs.under(query))
 
     def decide(self, task: TaskId, counted: PartitionWork | None = None) -> EpochPlan:
-        """Store the plan of an epoch, or give the stored one.
+        """Decide and store the plan of an epoch, or return the plan that is already stored.
 
         Parameters
         ----------
         task
-            Of the epoch.
+            A task of the epoch.
         counted
-            The rows of a batch by partition; None: it was not counted.
+            The work of a batch by partition; None: it was not counted.
 
         Raises
         ------
@@ -132,7 +134,7 @@ class EpochPlans(PlanSource[EpochPlan]):
         Raises
         ------
         RunError
-            It cannot be read, or this host does not see it.
+            The plan cannot be read, or this host does not see it.
         """
         if task.query == BATCH:
             unknown = Placement(())
@@ -157,7 +159,7 @@ class EpochPlans(PlanSource[EpochPlan]):
         return EpochPlan(task.epoch, self.batch_version, where.owners, copies=where.copies)
 
     def _fitting(self, plan: EpochPlan) -> EpochPlan:
-        """Give the plan of an epoch that runs again, possibly with fewer slots after a restart."""
+        """Fit the plan of an epoch that runs again to the slots: a restart may leave fewer."""
         slots = {*plan.owners}.union(*plan.copies.values())
         if max(slots) < self.workers:
             return plan
@@ -212,10 +214,10 @@ class EpochPlans(PlanSource[EpochPlan]):
     def _clock(
         self, last: EpochPlan, records: list[SlotRecord]
     ) -> tuple[float | None, float | None]:
-        """The clock when the last epoch began, and now.
+        """Return the clock at the beginning of the last epoch, and now.
 
-        It is set back where the whole epoch lay behind it by more than one of the Distributor's
-        periods, since it would stand until the stream had caught up.
+        The clock goes back only if the whole epoch was behind it by more than one period of the
+        Distributor: otherwise it would stand still until the stream caught up.
         """
         if self.event_time:
             began, now = _span(records)
@@ -233,7 +235,7 @@ class EpochPlans(PlanSource[EpochPlan]):
 
 
 def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
-    """Begin and end of the slots that are in step: all within an hour of their median."""
+    """Return the first begin and last end of the slots that end within an hour of the median."""
     starts = [each.began for each in records if each.began is not None]
     ends = [each.ended for each in records if each.ended is not None]
     if not ends:
@@ -246,17 +248,17 @@ def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
 
 
 class DecideTask:
-    """Settles the plan of the epoch that it runs in, and gives the places of its partitions.
+    """Decides and stores the plan of its epoch, and returns the slots of all partitions.
 
-    Spark runs it as a scalar subquery: to its end, before any task begins that uses its value.
-    Its one row is a batch's counts, or of no matter.
+    Spark runs it as a scalar subquery: it ends before any task that uses its value begins. Its
+    input is one row: the counts of a batch, or a row that is ignored.
     """
 
     def __init__(self, plans: EpochPlans) -> None:
         self._plans = plans
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give the row, in place of the one that is there."""
+        """Replace the input row with one that contains the slots."""
         for batch in batches:
             counted = self._counted(batch) if COUNTS in batch.schema.names else None
             plan = self._plans.decide(self._plans.task(), counted)
@@ -265,7 +267,7 @@ class DecideTask:
             yield pa.RecordBatch.from_arrays([cell], names=["places"])
 
     def _counted(self, batch: pa.RecordBatch) -> PartitionWork:
-        """What a batch has, as if each of its items took one second."""
+        """Convert the counts of a batch to work, as if each item took one second."""
         items = np.zeros(self._plans.partitions, dtype=np.int64)
         distinct = 0
         for count in batch[COUNTS][0].as_py():

@@ -42,12 +42,12 @@ class Mode:
 
     @classmethod
     def parse(cls, text: str | Mode) -> Mode:
-        """Read a mode's name, or give a mode back as it is.
+        """Read the name of a mode; a `Mode` is returned unchanged.
 
         Raises
         ------
         ConfigurationError
-            There is no such mode; the message lists them.
+            The mode does not exist; the message lists all modes.
         """
         if isinstance(text, Mode):
             return text
@@ -65,7 +65,7 @@ class Mode:
         return self.balance is not None
 
     def __str__(self) -> str:
-        """Its name on the command line."""
+        """Return the name of the mode on the command line."""
         place = "stal" if self.cache_static else "strl"
         if self.balance is None:
             return f"static-{place}"

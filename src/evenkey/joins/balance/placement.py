@@ -1,4 +1,4 @@
-"""Placement: the slot where each partition lies, or the slots that share its rows."""
+"""Placement: the slot of each partition, or the slots that share its rows."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _STAYS = 0.05
-"""How far above its fair load a slot is filled by what lies there already: each move has its price,
-and the planner of moves stops at 0.15 (`evenkey.joins.balance.rebalancing.GOOD_ENOUGH`)."""
+"""How far above its fair load a slot may be filled with partitions that it already has, because
+each move has a cost. The greedy planner, which only moves partitions, stops at 0.15
+(`evenkey.joins.balance.rebalancing.GOOD_ENOUGH`)."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the partitions of a join lie.
+    """The slots of the partitions of a join.
 
     Parameters
     ----------
     owners
-        Slot of each partition; of one that is copied, one of its slots.
+        Slot of each partition; for a partition that is copied, one of its slots.
     copies
-        Of each partition that is copied, its slots and the share of its rows that each is dealt;
-        the shares add up to 1.
+        For each partition that is copied, its slots and the share of its rows that each gets; the
+        shares add up to 1.
 
     Examples
     --------
@@ -47,11 +48,11 @@ class Placement:
     copies: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
     def slots(self, partition: int) -> Collection[int]:
-        """Give the slots where a partition lies."""
+        """Return the slots of a partition."""
         return self.copies.get(partition, {self.owners[partition]: 1.0}).keys()
 
     def loads(self, loads: NDArray[np.float64], workers: int) -> NDArray[np.float64]:
-        """Give float64[W], the loads of the slots, by those of the partitions, float64[P]."""
+        """Compute the load of each slot, float64[W], from those of the partitions, float64[P]."""
         copied = list(self.copies)
         alone = np.array(loads, dtype=np.float64)
         alone[copied] = 0
@@ -62,9 +63,9 @@ class Placement:
         return total
 
     def came(self, before: Placement) -> tuple[int, ...]:
-        """Give the partitions that came to a slot that did not have them.
+        """Return the partitions that are on a slot that did not have them in `before`.
 
-        A partition is listed once for each slot that it came to, since each loads it.
+        A partition is listed once for each such slot, because each of them loads it.
         """
         return tuple(
             partition
@@ -76,19 +77,19 @@ class Placement:
 def divided(before: Placement, loads: NDArray[np.float64], workers: int) -> Placement:
     """Copy each partition with more than a slot's fair load to as many slots as its load needs.
 
-    The others fill the capacity that is left, and stay where they were if they fit there, as
-    planned grouping places its keys (`evenkey.groupings.make_plan`). There are at most W - 1
-    copies, and no slot has more than 1.055 times its fair load plus the most loaded partition that
-    is not copied.
+    All other partitions fill the remaining capacity, and stay on their slot if they fit there, as
+    keys do in planned grouping (`evenkey.groupings.make_plan`). There are at most W - 1 copies. The
+    load of each slot is at most 1.055 times its fair load, plus the load of the most loaded
+    partition that is not copied.
 
     Parameters
     ----------
     before
-        Of all partitions.
+        The placement of all partitions so far.
     loads
-        float64[P], at least 0.
+        float64[P], load of each partition, at least 0.
     workers
-        How many slots, W.
+        Number of slots, W.
     """
     partitions = len(loads)
     heavy = np.flatnonzero(loads > loads.sum() / workers)
@@ -112,13 +113,13 @@ def divided(before: Placement, loads: NDArray[np.float64], workers: int) -> Plac
         if owners[partition] not in shares:
             owners[partition] = max(shares, key=lambda slot: shares[slot])
         if len(shares) > 1:
-            # In the order in which slots were filled, so that the next plan fills them alike.
+            # Keep the order in which slots were filled, so that the next plan keeps it too.
             copies[partition] = shares
     return Placement(tuple(owners), copies)
 
 
 def _as_plan(placement: Placement, buckets: int, workers: int) -> Plan:
-    """Give a placement as planned grouping has it: a partition is a bucket, a copied one a key."""
+    """Convert a placement to a `Plan`: a partition becomes a bucket, a copied one also a key."""
     owners = np.zeros(buckets, dtype=np.int32)
     owners[: len(placement.owners)] = placement.owners
     keys = sorted(placement.copies)

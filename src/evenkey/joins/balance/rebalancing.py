@@ -1,4 +1,4 @@
-"""Planners: where partitions should lie, given their loads."""
+"""Planners: functions that choose the owners of partitions from their loads."""
 
 from __future__ import annotations
 
@@ -15,47 +15,51 @@ Planner: TypeAlias = Callable[
     [NDArray[np.int32], NDArray[np.float64], int],
     NDArray[np.int32],
 ]
-"""Takes owners int32[P], loads float64[P] and the number of locations to new owners int32[P]."""
+"""Function that takes owners int32[P], loads float64[P] and the number of locations, and returns
+new owners int32[P]."""
 
 GOOD_ENOUGH = 0.15
-"""MLDC below which the greedy planner moves nothing more: each move has its price."""
+"""MLDC up to which the greedy planner moves nothing more, because each move has a cost."""
 
 _WORTHWHILE = 0.01
-"""A move that leaves the largest load as it is lowers the squared loads by this much, in
-squared mean loads: where one partition is larger than the mean, the rest is not polished."""
+"""A move that does not lower the largest load must lower the sum of squared loads by more than this
+times the squared mean load. So if one partition exceeds the mean, small gains elsewhere are not
+worth a move."""
 _ROUNDING = 1e-9
 
 
 def greedy(
     owners: NDArray[np.int32], loads: NDArray[np.float64], workers: int
 ) -> NDArray[np.int32]:
-    """Move one partition after the other, each time the one whose move helps most.
+    """Move partitions one after the other, each time the one whose move helps most.
 
-    A move goes from anywhere to the least loaded location. It is taken if it lowers the
-    largest load, or leaves that as it is and lowers the variance of the loads; of several,
-    the one that lowers both most. So large partitions move first, and moves are few. The
-    planner ends when MLDC is at most `GOOD_ENOUGH` or no move helps.
+    A partition can move from any location to the least loaded one. A move helps if it lowers the
+    largest load, or if it lowers the variance of the loads and leaves the largest load unchanged.
+    The move with the smallest largest load is taken; in ties, the one with the smallest variance.
+    So large partitions move first, and moves are few. The planner ends when MLDC is at most
+    `GOOD_ENOUGH` or no move helps.
 
-    Of equally loaded destinations that with the smallest partition is taken, since it can
-    best pass on what is too much for it; of equal ones the last, as in Figure 2.
+    If several locations are the least loaded, the one with the smallest partition is the
+    destination, because it can best give up a little load again; in ties the last one, as in
+    Figure 2.
 
     Parameters
     ----------
     owners
         int32[P], location of each partition.
     loads
-        float64[P], at least 0.
+        float64[P], load of each partition, at least 0.
     workers
-        How many locations, W.
+        Number of locations, W.
 
     Returns
     -------
     int32[P]
-        New owners; the input is untouched.
+        New owners; the input is not modified.
 
     Notes
     -----
-    Marić et al., section 3.3. Each step takes O(P); there are at most P moves a run.
+    Marić et al., section 3.3. Each step takes O(P), and there are at most P moves.
 
     Examples
     --------
@@ -97,15 +101,15 @@ def _best_move(
     totals: NDArray[np.float64],
     destination: int,
 ) -> int | None:
-    """The partition to move to `destination`, or None where no move helps."""
+    """Find the partition whose move to `destination` helps most; None if no move helps."""
     source = totals[owners]
     top, mean = totals.max(), totals.mean()
-    # Where one location alone has the largest load, only a move away from it lowers that load.
+    # If only one location has the largest load, only a move away from it lowers that load.
     others = np.where(
         owners == totals.argmax(), np.delete(totals, totals.argmax()).max(initial=0), top
     )
     after = np.maximum(np.maximum(source - loads, totals[destination] + loads), others)
-    # What the sum of squared loads falls by, which is W times what their variance falls by.
+    # Decrease of the sum of squared loads: W times the decrease of their variance.
     gain = 2 * loads * (source - totals[destination] - loads)
     lowers = after < top - _ROUNDING * mean
     useful = gain > np.where(lowers, _ROUNDING, _WORTHWHILE) * mean**2

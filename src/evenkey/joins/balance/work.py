@@ -1,4 +1,4 @@
-"""What the partitions of a join cost in an epoch, and which of it counts as load."""
+"""Work of the partitions of a join in an epoch, and the metrics that compute load from it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 LoadClock = Literal["processor", "wall"]
-"""What the seconds of a load are of: the joining thread's computing, or time that passed."""
+"""Clock that measures seconds of work: processor time of the joining thread, or elapsed time."""
 
 CLOCKS: dict[str, Callable[[], float]] = {"processor": thread_time, "wall": perf_counter}
 
 
 class PartitionWork(NamedTuple):
-    """What was done for each of the P partitions.
+    """Work that was done for each of the P partitions.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class PartitionWork(NamedTuple):
         float64[P], seconds spent on them: the join and what follows it in the joining task,
         not the loading of static data.
     distinct
-        Items of the stream, each once, however many partitions it came to; None where every
-        item comes to one.
+        Number of items of the stream; an item that came to several partitions counts once. None:
+        each item comes to only one partition.
     """
 
     items: NDArray[np.int64]
@@ -36,21 +36,22 @@ class PartitionWork(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many items of the stream came to the join."""
+        """Number of items of the stream that came to the join."""
         return int(self.items.sum()) if self.distinct is None else self.distinct
 
 
 LoadMetric: TypeAlias = Callable[[PartitionWork], NDArray[np.float64]]
-"""Takes the work of an epoch to the load of each partition, float64[P], in any unit."""
+"""Function that computes the load of each partition, float64[P], in any unit, from the work of an
+epoch."""
 
 
 def items(work: PartitionWork) -> NDArray[np.float64]:
-    """Data-based load (DB): how many items came; right where all items cost the same."""
+    """Return the data-based load (DB): the number of items; right if all items cost the same."""
     return work.items.astype(np.float64)
 
 
 def seconds(work: PartitionWork) -> NDArray[np.float64]:
-    """Load-based load (LB): how long the items took, whatever each of them cost."""
+    """Return the load-based load (LB): the seconds spent on the items, whatever each one cost."""
     return work.seconds
 
 
@@ -64,9 +65,9 @@ def load_per_location(
     owners
         int32[P], location of each partition, 0 to `workers` - 1.
     loads
-        float64[P].
+        float64[P], load of each partition.
     workers
-        How many locations, W.
+        Number of locations, W.
 
     Returns
     -------

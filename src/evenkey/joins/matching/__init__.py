@@ -1,4 +1,4 @@
-"""What a join is on, and how rows of one partition meet."""
+"""The condition of a join, and the join within one partition."""
 
 from __future__ import annotations
 

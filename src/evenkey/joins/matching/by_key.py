@@ -1,4 +1,4 @@
-"""Keyed join: equal keys of both sides meet in the partition of their hash."""
+"""Join by key: equal keys of both sides are in the same partition, by their hash."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 How = Literal["inner", "left"]
 
 _PAIRS = 1 << 20
-"""Pairs that are made at a time."""
+"""Number of pairs of rows that are compared at a time."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class KeyedPartition:
     Parameters
     ----------
     hashes
-        int64[n], ascending.
+        int64[n], hash of each row's key, ascending.
     keys, payload
-        Tables of n rows: key columns, and all others.
+        Tables of n rows: the key columns, and all other columns.
     """
 
     hashes: NDArray[np.int64]
@@ -43,19 +43,19 @@ class KeyedPartition:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its columns."""
+        """Size of all columns, in bytes."""
         return int(self.hashes.nbytes + self.keys.nbytes + self.payload.nbytes)
 
 
 def in_partitions(rows: DataFrame, columns: Sequence[str], partitions: int) -> DataFrame:
-    """Add `HASH` and `PARTITION`, by which equal keys of both sides are in one partition."""
+    """Add the columns `HASH` and `PARTITION`; equal keys of both sides get the same partition."""
     hashed = rows.withColumn(HASH, hash_of(key_columns(rows, columns)))
     return hashed.withColumn(PARTITION, F.pmod(HASH, F.lit(partitions)).cast("int"))
 
 
 @dataclass(frozen=True)
 class KeyedJoin(PartitionJoin):
-    """Equality of one or several key columns, as SQL has it: a null key equals nothing.
+    """Join on one or several equal key columns, as in SQL: a null key equals nothing.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class KeyedJoin(PartitionJoin):
     columns
         The stream's other columns.
     how
-        ``inner``, or ``left`` to keep the stream's rows without a match, with nulls.
+        ``inner``, or ``left``, which keeps the stream's rows without a match, with nulls.
     """
 
     keys: tuple[str, ...]
@@ -72,7 +72,7 @@ class KeyedJoin(PartitionJoin):
     how: How
 
     def prepare(self, table: pa.Table, partition: int) -> KeyedPartition:
-        """Set the columns apart; the partition was written in order of its hashes."""
+        """Separate key columns from the others; the rows were written in order of hashes."""
         del partition
         ordered = table.combine_chunks()
         return KeyedPartition(
@@ -87,7 +87,7 @@ class KeyedJoin(PartitionJoin):
         first = np.searchsorted(prepared.hashes, hashes, side="left")
         counts = np.searchsorted(prepared.hashes, hashes, side="right") - first
         matched = np.zeros(len(hashes), dtype=np.bool_)
-        # Cut where the next million of pairs begins; a row that has more by itself stays whole.
+        # Cut the rows after each million of pairs; a row that alone has more is not cut.
         pieces = np.flatnonzero(np.diff(np.cumsum(counts) // _PAIRS)) + 1
         for part in np.split(np.arange(len(hashes)), pieces):
             streamed = np.repeat(part, counts[part])

@@ -1,4 +1,4 @@
-"""Spatial join within a partition: publications against the subscriptions that lie there."""
+"""Spatial join within a partition: publications (stream) with subscriptions (static side)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:
 _PAIRS = 1 << 18
 """Pairs of geometries that are compared at a time."""
 BYTES_OF_GEOMETRY = 4
-"""Memory that GEOS takes for a prepared geometry, over the bytes of its well-known binary."""
+"""Memory of a geometry that GEOS has prepared, as a multiple of its size in well-known binary."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class SpatialPartition:
     Parameters
     ----------
     geometries
-        object[n], prepared.
+        object[n], prepared geometries.
     relations
-        int8[n], codes.
+        int8[n], code of each row's relation.
     tree
-        Over the geometries' envelopes; None where the pipeline uses none.
+        Spatial index of the geometries' envelopes; None: the pipeline uses none.
     payload
         The other columns, n rows.
     leaf
-        float64[4], bounds of the partition; None where partitions are not regions.
+        float64[4], bounds of the partition; None: a pair is found in one partition only.
     nbytes
-        Bytes, about.
+        Approximate size, in bytes.
     """
 
     geometries: NDArray[np.object_]
@@ -57,18 +57,18 @@ class SpatialPartition:
 
 @dataclass(frozen=True)
 class SpatialJoin(PartitionJoin):
-    """What the pipelines share: exact relations on pairs that a subclass proposes.
+    """Base of the pipelines: tests the exact relation of all pairs that a subclass proposes.
 
     Parameters
     ----------
     geometry
-        The stream's column of geometries (WKB), vetted.
+        The stream's column of checked geometries (WKB).
     columns
         The stream's other columns.
     static_geometry
-        The static side's column of geometries (WKB), vetted.
+        The static side's column of checked geometries (WKB).
     bounds
-        float64[P, 4], the leaves of a partitioning by space; None for one by hash.
+        float64[P, 4], bounds of all leaves; None: a pair is found in one partition only.
     """
 
     geometry: str
@@ -77,10 +77,10 @@ class SpatialJoin(PartitionJoin):
     bounds: NDArray[np.float64] | None
 
     indexed = False
-    """Whether the subclass wants a tree of each partition."""
+    """Whether the subclass needs a spatial index of each partition."""
 
     def prepare(self, table: pa.Table, partition: int) -> SpatialPartition:
-        """Decode, prepare and, where it is wanted, index a partition."""
+        """Decode and prepare the geometries of a partition, and index them if necessary."""
         table = table.combine_chunks()
         geometries = shapely.from_wkb(table[self.static_geometry].to_numpy(zero_copy_only=False))
         shapely.prepare(geometries)
@@ -96,7 +96,7 @@ class SpatialJoin(PartitionJoin):
         )
 
     def match(self, prepared: SpatialPartition, rows: pa.Table) -> Iterator[pa.Table]:
-        """Test the exact relation on all pairs that the pipeline proposes."""
+        """Test the exact relation of all pairs that the pipeline proposes."""
         streamed = shapely.from_wkb(rows[self.geometry].to_numpy(zero_copy_only=False))
         others = rows.select(list(self.columns))
         for pairs in self.proposed(prepared, streamed, rows):
@@ -112,11 +112,11 @@ class SpatialJoin(PartitionJoin):
     def proposed(
         self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Propose pairs: numbers of streamed rows and of static rows, in bounded pieces."""
+        """Propose pairs, in pieces of bounded size: indices of stream rows and of static rows."""
 
 
 class BruteForce(SpatialJoin):
-    """sPS: every publication of the partition against every subscription of it."""
+    """sPS: compares every publication of the partition with every subscription in it."""
 
     def proposed(
         self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
@@ -131,14 +131,14 @@ class BruteForce(SpatialJoin):
 
 
 class Indexed(SpatialJoin):
-    """sPIS: the partition's tree gives the subscriptions whose envelopes meet."""
+    """sPIS: an index of the partition finds the subscriptions whose envelopes intersect."""
 
     indexed = True
 
     def proposed(
         self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Propose what the tree finds."""
+        """Propose the pairs that the index finds."""
         del rows
         if prepared.tree is None:
             message = (
@@ -153,12 +153,12 @@ class Indexed(SpatialJoin):
 
 
 class Candidates(SpatialJoin):
-    """RIhPS, RIsPS: rows bring the candidates that a replicated index found for them."""
+    """RIhPS, RIsPS: each row comes with the candidates that a replicated index found for it."""
 
     def proposed(
         self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Propose what the rows bring."""
+        """Propose the candidates that come with the rows."""
         del prepared, streamed
         lists = rows[CANDIDATES].combine_chunks()
         lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
@@ -174,7 +174,7 @@ def _exact(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of proposed pairs those that hold, and that are this partition's to report."""
+    """Return the proposed pairs whose relation holds and that belong to this partition."""
     good = holds(streamed[left], prepared.geometries[right], prepared.relations[right])
     left, right = left[good], right[good]
     if prepared.leaf is not None:
@@ -186,10 +186,10 @@ def _exact(
 def _meet_here(
     one: NDArray[np.object_], other: NDArray[np.object_], leaf: NDArray[np.float64]
 ) -> NDArray[Any]:
-    """Whether the lower left corner that two envelopes share lies in a leaf.
+    """Return whether the lower left corner of the intersection of two envelopes is in a leaf.
 
-    Both objects are in every leaf that their envelopes meet, so a pair is found in several
-    leaves; this corner lies in exactly one of them, and only there the pair counts.
+    A geometry is in every leaf that its envelope intersects, so a pair may be found in several
+    leaves. The corner is in exactly one of them, and the pair counts only there.
     """
     corner = np.maximum(shapely.bounds(one)[:, :2], shapely.bounds(other)[:, :2])
     return np.asarray(((corner >= leaf[:2]) & (corner < leaf[2:])).all(axis=1))

@@ -1,4 +1,4 @@
-"""What follows a join in the joining task: a function of the joined rows of a partition."""
+"""Run a function of the user on the joined rows of a partition, in the task that joins."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 _Rows: TypeAlias = pa.Table | pa.RecordBatch
 
 Then: TypeAlias = Callable[[pa.Table], _Rows | Iterable[_Rows]]
-"""Takes joined rows to rows of another schema: a table, a batch, or several one after the other."""
+"""Function from joined rows to rows of another schema: returns a table or a batch, or yields
+several."""
 
 
 class Following:
-    """Applies a user's function to the joined rows, and makes sure of what it gives.
+    """Applies the user's function to joined rows, and checks what it returns.
 
     Parameters
     ----------
     function
         Called for each piece of joined rows of a partition.
     schema
-        Of the rows that it must give; their order of columns may differ.
+        Schema of the rows that it must return; their columns may be in another order.
     """
 
     def __init__(self, function: Then, schema: pa.Schema) -> None:
@@ -38,12 +39,12 @@ class Following:
         self._schema = schema
 
     def __call__(self, joined: pa.Table) -> Iterator[pa.Table]:
-        """Run over a piece of joined rows.
+        """Apply the function to a piece of joined rows.
 
         Raises
         ------
         RunError
-            The function raises, or gives something else than it should.
+            The function raises an error, or returns something that does not match the schema.
         """
         for given in self._given(joined):
             yield self._checked(given)
@@ -64,14 +65,14 @@ class Following:
             given = pa.Table.from_batches([given])
         if not isinstance(given, pa.Table):
             message = (
-                f"then: the function gave {type(given).__name__}: it must give a pyarrow Table "
-                "or RecordBatch, or yield several"
+                f"then: the function returned {type(given).__name__}: it must return a pyarrow "
+                "Table or RecordBatch, or yield several"
             )
             raise RunError(message)
         wanted = self._schema.names
         if sorted(given.column_names) != sorted(wanted):
             message = (
-                f"then: the function gave columns {', '.join(given.column_names)}; schema has "
+                f"then: the function returned columns {', '.join(given.column_names)}; schema has "
                 f"{', '.join(wanted)}"
             )
             raise RunError(message)
@@ -97,7 +98,7 @@ class Following:
 
 
 def _place(raised: TracebackType | None) -> str:
-    """Where the user's function was, when it raised."""
+    """Return the line of the user's function that raised an error."""
     frames = [each for each in traceback.extract_tb(raised) if each.filename != __file__]
     if not frames:
         return ""
@@ -108,7 +109,7 @@ def _place(raised: TracebackType | None) -> str:
 def following(
     then: Then | None, schema: StructType | str | None, joined: StructType, timezone: str
 ) -> tuple[Following | None, StructType]:
-    """Check what should follow a join, and say what schema the result has.
+    """Check `then` and `schema`; return the function to apply and the schema of the result.
 
     Parameters
     ----------
@@ -117,17 +118,16 @@ def following(
     joined
         Schema of the joined rows.
     timezone
-        Of the session, for times in Arrow.
+        Time zone of the session, for timestamps in Arrow.
 
     Raises
     ------
     ConfigurationError
-        There is a schema without a function, or one that cannot be read, or what should be a
-        function is none.
+        `schema` is passed without `then` or cannot be read, or `then` is not a function.
     """
     if then is None:
         if schema is not None:
-            message = "schema is given without then: it is of the rows that `then` gives; drop it"
+            message = "schema is given without then: it describes what `then` returns; drop it"
             raise ConfigurationError(message)
         return None, joined
     if not callable(then):

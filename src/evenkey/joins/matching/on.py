@@ -1,4 +1,4 @@
-"""What a join is on: key columns, or a spatial relation served by one of four pipelines."""
+"""The condition of a join: equal key columns, or a spatial relation and one of four pipelines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIPELINES: dict[str, type[SpatialJoin]] = {
     "rihps": Candidates,
     "risps": Candidates,
 }
-"""The four pipelines and how each joins within a partition."""
+"""The four pipelines, and the class with which each joins within a partition."""
 
 PARTITIONERS = ("kdb", "quad-tree")
 
@@ -32,7 +32,7 @@ class Keys:
     columns: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as a manifest stores it."""
+        """Convert to the fields that a manifest stores."""
         return {"by": "keys", "columns": list(self.columns)}
 
 
@@ -43,24 +43,25 @@ class SpatialMatch:
     Parameters
     ----------
     geometry
-        Binary column of geometries (WKB) on both sides.
+        Binary column with geometries (WKB), of the same name on both sides.
     relation
-        One of the nine relations, for all rows.
+        One of the nine relations; applies to all rows.
     relation_column
-        Static column that names each row's own relation, in place of `relation`.
+        Static column with the relation of each static row, in place of `relation`; None: all rows
+        have the same.
     subject
         The side whose geometry comes before the relation: ``stream``, as in "position within
         region"; or ``static``, as in "region contains position".
     pipeline
         How partitions are made and joined. ``sps``: both sides are partitioned by space, and each
         row of a partition is compared with each static row. ``spis``: the same with a spatial index
-        per partition. ``rihps``, ``risps``: an index of all static envelopes in every worker finds
-        candidates; static rows are partitioned by hash or by space, each in one partition.
+        per partition. ``rihps``, ``risps``: every worker has an index of all static envelopes,
+        which finds candidates; each static row is in one partition, by hash (``rihps``) or by space
+        (``risps``).
     partitioner
         ``kdb`` or ``quad-tree``, for the pipelines that partition by space.
     keep_geometry
-        Whether the stream's geometry is among the columns of the result; the static
-        geometry and relation are not.
+        Whether the result has the stream's geometry; it never has the static geometry and relation.
 
     Raises
     ------
@@ -114,8 +115,8 @@ class SpatialMatch:
         return self.pipeline == "rihps"
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as a manifest stores it: all that determines the partitions of static rows."""
-        # Omit the default, so that manifests without a subject stay equal.
+        """Convert to the fields that a manifest stores: all that determines static partitions."""
+        # Omit the default, so that it equals manifests written before there was a subject.
         subject = {} if self.subject == "stream" else {"subject": self.subject}
         return {
             "by": "space",

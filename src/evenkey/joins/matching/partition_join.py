@@ -23,7 +23,7 @@ FIRST = f"{RESERVED}first"
 
 
 class PartitionJoin(ABC):
-    """Joins within a partition; picklable, without state.
+    """Joins the rows within one partition; picklable, without state.
 
     `prepare` runs once when a partition is loaded, and workers keep its result; `match` runs for
     the rows of each epoch.

@@ -1,4 +1,4 @@
-"""The two sides of a join: checked, and the static one divided and written."""
+"""The two sides of a join: checks of both, and dividing and writing the static side."""
 
 from __future__ import annotations
 

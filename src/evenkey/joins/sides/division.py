@@ -1,4 +1,4 @@
-"""Spreading the static side over space: how it is divided, and where each row lies."""
+"""Division of the static side by space: the regions, and the partitions of each row."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ else:
     shapely = Extra("shapely", "geo", "a spatial join")
 
 _SAMPLE = 100_000
-"""Static geometries whose centres the space is divided by."""
+"""Size of the sample of static geometries whose centres determine the division of space."""
 
 
 def divide(static: DataFrame, on: SpatialMatch, partitions: int) -> Leaves:
-    """Divide space into P leaves, as a sample of the static geometries lies."""
+    """Divide space into P leaves, based on a sample of the static geometries."""
     if partitions == 1:
         return Leaves(np.array([PLANE]))
     geometries = static.select(F.col(on.geometry).alias("geometry"))
@@ -48,9 +48,9 @@ def divide(static: DataFrame, on: SpatialMatch, partitions: int) -> Leaves:
 
 
 def leaves_of(encoded: NDArray[np.object_], partitioner: str, partitions: int) -> Leaves:
-    """Divide space as `divide` does, from geometries (WKB) that are all here.
+    """Divide space as `divide` does, but based on all geometries (WKB) of an array.
 
-    Above 100,000 of them `divide` takes a sample, and its leaves differ a little.
+    With more than 100,000 geometries, `divide` uses a sample, so its leaves differ a little.
     """
     vetted = vet(encoded)
     points = _centre(shapely.bounds(vetted.geometries[vetted.good]))
@@ -58,7 +58,7 @@ def leaves_of(encoded: NDArray[np.object_], partitioner: str, partitions: int) -
 
 
 def _divided(points: NDArray[np.float64], partitioner: str, partitions: int) -> Leaves:
-    # However the rows came, the division is the same.
+    # Sort, so that the division does not depend on the order of the rows.
     ordered = points[np.lexsort(points.T)]
     return (kdb if partitioner == "kdb" else quad_tree)(ordered, partitions)
 
@@ -75,18 +75,18 @@ def _centre(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class StaticSpread:
-    """Gives static rows with a geometry their relation's code and their partitions.
+    """Repeats each static row for each of its partitions, and adds partition and relation code.
 
     Parameters
     ----------
     on
-        What the join is on.
+        Spatial condition of the join.
     leaves
         How space is divided.
     dead_letters
-        Takes rows whose geometry cannot be used; None: such a row fails the writing.
+        Stores rows whose geometry cannot be used; None: such a row raises an error.
     version
-        Of the static data, by which dead letters are numbered.
+        Version number of the static data, by which dead letters are numbered.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class StaticSpread:
         return self._leaves.touched(bounds)
 
     def _codes(self, table: pa.Table) -> NDArray[np.int8]:
-        """Codes of relations as the stream's geometry has them to the static one."""
+        """Return the codes of the relations of the stream's geometry to the static one."""
         if self._on.relation_column is None:
             codes = np.repeat(codes_of([self._on.relation]), table.num_rows)
         else:

@@ -1,4 +1,4 @@
-"""The two sides of a join: what they must have in common, and what the result looks like."""
+"""The two sides of a join: checks that they fit each other, and the schema of the result."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _NO_KEYS = (ArrayType, DoubleType, FloatType, MapType, StructType, VariantType)
 def aligned(
     stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch
 ) -> tuple[DataFrame, DataFrame, Keys | SpatialMatch]:
-    """Spell what is joined on as the stream spells it, on both sides.
+    """Rename the columns joined on so that both sides have the stream's spelling.
 
-    Names are found as Spark finds them: ``User`` is ``user`` unless ``spark.sql.caseSensitive``.
+    Names are resolved as in Spark: ``User`` finds ``user`` unless ``spark.sql.caseSensitive``.
 
     Raises
     ------
     ConfigurationError
-        A side is no DataFrame, or a column is missing.
+        A side is not a DataFrame, or a column is missing.
     """
     check_frame(stream, "stream")
     check_frame(static, "static")
@@ -59,7 +59,7 @@ def aligned(
 
 
 def renamed(df: DataFrame, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
-    """Give columns, found as Spark finds them, the names that are wanted.
+    """Rename columns; their old names are resolved as in Spark.
 
     Raises
     ------
@@ -73,16 +73,16 @@ def renamed(df: DataFrame, names: Sequence[str], wanted: Sequence[str]) -> DataF
 
 
 def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: str) -> None:
-    """Make sure that two sides can be joined.
+    """Check that two sides can be joined.
 
     Raises
     ------
     ConfigurationError
         A column is missing, of a wrong type, or on both sides without being joined on; or
-        `how` cannot be.
+        `how` is not possible.
     """
     if static.isStreaming:
-        message = "static is a stream: pass a batch DataFrame, and refresh it where it changes"
+        message = "static is a stream: pass a batch DataFrame, and call refresh if it changes"
         raise ConfigurationError(message)
     if isinstance(on, Keys):
         _check_keys(stream, static, on)
@@ -146,7 +146,7 @@ def check_store(
     Raises
     ------
     ConfigurationError
-        They belong to another join, number of partitions or schema.
+        The data belong to another join, or have another number of partitions or schema.
     """
     known = {name: manifest.partitioning.get(name) for name in on.to_json()}
     differences = [
@@ -172,14 +172,14 @@ def _listed(columns: Mapping[str, str]) -> str:
 
 
 def stream_columns(stream: DataFrame, on: Keys | SpatialMatch) -> tuple[str, ...]:
-    """Columns of the stream that go into the result as they are, key columns left out."""
+    """Return the columns of the stream that the result keeps unchanged, without key columns."""
     if isinstance(on, Keys):
         return tuple(name for name in stream.columns if name not in on.columns)
     return tuple(name for name in stream.columns if on.keep_geometry or name != on.geometry)
 
 
 def result_schema(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch) -> StructType:
-    """Schema of the joined rows; a refresh may bring nulls into any column of the static side."""
+    """Return the schema of the joined rows; static columns are nullable, for later refreshes."""
     keys = on.columns if isinstance(on, Keys) else ()
     left = [stream.schema[name] for name in (*keys, *stream_columns(stream, on))]
     dropped = {*keys} if isinstance(on, Keys) else {on.geometry, on.relation_column}

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from evenkey.joins.static.manifest import Manifest
 
 STATIC = "static"
-"""Name under which the static side lies in a join's state."""
+"""Name under which the static side is stored in a join's state."""
 
 IfChanged = Literal["error", "refresh", "reuse"]
 """What to do if the static side in a state differs from the one that is passed."""
 
 
 def static_store(state: Store) -> StaticStore:
-    """Give the static store of a join's state."""
+    """Return the static store in a join's state."""
     return StaticStore(state.under(STATIC))
 
 
@@ -50,14 +50,14 @@ def static_side(
     if_changed: IfChanged,
     dead_letters: DeadLetters | None,
 ) -> Manifest:
-    """Give the version that a join uses; if there is none yet, write it.
+    """Return the version of the static side that a join uses; if there is none yet, write it.
 
     Parameters
     ----------
     static, on, partitions, dead_letters
         As for `write_static`.
     store
-        Where versions lie.
+        Store of the versions.
     held
         The contents of the store, from `held_side`.
     if_changed
@@ -67,7 +67,7 @@ def static_side(
     Raises
     ------
     ConfigurationError
-        There is another static side, or one of another join.
+        The store has another static side than `static`, or that of another join.
     RunError
         As for `write_static`.
     """
@@ -97,14 +97,14 @@ def static_side(
 
 @returned
 class Held(NamedTuple):
-    """Contents of a static store: the latest version, and those that refreshes replaced."""
+    """Contents of a static store: latest version, fingerprints of versions that it replaced."""
 
     latest: Manifest
     replaced: list[Fingerprint | None]
 
 
 def held_side(session: SparkSession, store: StaticStore) -> Held | None:
-    """Give the contents of a static store; None if it is empty."""
+    """Return the contents of a static store; None if it is empty."""
     return at_state(session, partial(_held, store))
 
 
@@ -145,8 +145,8 @@ def refresh(
 ) -> int:
     """Replace the static side of a join, while its query runs or before it starts again.
 
-    The new version applies from the next epoch on, to all of it; an epoch that runs again
-    after a restart sees the version that it saw before. A program that calls `balanced_join`
+    Each epoch uses one version: the next epoch that begins uses the new one, and an epoch that
+    runs again after a restart uses the same version as before. A program that calls `balanced_join`
     with the previous DataFrame, or with that of an earlier refresh, uses the new version.
 
     Parameters
@@ -168,7 +168,7 @@ def refresh(
     ConfigurationError
         The columns differ from those of the previous version.
     RunError
-        There is nothing to refresh, or as for `balanced_join`.
+        `state` has no static side to refresh, or as for `balanced_join`.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _replace(
     *,
     refreshed: bool,
 ) -> Manifest:
-    """Write a version that is divided as the latest one is."""
+    """Write a new version with the same division into partitions as the latest version."""
     on = _match_of(latest)
     leaves = None if isinstance(on, Keys) else Leaves.from_json(latest.partitioning)
     check_store(latest, static, on, latest.partitions)
@@ -223,7 +223,7 @@ def _latest(store: StaticStore) -> Manifest:
 
 
 def _match_of(manifest: Manifest) -> Keys | SpatialMatch:
-    """What a version was written to be joined on."""
+    """Return the join condition for which a version was written."""
     fields = {name: value for name, value in manifest.partitioning.items() if name != "leaves"}
     by_keys = fields.pop("by") == "keys"
     return Keys(tuple(fields["columns"])) if by_keys else SpatialMatch(**fields)

@@ -1,4 +1,4 @@
-"""Tasks that write the static side: of each partition, and of the version as a whole."""
+"""Tasks that write the static side: some write its partitions, and one commits the version."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ WRITTEN = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""What a task says of a partition that it wrote, or why it wrote none."""
+"""Row that a task returns for each partition that it wrote, or for an error."""
 
 OUTCOME = "host string, error string, failed boolean"
-"""Where a version was committed, or why it was not, and whether that is the state's fault."""
+"""Row that `CommitTask` returns: its host, the error or null, and whether it is a `RunError`."""
 
 
 class WriteTask:
-    """Writes the partitions of a task's rows, and says what it wrote."""
+    """Writes the partitions of a task's rows, and returns what it wrote."""
 
     def __init__(self, writer: StaticWriter, on: Keys | SpatialMatch) -> None:
         self._writer = writer
@@ -60,7 +60,7 @@ class WriteTask:
             for batch in held:
                 self._check(batch)
         except RunError as error:
-            # Raised here, it would come back as a page of Spark's own words.
+            # If raised here, it would reach the user inside a long error message of Spark.
             yield _row(error=str(error))
             return
         if not held:
@@ -108,16 +108,16 @@ class WriteTask:
 
 
 class CommitTask:
-    """Makes a version visible, once it sees all that the other tasks wrote.
+    """Makes a version visible, after a check that its host sees all files of the other tasks.
 
     Parameters
     ----------
     store, writer
-        Of the version.
+        Store and writer of the version.
     index
-        Whether it has a replicated index.
+        Whether the version has a replicated index.
     options
-        As `StaticStore.commit` takes them.
+        Other arguments of `StaticStore.commit`.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class CommitTask:
         self._options = options
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over what all other tasks said."""
+        """Run over the rows that all other tasks returned."""
         written = [row for batch in batches for row in batch.to_pylist()]
         error, failed = None, False
         try:

@@ -1,4 +1,4 @@
-"""Writing the static side: a DataFrame becomes a version of partitions, by tasks of Spark."""
+"""Write the static side: Spark tasks write a DataFrame as the partitions of a new version."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def write_static(
     Parameters
     ----------
     static
-        Batch; its rows never pass through the driver.
+        Batch DataFrame; its rows never pass through the driver.
     store
-        Where to.
+        The store to write to.
     on
-        What the join is on.
+        Condition of the join.
     partitions
-        How many, P.
+        Number of partitions, P.
     leaves
-        How space is divided; None: as the static geometries lie.
+        How space is divided; None: based on the static geometries.
     dead_letters
-        Takes rows that cannot be joined; None: such a row fails the writing.
+        Stores rows that cannot be joined; None: such a row raises an error.
     fingerprint
-        Of `static`; None: nobody will ask whether another DataFrame is the same.
+        Fingerprint of `static`; None: it is not compared with another DataFrame later.
     refreshed
-        Whether it comes in place of the version before.
+        Whether `refresh` writes it, to replace the previous version.
 
     Raises
     ------
@@ -88,12 +88,12 @@ def write_static(
         refreshed=refreshed,
     )
     shuffled = str(session.conf.get("spark.sql.shuffle.partitions"))
-    # Some platforms have "auto" there.
+    # Some platforms set it to "auto".
     tasks = min(partitions, int(shuffled)) if shuffled.isdecimal() else partitions
     placed = spread.repartitionById(tasks, F.col(PARTITION))
     writing = in_workers(session, NamedTask(WriteTask(writer, on), placed.columns))
     written = with_plain_names(placed).mapInArrow(writing, from_arrow_schema(WRITTEN))
-    # One row of nulls: Spark leaves out what is to be done with rows where it knows of none.
+    # Add one row of nulls, because Spark skips tasks if it knows that there are no rows.
     nothing = session.range(0, 1, 1, 1).select(
         *(F.lit(None).cast(field.dataType).alias(field.name) for field in written.schema)
     )
@@ -105,12 +105,12 @@ def write_static(
     )
     if outcome.error is not None:
         raise (RunError if outcome.failed else ConfigurationError)(outcome.error)
-    # Here, or over Connect in one more task, so that both sides have seen what the other wrote.
+    # Read by this process (over Connect by one more task): it must see what the tasks wrote too.
     return at_state(session, partial(store.written_by(outcome.host).manifest, writer.version))
 
 
 def kept_columns(static: DataFrame, on: Keys | SpatialMatch) -> dict[str, str]:
-    """Types of the columns that a version keeps, by name, in order."""
+    """Return Spark's types of the columns that a version keeps, by name, in order."""
     dropped = None if isinstance(on, Keys) else on.relation_column
     return {
         field.name: field.dataType.simpleString()

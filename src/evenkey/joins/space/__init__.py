@@ -1,4 +1,4 @@
-"""Geometries, how they relate, and partitions of space."""
+"""Geometries, spatial relations and partitions of space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometries as they come: well-known binary in, valid geometries or a reason out."""
+"""Decode and check geometries: each is valid, repaired, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ else:
 
 
 class Vetted(NamedTuple):
-    """What is left of geometries after they were looked at.
+    """Geometries after decoding, checks and repairs.
 
     Parameters
     ----------
     geometries
-        object[n]; None where there is a reason.
+        object[n], valid geometries; None if a geometry cannot be used.
     reasons
-        object[n], why a geometry cannot be used; None where it can.
+        object[n], why a geometry cannot be used; None if it can.
     repaired
-        int64[m], numbers of those that were invalid and were repaired.
+        int64[m], indices of geometries that were invalid and have been repaired.
     """
 
     geometries: NDArray[np.object_]
@@ -35,17 +35,17 @@ class Vetted(NamedTuple):
 
     @property
     def good(self) -> NDArray[np.bool_]:
-        """bool[n], which can be used."""
+        """bool[n], whether each geometry can be used."""
         return np.asarray(~shapely.is_missing(self.geometries))
 
 
 def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
-    """Decode geometries, repair invalid ones, and say what is wrong with the others.
+    """Decode geometries, repair invalid ones, and find why others cannot be used.
 
     Parameters
     ----------
     encoded
-        n geometries as well-known binary (WKB); null for none.
+        n geometries as well-known binary (WKB); null: no geometry.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
     given = np.asarray(encoded, dtype=object)
     geometries = shapely.from_wkb(given, on_invalid="ignore")
     missing, empty = shapely.is_missing(geometries), shapely.is_empty(geometries)
-    # GEOS cannot repair what is infinite.
+    # GEOS cannot repair geometries with infinite coordinates.
     infinite = ~np.isfinite(shapely.bounds(geometries)).all(axis=1) & ~missing & ~empty
     invalid = np.flatnonzero(~shapely.is_valid(geometries) & ~missing & ~infinite)
     geometries[invalid] = shapely.make_valid(geometries[invalid])

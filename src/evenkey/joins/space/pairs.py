@@ -1,4 +1,4 @@
-"""Digest of joined pairs: one number that is equal where the sets of pairs are equal."""
+"""Digest of joined pairs: a number that is equal for equal sets of pairs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class PairsDigest:
     """Counts pairs and adds up their hashes, in any order and in any number of parts.
 
-    A pair that comes twice counts twice, so a repeated pair is found as well as a lost one.
-    Two different sets of pairs have the same digest by a chance of about 2 to the -64.
+    A pair that occurs twice counts twice, so the digest detects repeated as well as lost pairs.
+    Two different sets of pairs have the same digest with a probability of about 2 to the -64.
 
     Examples
     --------
@@ -40,5 +40,5 @@ class PairsDigest:
         self.total = (self.total + int(hashes.sum(dtype=np.uint64))) % (1 << 64)
 
     def __str__(self) -> str:
-        """Number of pairs and sum of hashes, as results show it."""
+        """Return the number of pairs and the sum of hashes, as shown in results."""
         return f"{self.pairs}-{self.total:016x}"

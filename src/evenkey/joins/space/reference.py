@@ -1,4 +1,4 @@
-"""Reference join: all pairs by one tree in one process, to compare a distributed join with."""
+"""Reference join: finds all pairs in one process, to check the result of a distributed join."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def reference_digest(
     subscriptions: pa.Table,
     subject: Literal["stream", "static"] = "stream",
 ) -> PairsDigest:
-    """Join publications with subscriptions, relation by relation, through one STRtree each.
+    """Join publications with subscriptions, relation by relation, by one STRtree per relation.
 
-    It shares nothing with the pipelines but GEOS: no partitions, no candidates, no mirrored
+    It shares only GEOS with the pipelines: it has no partitions, no candidates, no mirrored
     relations.
 
     Parameters

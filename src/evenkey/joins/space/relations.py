@@ -1,4 +1,4 @@
-"""Spatial relations between what streams by and what is static, computed by GEOS."""
+"""Spatial relations between geometries of the stream and the static side, computed by GEOS."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ else:
 class _Relation(NamedTuple):
     name: str
     mirrored: str
-    """Shapely's name of it, seen from the static side: that is prepared, and so comes first."""
+    """Shapely's function with swapped sides: the static geometry, which is prepared, is first."""
 
 
-# Each of them means that the two have a point in common, so that envelopes find candidates
-# and equal space partitions bring both together. (Disjoint does not, and is not here.)
+# Each relation implies that the two geometries have a point in common. So their envelopes
+# intersect, and a space partition contains both. ("disjoint" does not imply this: unsupported.)
 _TABLE = (
     _Relation("contains", "within"),
     _Relation("covered-by", "covers"),
@@ -39,7 +39,7 @@ _TABLE = (
 )
 
 RELATIONS: tuple[str, ...] = tuple(each.name for each in _TABLE)
-"""Names of the nine relations; a relation's code is its place."""
+"""Names of the nine relations; the code of a relation is its index."""
 
 
 _MIRRORS = {
@@ -48,16 +48,16 @@ _MIRRORS = {
     "covers": "covered-by",
     "covered-by": "covers",
 }
-"""All others are their own."""
+"""Relations that change if the sides are swapped; all others stay the same."""
 
 
 def codes_of(names: Sequence[str]) -> NDArray[np.int8]:
-    """Codes of relations by name.
+    """Return the codes of relations, given their names.
 
     Raises
     ------
     ConfigurationError
-        There is no such relation; the message lists them.
+        A relation does not exist; the message lists all relations.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def codes_of(names: Sequence[str]) -> NDArray[np.int8]:
 
 
 def mirrored(codes: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Codes of the relations seen from the other side: "a R b" is "b MIRRORED a".
+    """Return the codes of relations with the sides swapped: "a R b" is "b MIRRORED a".
 
     Examples
     --------
@@ -86,12 +86,12 @@ def mirrored(codes: NDArray[np.int8]) -> NDArray[np.int8]:
 def holds(
     streamed: NDArray[np.object_], static: NDArray[np.object_], codes: NDArray[np.int8]
 ) -> NDArray[np.bool_]:
-    """Whether "`streamed` RELATION `static`" holds, pair by pair.
+    """Return whether "`streamed` RELATION `static`" holds, pair by pair.
 
     Parameters
     ----------
     streamed, static
-        n geometries each; fastest where the static ones are prepared.
+        n geometries each; fastest if the static ones are prepared.
     codes
         int8[n], the relation of each pair.
 

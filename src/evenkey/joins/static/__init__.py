@@ -1,4 +1,4 @@
-"""Versions of the static side in a store, and what a worker keeps of them."""
+"""Versions of the static side in a store, and the cache of their partitions in a worker."""
 
 from __future__ import annotations
 

@@ -12,19 +12,18 @@ if TYPE_CHECKING:
 
 
 class Sized(Protocol):
-    """Something that knows how much memory it takes."""
+    """An object that knows its size in memory."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes, about."""
+        """Approximate size, in bytes."""
 
 
 class CacheKey(NamedTuple):
-    """What a cached partition is known by.
+    """The key of a cached partition.
 
-    The slot is part of it: a partition that moves to another slot is loaded there, even if
-    both slots happen to live in one process, so that loads are counted as W workers of
-    their own would need them.
+    The slot is part of the key. So a partition that moves to another slot is loaded again, even if
+    both slots happen to be in one process: loading is counted as with W separate workers.
     """
 
     store: str
@@ -34,15 +33,15 @@ class CacheKey(NamedTuple):
 
 
 class WorkerCache:
-    """Prepared partitions; where they get too many, some are dropped at random.
+    """A cache of prepared partitions; if they are too large together, it drops some at random.
 
-    Epochs use all partitions in the same order, so the one that was not used for longest is always
-    the one that is needed next: a cache that drops that one holds nothing of use (decision 073).
+    Epochs use all partitions in the same order, so the partition that was not used for longest is
+    always needed next. A cache that drops that one never has what is needed (decision 073).
 
     Parameters
     ----------
     limit
-        Bytes that it may hold. One that is larger by itself is not kept.
+        Maximum size in bytes. A partition that alone is larger is not kept.
     """
 
     def __init__(self, limit: int) -> None:
@@ -53,11 +52,11 @@ class WorkerCache:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it holds."""
+        """Size of all partitions in the cache, in bytes."""
         return self._bytes
 
     def get(self, key: CacheKey, load: Callable[[], Any]) -> tuple[Any, bool]:
-        """Give a partition, loading it where it is not held, and say whether it was loaded."""
+        """Return a partition, which is loaded if it is not cached, and whether it was loaded."""
         if key in self._held:
             return self._held[key], False
         loaded: Sized = load()
@@ -69,7 +68,7 @@ class WorkerCache:
         return loaded, True
 
     def drop(self, unwanted: Callable[[CacheKey], bool]) -> None:
-        """Drop the partitions that fit a condition, such as those of an old version."""
+        """Drop the partitions that meet a condition, such as those of an old version."""
         for key in [key for key in self._held if unwanted(key)]:
             self._forget(key)
 
@@ -81,7 +80,7 @@ _PROCESS: list[WorkerCache] = []
 
 
 def process_cache(limit: int) -> WorkerCache:
-    """Give the one cache of this process, and set its limit."""
+    """Return the one cache of this process, and set its limit."""
     if not _PROCESS:
         _PROCESS.append(WorkerCache(limit))
     _PROCESS[0].limit = limit

@@ -47,7 +47,7 @@ class DeadLetters(Protocol):
 
 
 class Nowhere:
-    """Drops dead letters: rows that are only counted now come again later."""
+    """Drops dead letters: for rows that are only counted now, and are read again later."""
 
     def write(self, kind: str, epoch: int, part: int, table: pa.Table) -> None:
         """Write nothing."""
@@ -74,20 +74,20 @@ class RowFilter:
         tables: Iterable[pa.Table],
         vet: Callable[[pa.Table], tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]],
     ) -> Iterator[tuple[pa.Table, NDArray[np.object_]]]:
-        """Give the usable rows, each table with its geometries.
+        """Yield the usable rows of each table, with their geometries.
 
         Parameters
         ----------
         tables
-            All of the task's rows.
+            All rows of the task.
         vet
-            Returns the table with repaired geometries, its geometries (None if a row cannot be
-            used), and the reasons.
+            Function of a table that returns the table with repaired geometries, its geometries
+            (None if a row cannot be used), and the reasons.
 
         Raises
         ------
         RunError
-            A row cannot be used and there is no place for dead letters; the message says why.
+            A row cannot be used and dead letters are not stored; the message says why.
         """
         dead = []
         for table in tables:

@@ -1,4 +1,4 @@
-"""Fingerprint of a static side: equal where two DataFrames have the same rows, in any order."""
+"""Fingerprint of a static side: equal if two DataFrames have the same rows, in any order."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _PIECE = 24
-"""Bits of a hash that are added up at a time: 2^39 rows fit into a bigint."""
+"""Number of bits of each hash that go into one sum, so that the sum of 2^39 rows fits a bigint."""
 
 
 @returned
 class Fingerprint(NamedTuple):
-    """What is the same for the same rows, and differs for others but by a chance of 2^-64.
+    """Number and digest of rows: equal for the same rows, else with a probability of 2^-64.
 
     Parameters
     ----------
     rows
-        How many there are.
+        Number of rows.
     digest
-        Sum of their hashes, modulo 2^64, in hexadecimal.
+        Sum of the hashes of all rows, modulo 2^64, in hexadecimal.
     """
 
     rows: int
@@ -35,9 +35,9 @@ class Fingerprint(NamedTuple):
 def fingerprint_of(df: DataFrame) -> Fingerprint:
     """Compute the fingerprint of a batch DataFrame, by Spark, in one pass without a shuffle.
 
-    Rows count as often as they come, and their order is of no matter; nor is that of a map's
-    entries, the session's time zone, or how Spark plans the DataFrame. NaN equals NaN and 0.0
-    equals -0.0, as in SQL. Names and types of columns are not part of it.
+    Repeated rows count each time. The order of rows and of a map's entries, the session's time
+    zone, and Spark's plan of the DataFrame do not matter. NaN equals NaN and 0.0 equals -0.0, as in
+    SQL. Names and types of columns are not part of the fingerprint.
     """
     parts = [
         part

@@ -16,20 +16,20 @@ from evenkey.spark.sessions import returned
 
 
 def checksum(content: bytes) -> str:
-    """BLAKE2b, 128 bits in hexadecimal."""
+    """Compute the BLAKE2b checksum, 128 bits in hexadecimal."""
     return blake2b(content, digest_size=16).hexdigest()
 
 
 @returned
 class StaticVersion(NamedTuple):
-    """A version of the static side, distinct from any other with its number and location.
+    """A version of the static side, different from all others, even at the same location.
 
     Parameters
     ----------
     number
-        From 1, in the order of the versions of a store.
+        Number of the version in its store: 1, 2, ...
     identity
-        Random, so that a store that is deleted and created again has other versions.
+        Random text, so that a store that is deleted and created again has other versions.
     """
 
     number: int
@@ -39,14 +39,14 @@ class StaticVersion(NamedTuple):
 @returned
 @dataclass(frozen=True)
 class StaticFile:
-    """One file of a version, as the manifest knows it.
+    """One file of a version, as the manifest describes it.
 
     Parameters
     ----------
     rows
-        How many rows it has; a partition without rows has no file.
+        Number of rows; a partition without rows has no file.
     bytes
-        Length of its file.
+        Length of the file.
     checksum
         BLAKE2b of the file, 128 bits in hexadecimal.
     """
@@ -64,21 +64,21 @@ class Manifest:
     Parameters
     ----------
     version
-        Which one it is.
+        The version.
     partitioning
         How rows were assigned to partitions, as JSON.
     columns
         Spark's type of each column that was kept, by name, in order.
     files
-        One entry a partition, in order of the partitions.
+        One entry per partition, in order of the partitions.
     index
-        The file of the replicated index; None where the join has none.
+        The file of the replicated index; None: the join has none.
     schema
-        Of the partitions' rows.
+        Schema of the partitions' rows.
     fingerprint
-        Of the DataFrame that was written; None if it was not computed, as with ``reuse``.
+        Fingerprint of the DataFrame that was written; None: not computed, as with ``reuse``.
     refreshed
-        Whether it replaced the previous version, whose DataFrame programs may still pass.
+        Whether `refresh` wrote it. If so, programs may still pass the previous DataFrame.
     host
         The host that wrote it.
     """
@@ -95,32 +95,32 @@ class Manifest:
 
     @property
     def partitions(self) -> int:
-        """How many partitions there are, P."""
+        """Number of partitions, P."""
         return len(self.files)
 
     @property
     def rows(self) -> int:
-        """How many rows all partitions have; a row may lie in several."""
+        """Number of rows in all partitions; a row may be in several."""
         return sum(each.rows for each in self.files)
 
     @property
     def shape(self) -> str:
-        """The same for versions that one join can use one after the other: 128 bits in hexadecimal.
+        """Checksum of the columns and the partitioning, 128 bits in hexadecimal.
 
-        Such versions have the same columns, and divide them in the same way.
+        A running join can change only to a version with the same shape.
         """
         fields = [self.partitions, self.partitioning, list(self.columns.items())]
         return checksum(json.dumps(fields).encode())
 
     def to_bytes(self) -> bytes:
-        """Encode it as JSON."""
+        """Encode the manifest as JSON."""
         schema = base64.b64encode(self.schema.serialize().to_pybytes()).decode()
         fields = with_format({**asdict(self), "schema": schema})
         return json.dumps(fields, indent=1).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes, path: str = "manifest") -> Manifest:
-        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+        """Decode a manifest that `to_bytes` encoded; `path` is its location, for error messages.
 
         Raises
         ------

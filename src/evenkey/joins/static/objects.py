@@ -1,4 +1,4 @@
-"""Objects of a join's state: written and read with errors of one line, and seen by all hosts."""
+"""Write and read the objects of a join's state, with one-line errors that name the fix."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 _REMEDY = (
-    f"state must be {SHARED}; pass it as state=... (or what was there is deleted: then call "
+    f"state must be {SHARED}; pass it as state=... (if the state was deleted, call "
     "balanced_join again)"
 )
-"""What to do where a host does not see what lies there, for messages."""
+"""What to do if a host does not see an object in the state, for error messages."""
 FORMAT = 2
-"""Of the objects in a join's state."""
+"""Number of the format of the objects in a join's state."""
 
 
 def with_format(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the number of the format to the fields of an object."""
+    """Add the number of the format to the fields of a JSON object."""
     return {"format": FORMAT, **fields}
 
 
@@ -44,11 +44,11 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
     ConfigurationError
         Another version of evenkey wrote it.
     ValueError
-        It is no JSON object.
+        The content is not a JSON object.
     """
     fields: dict[str, Any] = json.loads(content)
     if not isinstance(fields, dict):
-        message = "it is no JSON object"
+        message = "it is not a JSON object"
         raise ValueError(message)  # noqa: TRY004 - what JSON raises too
     number = fields.pop("format", None)
     check_format(
@@ -58,12 +58,12 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
 
 
 def state_at(session: SparkSession, state: str | Path | Store, name: str = "state") -> Store:
-    """Give the store of a join's state, or of what else an option names.
+    """Return the store of a join's state, or of another option whose name is passed.
 
     Raises
     ------
     ConfigurationError
-        It is no place, or no store is known for its scheme.
+        The value is not a location, or no store supports its scheme.
     """
     if not isinstance(state, Store):
         check_path(name, state)
@@ -79,7 +79,7 @@ def parquet(table: pa.Table) -> bytes:
 
 
 def find(store: Store, name: str) -> bytes | None:
-    """Read an object; None where it is not there.
+    """Read an object; None if it does not exist.
 
     Raises
     ------
@@ -96,12 +96,12 @@ def find(store: Store, name: str) -> bytes | None:
 
 
 def put(store: Store, name: str, content: bytes) -> None:
-    """Write an object whole, in place of one that is there.
+    """Write a whole object; it replaces one of the same name.
 
     Raises
     ------
     RunError
-        It cannot be written.
+        The object cannot be written.
     """
     try:
         store.put(name, content)
@@ -110,12 +110,12 @@ def put(store: Store, name: str, content: bytes) -> None:
 
 
 def create(store: Store, name: str, content: bytes) -> bool:
-    """Write an object unless it is there, and say whether this call wrote it.
+    """Write an object unless it exists already, and return whether this call wrote it.
 
     Raises
     ------
     RunError
-        It cannot be written.
+        The object cannot be written.
     """
     try:
         return store.create(name, content)
@@ -129,7 +129,7 @@ def delete_all(store: Store, names: Sequence[str]) -> None:
     Raises
     ------
     RunError
-        One of them cannot be deleted.
+        An object cannot be deleted.
     """
     try:
         at_once(store.delete, names)
@@ -139,14 +139,16 @@ def delete_all(store: Store, names: Sequence[str]) -> None:
 
 
 def _unwritable(store: Store, name: str, error: OSError) -> RunError:
-    return RunError(f"{store.path(name)} cannot be written ({error}): free or choose a place")
+    return RunError(
+        f"{store.path(name)} cannot be written ({error}): free space or choose another location"
+    )
 
 
 def read_shared(store: Store, name: str, host: str) -> bytes:
-    """Read what a host has written, or was the last to see; raise an error if it is not there."""
+    """Read an object that `host` wrote or has seen; raise an error if this host does not see it."""
     return stores.read_shared(store, name, f"host {host}", _REMEDY)
 
 
 def unseen(path: str, writer: str) -> RunError:
-    """Make the error of a host that does not see what another one wrote."""
+    """Make the error for a host that does not see an object that another host wrote."""
     return stores.unseen(path, writer, _REMEDY)

@@ -36,9 +36,11 @@ class StaticStore:
     Parameters
     ----------
     place
-        A path, a URI or a `evenkey.core.stores.Store`, which the driver and all executors share.
+        Location of the store, which the driver and all executors share: a path, a URI or a
+        `evenkey.core.stores.Store`.
     host
-        The host that wrote the join's version; the error of a host that does not see it names both.
+        The host that wrote the join's version. If another host does not see the version, its error
+        names both hosts.
 
     Examples
     --------
@@ -76,16 +78,16 @@ class StaticStore:
         self._host = host
 
     def written_by(self, host: str) -> StaticStore:
-        """Give the same store, with the host that wrote the join's version."""
+        """Return the same store, with the host that wrote the join's version."""
         return StaticStore(self.store, host)
 
     @property
     def url(self) -> str:
-        """Where they lie."""
+        """Location of the store."""
         return self.store.url
 
     def versions(self) -> list[int]:
-        """Numbers of the versions that are complete, ascending.
+        """Return the numbers of the versions that are complete, ascending.
 
         This lists the store; code that runs in every epoch calls `latest` with a known version.
 
@@ -102,12 +104,12 @@ class StaticStore:
             raise RunError(message) from error
 
     def version(self, number: int) -> StaticVersion:
-        """The version that has a number.
+        """Return the version with a number.
 
         Raises
         ------
         RunError
-            There is none, or what names it cannot be read.
+            There is no such version, or its identity cannot be read.
         """
         found = self._named(number)
         if found is None:
@@ -116,18 +118,18 @@ class StaticStore:
         return found
 
     def latest(self, known: StaticVersion | None = None) -> StaticVersion:
-        """The newest version.
+        """Return the newest version.
 
         Parameters
         ----------
         known
-            One that was the newest. The search starts there: two requests if there is no newer one,
-            and no listing.
+            A version that was the newest some time ago. The search starts from it: if there is no
+            newer one, this takes two requests and no listing. None: list the store.
 
         Raises
         ------
         RunError
-            There is none.
+            There is no version.
         """
         if known is not None:
             here, there = self._two_from(known.number)
@@ -158,7 +160,7 @@ class StaticStore:
             raise RunError(message) from error
 
     def folder(self, version: StaticVersion) -> str:
-        """Name under which the objects of a version lie."""
+        """Return the folder with the objects of a version."""
         return f"v{version.number}-{version.identity}"
 
     def check(self, version: StaticVersion) -> None:
@@ -167,8 +169,8 @@ class StaticStore:
         Raises
         ------
         RunError
-            It was deleted, and perhaps created again; or this host does not share the location with
-            the host that has seen it.
+            The version was deleted, and perhaps created again; or this host does not share the
+            location with the host that wrote it.
         """
         if self._named(version.number) != version:
             raise self._gone(version)
@@ -203,14 +205,14 @@ class StaticStore:
         fingerprint: Fingerprint | None = None,
         refreshed: bool = False,
     ) -> Manifest:
-        """Make a complete version visible; a task that does so again changes nothing.
+        """Make a complete version visible; a task that runs again changes nothing.
 
         Parameters
         ----------
         writer
             The writer of the version.
         files
-            Its files by partition; a partition without rows needs no file.
+            Files of the version by partition; a partition without rows needs no file.
         partitions
             Number of partitions, P.
         partitioning
@@ -218,16 +220,16 @@ class StaticStore:
         columns
             Spark's types of the columns.
         schema
-            Of the rows.
+            Schema of the rows.
         index
-            The replicated index, if there is one.
+            The file of the replicated index; None: there is none.
         fingerprint, refreshed
-            As a manifest has them.
+            As in `Manifest`.
 
         Raises
         ------
         ConfigurationError
-            Another writer has written the same version meanwhile.
+            Another writer has committed a version with the same number in the meantime.
         RunError
             The store cannot be written.
         """
@@ -271,12 +273,12 @@ class StaticStore:
         return _manifest(self, version)
 
     def read(self, version: StaticVersion, partition: int | None) -> pa.Table:
-        """Read a partition, or the index where that is None, and check that it is what was written.
+        """Read a partition (None: the index), and check that its file is as it was written.
 
         Raises
         ------
         RunError
-            It is missing or is not what was written.
+            The file is missing, or is not what was written.
         """
         manifest = self.manifest(version)
         expected = manifest.index if partition is None else manifest.files[partition]
@@ -292,7 +294,7 @@ class StaticStore:
             if len(content) == expected.bytes:
                 reason = "is not what was written: its checksum differs"
             raise _broken(self.store.path(name), reason)
-        # One thread: its time is measured, and all cores have other tasks.
+        # Use one thread: its time is measured, and the other cores run other tasks.
         return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Dead letters in a store, unless the user passes another place for them."""
+"""Write dead letters to a store, unless the user passes another writer for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StoredDeadLetters:
     Parameters
     ----------
     store
-        Where they are written.
+        The store to write to.
     """
 
     def __init__(self, store: Store) -> None:
@@ -51,12 +51,12 @@ class StoredDeadLetters:
 def dead_letters_at(
     session: SparkSession, place: DeadLetters | str | Path | Store | None
 ) -> DeadLetters | None:
-    """Give the user's own writer of dead letters, or one for the store at a location.
+    """Return the user's own writer of dead letters, or one that writes to a location.
 
     Raises
     ------
     ConfigurationError
-        It is neither, or no store supports the location's scheme.
+        `place` is neither a writer nor a location, or no store supports its scheme.
     """
     if place is None or (hasattr(place, "write") and not isinstance(place, Store)):
         return place

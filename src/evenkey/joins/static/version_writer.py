@@ -1,4 +1,4 @@
-"""Static writer: puts the partitions of a version that nobody sees yet."""
+"""Static writer: writes the partitions of a version that is not visible yet."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _BEGUN = "begun.json"
 
 @returned
 class StaticWriter:
-    """Writes the partitions of a new version; picklable, so that tasks can do so.
+    """Writes the partitions of a new version; picklable, so that tasks can use it.
 
-    Nobody sees the version before `StaticStore.commit`.
+    The version becomes visible by `StaticStore.commit`.
 
     Parameters
     ----------
     store
-        Of the version's own objects.
+        Store of the version's own objects.
     version
-        Which one it will be.
+        The new version.
     host
-        Where it was begun.
+        Host on which the version was begun.
     """
 
     def __init__(self, store: Store, version: StaticVersion, host: str) -> None:
@@ -45,7 +45,7 @@ class StaticWriter:
         self.host = host
 
     def begin(self) -> None:
-        """Put the object that every task which writes must find.
+        """Write an object that every writing task must find (see `check_shared`).
 
         Raises
         ------
@@ -56,25 +56,26 @@ class StaticWriter:
         put(self.store, _BEGUN, json.dumps(begun).encode())
 
     def check_shared(self) -> None:
-        """Make sure that this host shares the place with the one where the version was begun.
+        """Check that this host shares the location with the host on which the version was begun.
 
         Raises
         ------
         RunError
-            It does not.
+            This host does not see the object that `begin` wrote.
         """
         read_shared(self.store, _BEGUN, self.host)
 
     def write(self, partition: int | None, table: pa.Table) -> tuple[StaticFile, pa.Table]:
-        """Write a partition, or the index where that is None.
+        """Write a partition (None: the index), unless another task has written it already.
 
-        Of tasks that write the same partition, one after the other or at the same time, the first
-        one's order of rows stays: what each of them says of it is true.
+        Several tasks may write the same partition, one after the other or at the same time, with
+        the rows in different orders. The file of the first one stays, and all of them return the
+        contents of this file.
 
         Returns
         -------
         tuple
-            What lies there now: its manifest's entry, and its rows.
+            The stored file, as its entry in the manifest, and its rows.
 
         Raises
         ------
@@ -89,5 +90,5 @@ class StaticWriter:
 
 
 def name_of(partition: int | None) -> str:
-    """Name of a partition's object, or of the index where that is None."""
+    """Return the name of the object of a partition (None: of the index)."""
     return "index.parquet" if partition is None else f"p{partition:05d}.parquet"

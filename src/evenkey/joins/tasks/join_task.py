@@ -33,29 +33,28 @@ _ROWS = 1 << 16
 
 
 class JoinTask:
-    """Joins the rows of one slot with the static partitions that lie there.
+    """Joins the rows of one slot with the slot's static partitions.
 
     Parameters
     ----------
     join
-        How rows of a partition meet.
+        Joins the rows of one partition.
     plans
-        Knows the epoch's version and owners, and where to write down what was done.
+        Provides the plan of the epoch, and the log in which the slot's work is recorded.
     cache_bytes
-        Static partitions that are held at a time, in bytes.
+        Maximum size of the static partitions that are kept, in bytes.
     cache_static
-        Whether partitions stay in this process for the next epoch (STAL), or each epoch
-        brings its own (STRL).
+        Whether static partitions stay in this process for the next epoch (STAL), or are loaded in
+        each epoch (STRL).
     time
-        Column of event times, which the slot's `EventClock` follows; None where there is none.
+        Column of event times, which the slot's `EventClock` follows; None: there is none.
     then
-        What follows on the joined rows; None: nothing here.
+        Function to apply to the joined rows; None: they are returned as they are.
     load_clock
-        What its seconds are of.
+        Clock that measures the seconds of work.
     stays
-        Whether rows come from where they are, to a static side that each process holds whole: then
-        all tasks share what their process holds, and there is no work to balance, so none is
-        written down.
+        Whether rows are not moved, because each process holds the whole static side. All tasks of a
+        process then share one cached partition. There is no work to balance, so none is recorded.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class JoinTask:
     def joined(
         self, batches: Iterable[pa.RecordBatch], task: TaskId, plan: EpochPlan
     ) -> Iterator[pa.RecordBatch]:
-        """Run over batches by a plan that is known."""
+        """Run over the batches of one slot, with a given plan."""
         number = 0 if self._stays else task.partition
         slot = _Slot(self, number, plan, CLOCKS[self._load_clock], self._then)
         for rows in _gathered(batches):
@@ -97,7 +96,7 @@ class JoinTask:
             self._plans.log(task.query).record(task.epoch, slot.record())
 
     def cache(self, plan: EpochPlan) -> WorkerCache:
-        """The cache to use, without what this plan has no use for."""
+        """Return the cache to use, without the partitions that the plan does not need here."""
         if not self._cache_static:
             return WorkerCache(self._cache_bytes)
         cache, store = process_cache(self._cache_bytes), self._plans.static.url
@@ -115,7 +114,7 @@ class JoinTask:
         return self._join.prepare(table, partition)
 
     def key(self, slot: int, partition: int, version: StaticVersion) -> CacheKey:
-        """What a partition is cached as."""
+        """Return the key under which a partition is cached."""
         return CacheKey(self._plans.static.url, slot, partition, version)
 
     def match(self, prepared: Any, rows: pa.Table) -> Iterator[pa.Table]:
@@ -124,7 +123,7 @@ class JoinTask:
 
 
 class _Slot:
-    """The rows of one slot in one epoch, and what they cost."""
+    """One slot in one epoch: joins its rows and measures their work."""
 
     def __init__(
         self,
@@ -162,7 +161,7 @@ class _Slot:
         joined, started = 0, self._clock()
         for table in self._task.match(prepared, rows):
             joined += table.num_rows
-            # Here Spark takes the rows over, which is part of what they cost (decision 085).
+            # During `yield`, Spark takes the rows; this is part of their work (decision 085).
             for result in [table] if self._then is None else self._then(table):
                 yield from result.combine_chunks().to_batches()
         items, spent, before = self._work.get(partition, (0, 0.0, 0))
@@ -180,12 +179,12 @@ class _Slot:
         return prepared
 
     def take_times(self, rows: pa.Table, column: str | None) -> None:
-        """Let the slot's clock follow the event times."""
+        """Let the slot's clock follow the event times of rows."""
         if column is not None:
             self._event_clock.follow(seconds_of(rows[column]))
 
     def record(self) -> SlotRecord:
-        """What was done."""
+        """Return the record of the slot's work."""
         began, ended = self._event_clock.earliest, self._event_clock.latest
         times = (None, None) if np.isnan(ended) else (float(began), float(ended))
         return SlotRecord(

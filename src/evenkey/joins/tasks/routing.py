@@ -1,4 +1,4 @@
-"""Routing: each row of the stream to a slot where its partition lies, by Spark's expressions."""
+"""Routing: Spark expressions that assign each row of the stream to a slot of its partition."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Routing:
-    """Gives the rows of a stream their partitions, and the slot that each goes to.
+    """Adds to each row of a stream its partition and the slot that it goes to.
 
     Parameters
     ----------
     stream
         Batch or streaming.
     plans
-        Says where partitions lie. One task settles the plan of an epoch before all others begin.
-        Of a batch that task has the rows of each partition, where they are counted: the
-        batch is read one more time for it.
+        Plans that assign partitions to slots. One task decides the plan of an epoch before all
+        others begin. If a batch is to be counted, this task gets the number of rows of each
+        partition, for which the batch is read one more time.
     manifest
-        Of the static side.
+        Manifest of the static side.
     """
 
     stream: DataFrame
@@ -50,19 +50,20 @@ class Routing:
     manifest: Manifest
 
     def by_keys(self, on: Keys) -> DataFrame:
-        """Add `HASH`, `PARTITION` and `SLOT`, by the hash of the keys."""
+        """Add the columns `HASH`, `PARTITION` and `SLOT`, by the hash of the keys."""
         spread = in_partitions(self.stream, on.columns, self.plans.partitions)
         return self._with_slots(spread, spread, F.lit(True))  # noqa: FBT003 - Spark's own
 
     def by_space(self, on: SpatialMatch, dead_letters: DeadLetters | None) -> DataFrame:
-        """Give each row once for each partition where its geometry may find something.
+        """Repeat each row for each partition in which its geometry may have a match.
 
-        It has `PARTITION`, `FIRST` and `SLOT`, and `CANDIDATES` if an index found these.
+        This adds the columns `PARTITION`, `FIRST` and `SLOT`, and `CANDIDATES` if an index finds
+        candidates.
         """
         spread = self._located(self.stream, on, dead_letters)
         counted = spread
         if self.plans.counts:
-            # There is no plan before they are counted, and their dead letters will come again.
+            # There is no plan yet, so pass the version. The rows' dead letters are written later.
             shapes = self.stream.select(quoted(on.geometry))
             counted = self._located(shapes, on, Nowhere(), self.plans.batch_version)
         return self._with_slots(spread, counted, F.col(FIRST))
@@ -89,14 +90,14 @@ class Routing:
         return rows.mapInArrow(in_workers(rows.sparkSession, task), StructType(fields))
 
     def _with_slots(self, spread: DataFrame, counted: DataFrame, first: Column) -> DataFrame:
-        """Add the slot: where the partition lies, or of several one in proportion to its share.
+        """Add the slot of each row's partition; if it has several, one in proportion to its share.
 
         Parameters
         ----------
         spread
-            With `PARTITION`.
+            Rows with the column `PARTITION`.
         counted
-            The same rows, for a batch to count.
+            The same rows, to be counted if they are a batch.
         first
             Whether a row is the first copy of an item.
         """
@@ -110,7 +111,7 @@ class Routing:
 
 
 def _counts(rows: DataFrame, first: Column) -> DataFrame:
-    """Count, in one row, the rows of each partition, and those that are an item's first copy."""
+    """Count the rows, and the first copies of items, of each partition; the result is one row."""
     each = rows.groupBy(F.col(PARTITION).alias("partition")).agg(
         F.count(F.lit(1)).alias("items"), F.count_if(first).alias("distinct")
     )
@@ -118,8 +119,8 @@ def _counts(rows: DataFrame, first: Column) -> DataFrame:
 
 
 def space_join(on: SpatialMatch, columns: tuple[str, ...], manifest: Manifest) -> SpatialJoin:
-    """Give the join within a partition, for the columns of the stream that the result has."""
+    """Make the join within a partition; `columns` are the stream's columns in the result."""
     leaves = Leaves.from_json(manifest.partitioning)
-    # Of one leaf, the whole plane, every pair is its own.
+    # If the only leaf is the whole plane, each pair is found once, so no bounds are needed.
     bounds = None if on.replicates_index or leaves.partitions == 1 else leaves.bounds
     return PIPELINES[on.pipeline](on.geometry, columns, on.geometry, bounds)

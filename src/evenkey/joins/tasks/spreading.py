@@ -34,25 +34,25 @@ INDEX_SCHEMA = pa.schema(
         *((name, pa.float64()) for name in ("left", "bottom", "right", "top")),
     ]
 )
-"""The replicated index: where each static row lies, and its envelope."""
+"""Schema of the replicated index: partition and row number of each static row, and its envelope."""
 
 
 class SpaceSpread:
-    """Sends each row to the partitions where its geometry may find something.
+    """Repeats each row for the partitions in which its geometry may have a match.
 
     Parameters
     ----------
     plans
-        Knows the epoch's version.
+        Plans of the epochs, with the version of the static side.
     geometry
         The stream's column of geometries (WKB).
     candidates
-        Whether a replicated index finds candidates, and rows go where these lie; else rows
-        go to every leaf that their envelope meets.
+        True: a replicated index finds candidates, and a row goes to their partitions. False: a row
+        goes to every leaf that its envelope intersects.
     dead_letters
-        Takes rows whose geometry cannot be used; None: such a row fails the query.
+        Stores rows whose geometry cannot be used; None: such a row fails the query.
     version
-        Of the static side; None: the epoch's.
+        Version of the static side; None: that of the epoch's plan.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SpaceSpread:
         self._version = version
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over the batches of one of the stream's own partitions."""
+        """Run over the batches of one partition of the stream's DataFrame."""
         task = self._plans.task()
         static, version = self._plans.static, self._version or self._plans.recall(task).version
         good = good_rows(batches, self._geometry, self._dead_letters, task.epoch)
@@ -95,7 +95,7 @@ class SpaceSpread:
 def good_rows(
     batches: Iterable[pa.RecordBatch], geometry: str, dead_letters: DeadLetters | None, epoch: int
 ) -> Iterator[tuple[pa.Table, NDArray[np.object_]]]:
-    """Give the stream's rows with usable geometries, and these geometries; see `RowFilter`."""
+    """Yield the stream's rows with usable geometries, and these geometries; see `RowFilter`."""
     tables = (pa.Table.from_batches([batch]) for batch in batches)
     usable = RowFilter(dead_letters, DEAD_LETTERS, epoch)
     return usable.keep_good(tables, partial(_repaired, geometry=geometry))
@@ -104,7 +104,7 @@ def good_rows(
 def _repaired(
     table: pa.Table, geometry: str
 ) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
-    """Give a table with its invalid geometries repaired, its geometries, and the reasons."""
+    """Return a table with its invalid geometries repaired, its geometries, and the reasons."""
     encoded = table[geometry].to_numpy()
     vetted = vet(encoded)
     if len(vetted.repaired):
@@ -116,7 +116,7 @@ def _repaired(
 
 
 class _EnvelopeIndex(NamedTuple):
-    """The replicated index as a worker holds it."""
+    """The replicated index in the memory of a worker."""
 
     tree: shapely.STRtree
     partitions: NDArray[np.int32]
@@ -125,13 +125,13 @@ class _EnvelopeIndex(NamedTuple):
     def candidates(
         self, geometries: NDArray[np.object_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.ListArray]:
-        """Candidates of n geometries, grouped by the partition where they lie.
+        """Find the candidates of n geometries, grouped by partition.
 
         Returns
         -------
         tuple
-            For each pair of a geometry and a partition: int64[m] number of the geometry,
-            int64[m] partition, and the list of the candidates' rows there.
+            For each pair of a geometry and a partition with candidates: int64[m] index of the
+            geometry, int64[m] partition, and the list of the candidates' row numbers in it.
         """
         found, static = self.tree.query(geometries)
         partitions = self.partitions[static].astype(np.int64)

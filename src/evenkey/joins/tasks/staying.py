@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SHARE_OF_CACHE = 16
-"""A static side larger than the cache of a process over this number is divided."""
+"""A static side is divided if it is larger than the cache of a process divided by this number."""
 _BYTES_OF_OTHERS = 16
 """Approximate size of a value that is neither text nor bytes."""
 
 
 def can_stay(on: Keys | SpatialMatch) -> bool:
-    """Whether rows can be joined without moving them: by space, if partitions are regions.
+    """Return whether rows can be joined without moving them: by space, if partitions are regions.
 
-    By key Spark's own broadcast join does this, without Python.
+    For a join by key, Spark's own broadcast join does this, without Python.
     """
     return isinstance(on, SpatialMatch) and not on.replicates_index
 
 
 def fits_whole(static: DataFrame, on: Keys | SpatialMatch, cache_bytes: int) -> bool:
-    """Whether a static side is small enough for every worker; this reads it to sum its size."""
+    """Return whether a static side is small enough for every worker; it is read to sum its size."""
     sizes = [_size(static, name) for name in static.columns]
     if isinstance(on, SpatialMatch):
         sizes.append(_size(static, on.geometry) * (BYTES_OF_GEOMETRY - 1))
@@ -71,21 +71,21 @@ def _size(df: DataFrame, name: str) -> Column:
 
 
 class StayTask:
-    """Joins the rows of one of the stream's own partitions with the whole static side.
+    """Joins the rows of one partition of the stream's DataFrame with the whole static side.
 
     The first task of an epoch fixes the epoch's version of the static side, by an exclusive create.
-    No row has to be placed before.
+    No task has to run before it, since no row has to be placed.
 
     Parameters
     ----------
     join
         Joins within the one partition.
     plans
-        Store the plan of each epoch.
+        Stores the plan of each epoch.
     geometry
         The stream's column of geometries (WKB).
     dead_letters
-        Writes rows whose geometry cannot be used; None: such a row fails the query.
+        Stores rows whose geometry cannot be used; None: such a row fails the query.
     """
 
     def __init__(

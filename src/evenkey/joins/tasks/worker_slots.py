@@ -1,4 +1,4 @@
-"""Slots: worker slots as Spark partitions that come back to where they were."""
+"""Slots: Spark partitions that run on the same executor in every epoch."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _MARK = "EVENKEY_JOIN"
 
 CLUSTER_SETTINGS = {
-    # Then an executor has one process that joins, and that holds all static partitions there.
+    # An executor then has one process that joins, which holds all its static partitions.
     "spark.executor.cores": "1",
     # A slot waits for its executor rather than starting elsewhere, with nothing cached.
     "spark.locality.wait": "30s",
-    # Else Spark prefers where most of a slot's shuffled rows lie.
+    # Otherwise Spark prefers the executor that holds most of a slot's shuffled rows.
     "spark.shuffle.reduceLocality.enabled": "false",
 }
-"""Settings of a session in which slots stay where they are.
+"""Spark settings with which each slot stays on its executor.
 
 >>> CLUSTER_SETTINGS["spark.executor.cores"]
 '1'
@@ -38,9 +38,9 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
     Parameters
     ----------
     df
-        With the int column `SLOT`.
+        Rows with the int column `SLOT`.
     workers
-        How many slots, W.
+        Number of slots, W.
     stay
         Whether each slot should run on the same executor in every epoch. It does on a cluster with
         `CLUSTER_SETTINGS`: each slot is joined to a cached row, and Spark runs the task where that
@@ -60,14 +60,14 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
 
 @contextlib.contextmanager
 def own_processes(df: DataFrame) -> Iterator[None]:
-    """Let the Python functions that are made inside run in worker processes of their own.
+    """Run the Python functions that are defined in this context in separate worker processes.
 
-    Spark keeps a pool of processes for each set of environment variables. Without this the
-    task that joins would take any idle process of its executor, such as one that has only
-    read the stream so far and holds no static partition. A local master has one pool of
-    processes for all slots, which this would only double. Over Connect a client has no say in
-    these variables: there the task that joins takes any idle process of its executor, so that
-    partitions may be loaded more often (decision 133).
+    Spark has a pool of Python processes for each set of environment variables, so this sets one.
+    Otherwise a joining task would take any idle process of its executor, such as one that has only
+    read the stream so far and holds no static partition. A local master has one pool for all
+    slots, so a second pool would only double the processes. A Connect client cannot set these
+    variables: there a joining task takes any idle process of its executor, so that partitions
+    may be loaded more often (decision 133).
     """
     context = getattr(df.sparkSession, "_sc", None)
     if context is None or _local(df):

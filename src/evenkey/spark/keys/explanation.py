@@ -134,6 +134,16 @@ class Explanation:
         One for each kind of work; `groupBy` has several.
     notes
         Further lines, before the placements.
+
+    Examples
+    --------
+    >>> from evenkey.spark import explain, groupBy
+    >>> few = spark.range(10).selectExpr("id % 3 as user")
+    >>> print(explain(groupBy, few, "user", grouping="spark", workers=2))
+    groupBy(user), 2 tasks
+    agg, count, sum, avg, mean, min, max, pivot: Spark's own, which combines before its shuffle
+    applyInPandas, applyInArrow: Spark's own placement (as requested)
+    applyInPandas, applyInArrow with merge=: Spark's own placement (as requested)
     """
 
     operator: str

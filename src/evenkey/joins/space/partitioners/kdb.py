@@ -1,4 +1,4 @@
-"""KDB partitioner: splits the plane at medians, so that leaves hold about as many points."""
+"""KDB partitioner: splits the plane at medians into leaves with about equal numbers of points."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 def kdb(points: NDArray[np.float64], partitions: int) -> Leaves:
-    """Divide the plane into exactly P leaves that hold about as many of the points each.
+    """Divide the plane into exactly P leaves with about the same number of points each.
 
-    A region that becomes k leaves is cut across the side over which its points spread
-    wider, so that its halves, of k // 2 and k - k // 2 leaves, hold points in that ratio.
+    A region for k leaves is cut in the dimension in which its points spread wider. Its two parts,
+    for k // 2 and k - k // 2 leaves, hold numbers of points in about this ratio.
 
     Parameters
     ----------
     points
         float64[n, 2], such as the centres of the static geometries; may be empty.
     partitions
-        How many leaves, P, at least 1.
+        Number of leaves, P, at least 1.
 
     Raises
     ------
     ConfigurationError
-        There is no partition.
+        `partitions` is below 1.
 
     Notes
     -----
-    After Robinson, The K-D-B-Tree (SIGMOD 1981), with leaves counted in advance.
+    After Robinson, The K-D-B-Tree (SIGMOD 1981), with a given number of leaves.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _split(
 
 
 def _cut(values: NDArray[np.float64], share: float, low: float, high: float) -> float:
-    """A place that leaves about `share` of the values below it, inside low and high."""
+    """Find a value between low and high that has about `share` of the values below it."""
     if len(values):
         ordered = np.sort(values)
         place = min(len(values) - 1, max(1, round(share * len(values)))) if len(values) > 1 else 0

@@ -1,4 +1,4 @@
-"""Leaves: a division of the whole plane into half-open rectangles, one a partition."""
+"""Leaves: a division of the whole plane into half-open rectangles, one per partition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLANE = (-np.inf, -np.inf, np.inf, np.inf)
-"""Bounds of everything: the outer leaves have no end, so that no point lies outside."""
+"""Bounds of the whole plane: the outer leaves are unbounded, so that no point is outside."""
 
 _STEP = 1 << 22
 
@@ -24,13 +24,13 @@ _STEP = 1 << 22
 class Leaves:
     """Rectangles that cover the plane without overlap.
 
-    A leaf holds its lower and left edge but not its upper and right one, so that each point
-    lies in exactly one.
+    A leaf includes its lower and left edges but not its upper and right ones, so each point is in
+    exactly one leaf.
 
     Parameters
     ----------
     bounds
-        float64[P, 4]: least x, least y, greatest x, greatest y; infinite at the rim.
+        float64[P, 4]: least x, least y, greatest x, greatest y; infinite for outer edges.
 
     Examples
     --------
@@ -45,11 +45,11 @@ class Leaves:
 
     @property
     def partitions(self) -> int:
-        """How many leaves there are, P."""
+        """Number of leaves, P."""
         return len(self.bounds)
 
     def locate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The leaf of each point.
+        """Find the leaf of each point.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class Leaves:
     def touched(
         self, envelopes: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The leaves that each envelope meets.
+        """Find the leaves that each envelope intersects.
 
         Parameters
         ----------
@@ -75,8 +75,8 @@ class Leaves:
         Returns
         -------
         tuple
-            int64[m] numbers of objects, ascending, and int64[m] their leaves: one pair for
-            each leaf that an object meets, at least one an object.
+            int64[m], indices of objects, ascending, and int64[m], their leaves: one entry for each
+            leaf that an object intersects, at least one per object.
         """
         low_x, low_y, high_x, high_y = self.bounds.T
         step = max(1, _STEP // max(1, self.partitions))
@@ -90,13 +90,13 @@ class Leaves:
         return np.concatenate(objects), np.concatenate(leaves)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it: an infinite bound becomes null."""
+        """Convert to values that JSON can represent: an infinite bound becomes null."""
         rows = [[float(v) if np.isfinite(v) else None for v in row] for row in self.bounds]
         return {"leaves": rows}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Leaves:
-        """Take back what `to_json` gave."""
+        """Restore leaves from the values of `to_json`."""
         rows = [
             [at_rim if v is None else v for v, at_rim in zip(row, PLANE, strict=True)]
             for row in fields["leaves"]

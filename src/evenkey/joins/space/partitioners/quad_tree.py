@@ -1,4 +1,4 @@
-"""Quad-tree partitioner: divides the square with the most points until there are enough leaves."""
+"""Quad-tree partitioner: divides the leaf with the most points until there are enough leaves."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
-    """Divide the plane into P leaves by cutting the one with the most points in both middles.
+    """Divide the plane into P leaves, each time quartering the leaf with the most points.
 
-    A cut replaces a leaf by four. If P is not 1, 4, 7, ... the last leaf is cut into two or three,
+    A cut replaces one leaf by four. If P is not 1, 4, 7, ..., the last cut makes only two or three,
     so that there are exactly P.
 
     Parameters
@@ -24,16 +24,16 @@ def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
     points
         float64[n, 2], such as the centres of the static geometries; may be empty.
     partitions
-        How many leaves, P, at least 1.
+        Number of leaves, P, at least 1.
 
     Raises
     ------
     ConfigurationError
-        There is no partition.
+        `partitions` is below 1.
 
     Notes
     -----
-    After Finkel and Bentley, Quad Trees (Acta Informatica 1974), as a region tree.
+    After Finkel and Bentley, Quad Trees (Acta Informatica 1974), as a region quadtree.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
 def _quarters(
     square: NDArray[np.float64], points: NDArray[np.float64], most: int
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Cut a square into four parts, or into two or three where no more are wanted."""
+    """Cut a square into four parts, or into two or three if `most` is less."""
     middle = (square[:2] + square[2:]) / 2
     halves = _cut(square, points, 1, middle[1])
     if most == 2:  # noqa: PLR2004 - two parts are one cut
