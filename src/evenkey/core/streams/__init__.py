@@ -1,4 +1,4 @@
-"""Key streams: generated ones, and those in users' files."""
+"""Streams of keyed messages: generated ones, and those in files of users."""
 
 from __future__ import annotations
 
