@@ -46,7 +46,7 @@ class Country(Lines):
 
 @dataclass(frozen=True)
 class Words(Splitter):
-    """Each word is a message: letters with their marks, digits and underscores, in lower case.
+    """Each word is a message: alphabetic characters with marks, digits, underscores; lower case.
 
     A line without words has no message; it is not rejected.
 
