@@ -170,7 +170,7 @@ def simulate_all(
     """
     start = time.perf_counter()
     if not isinstance(getattr(stream, "name", None), str) or not hasattr(stream, "batches"):
-        message = f"stream = {shown(stream)}: pass a stream; generated('zipf') makes one"
+        message = f"stream = {shown(stream)}: pass a stream, such as generated('uniform(keys=100)')"
         raise ConfigurationError(message)
     if not settings:
         message = "settings = []: pass at least one Setting"

@@ -154,7 +154,7 @@ class HdfsStore(Store):
             if error.kind == _ABSENT:
                 raise FileNotFoundError(errno.ENOENT, "there is no such file", where) from None
             kind = _HoldsError if error.kind == _HOLDS else OSError
-            message = f"{where}: HDFS refuses it: {error}"
+            message = f"{where}: HDFS refuses the request: {error}"
             raise kind(message) from None
         except Exception as error:
             if not passes(error):

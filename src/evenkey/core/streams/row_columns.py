@@ -61,7 +61,10 @@ def check_columns(
             )
             raise ConfigurationError(message)
     if columns.count is not None and not pa.types.is_integer(schema.field(columns.count).type):
-        message = f"input {path}: count column {columns.count!r} does not hold whole numbers"
+        message = (
+            f"input {path}: count column {columns.count!r} does not hold whole numbers: choose a "
+            "column that does"
+        )
         raise ConfigurationError(message)
     if columns.time is not None and not _of_times(schema.field(columns.time).type):
         kind = schema.field(columns.time).type

@@ -38,7 +38,10 @@ class CsvFiles(ColumnLines):
         filled = [number for number, size in enumerate(lines.sizes) if size]
         headers = {_header(lines, number) for number in filled}
         if len(headers) > 1:
-            message = f"the CSV files of the input have {len(headers)} different headers"
+            message = (
+                f"the CSV files of the input have {len(headers)} different headers: name files "
+                "with the same header"
+            )
             raise ConfigurationError(message)
         return headers.pop() if headers else ()
 
