@@ -1,4 +1,4 @@
-"""Figures (metrics): each is declared once, as a field of a class, with its unit and text."""
+"""Figures (metrics), each declared once as a field of a class, with its unit and description."""
 
 from __future__ import annotations
 

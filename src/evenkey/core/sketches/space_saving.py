@@ -64,10 +64,10 @@ class SpaceSaving(Sketch):
     """Finds the most frequent keys of a weighted stream with `capacity` counters.
 
     A message of a key that has a counter adds to that counter. A key without one gets a new
-    counter. If all are taken, it replaces the key with the lightest counter and starts from that
-    counter's count, which becomes its error (Metwally, Agrawal, El Abbadi, ICDT 2005). Among
-    equally light counters, the lowest key is replaced first, so the sketch is a function of the
-    messages and their order.
+    counter. If all are taken, it takes over the lightest counter from another key and starts at
+    that counter's count, which becomes its error (Metwally, Agrawal, El Abbadi, ICDT 2005). Of
+    equally light counters, the one of the lowest key is taken first, so the sketch is a function
+    of the messages and their order.
 
     Guarantees, with ``total`` the weight of all messages:
 

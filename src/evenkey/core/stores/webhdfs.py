@@ -44,10 +44,10 @@ class RemoteError(Exception):
 def namenodes_of(place: str, settings: Mapping[str, str]) -> list[str]:
     """Find the web addresses of the namenodes that serve a storage location.
 
-    They are in ``EVENKEY_WEBHDFS`` of the environment. Otherwise they are in
-    ``dfs.namenode.http-address`` of the settings; if the host is a name service, of each of its
-    namenodes. Otherwise it is the host at Hadoop's default port. ``webhdfs://host:port`` is an
-    address itself.
+    They come from the first of these that is present: ``EVENKEY_WEBHDFS`` of the environment; a
+    location ``webhdfs://host:port``, which is an address itself; ``dfs.namenode.http-address`` of
+    the settings (of each namenode, if the host is a name service). If none is present, it is the
+    location's host at Hadoop's default port.
 
     Examples
     --------

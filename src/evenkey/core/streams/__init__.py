@@ -1,4 +1,4 @@
-"""Streams of keyed messages: generated ones, and those in files of users."""
+"""Streams of keyed messages, generated or read from files."""
 
 from __future__ import annotations
 

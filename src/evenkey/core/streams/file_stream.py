@@ -1,4 +1,4 @@
-"""A stream of the messages in files of users, for the simulator."""
+"""A stream of the messages in input files, for the simulator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SplitLines:
 
 
 class FileStream:
-    """The messages in files of users.
+    """A stream of the messages in input files.
 
     It must be read from first to last, because the id of a key depends on the keys before it. The
     event time of a message is the number of its line divided by `rate`.

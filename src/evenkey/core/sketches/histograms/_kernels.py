@@ -87,7 +87,7 @@ def uniform(bins, lows, weights_by_low, highs, weights_by_high, points):
 
 @njit(cache=True, inline="always")
 def _height(bins, i):
-    """Return the height of the trapezoids at a bin; 0 for a bin of a single value, a step."""
+    """Return the height of the trapezoids at a bin; 0 if it has a single value, so is a step."""
     return bins[WEIGHT, i] if bins[LOW, i] < bins[HIGH, i] else 0.0
 
 

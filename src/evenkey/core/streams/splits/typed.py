@@ -58,7 +58,7 @@ def read_types(text: str) -> dict[str, pa.DataType]:
 
 
 def spell_type(kind: pa.DataType) -> str:
-    """Write a type that `read_types` reads in Spark's notation."""
+    """Return Spark's name of a type, one of those that `read_types` can read."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     return _NAMES[kind]
