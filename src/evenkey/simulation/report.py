@@ -45,7 +45,7 @@ class Agreement:
 
     @property
     def disagreement(self) -> float:
-        """Share of messages that global estimation sends elsewhere: ``1 - a / m`` (Figure 6)."""
+        """Share of messages that do not agree: ``1 - a / m`` (Figure 6, in percent)."""
         return 1 - self.agreeing / self.messages if self.messages else 0.0
 
 

@@ -170,7 +170,7 @@ class Pace(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Figures):
-    """What became of the input, computed from an object with fields of these names: a report."""
+    """What became of the input, computed from an object with these fields, such as a report."""
 
     lines: int = figure(
         "lines", "Lines or rows that were read.", lambda seen: seen.lines, scope="run"

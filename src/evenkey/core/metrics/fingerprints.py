@@ -38,7 +38,7 @@ class Fingerprints:
 
 
 class CountedFingerprints(Fingerprints):
-    """A set with an int64 count for each fingerprint, in the slot that the fingerprint has."""
+    """A set with an int64 count for each fingerprint, stored in the same slot."""
 
     def __init__(self) -> None:
         super().__init__()

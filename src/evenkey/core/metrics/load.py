@@ -56,7 +56,7 @@ def imbalance(loads: ArrayLike) -> float:
 
 
 def imbalance_fraction(loads: ArrayLike) -> float:
-    """Compute the imbalance over the number of messages, I(m)/m; 0 if there are none.
+    """Compute the imbalance divided by the number of messages, I(m)/m; 0 if there are none.
 
     Examples
     --------
