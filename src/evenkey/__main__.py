@@ -1,4 +1,4 @@
-"""``python -m evenkey`` is the program ``evenkey``."""
+"""``python -m evenkey`` runs the program ``evenkey``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _missing(error: ConfigurationError | ModuleNotFoundError) -> int:
-    """Say what the program lacks, without what would say it otherwise."""
+    """Report a missing package in plain text, as the CLI may not load; return the exit code."""
     named: Exception = error
     if isinstance(error, ModuleNotFoundError):
         named = named_extra(error, "the program evenkey")

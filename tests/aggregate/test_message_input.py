@@ -67,7 +67,7 @@ def test_unpacked_files_are_deleted_with_the_stream(tmp_path, temporary):
 def test_a_damaged_file_leaves_nothing(tmp_path, temporary):
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"a\n")[:-1])
     opening = opened_stream(PipelineConfig(input=tmp_path / "a.gz"))
-    with pytest.raises(ConfigurationError, match=r"a\.gz is no complete gzip file"), opening:
+    with pytest.raises(ConfigurationError, match=r"a\.gz is not a complete gzip file"), opening:
         pass
     assert list(temporary.iterdir()) == []
 

@@ -187,7 +187,7 @@ def test_a_gzip_file_cut_in_the_middle_of_a_member(clicks, tmp_path):
     whole = gzip.compress(clicks.read_bytes())
     cut = tmp_path / "cut.csv.gz"
     cut.write_bytes(whole[: len(whole) // 2])
-    assert_refused(run(cut, tmp_path / "out"), "cut.csv.gz is no complete gzip file")
+    assert_refused(run(cut, tmp_path / "out"), "cut.csv.gz is not a complete gzip file")
     cut.write_bytes(whole)
     assert_exact(run(cut, tmp_path / "out"), tmp_path / "out", counted(clicks))
 

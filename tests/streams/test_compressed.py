@@ -53,7 +53,7 @@ def test_an_incomplete_archive_is_named(tmp_path, ending, damage):
     content = {"cut": packed[:-5], "halved": packed[: len(packed) // 2], "foreign": TEXT}[damage]
     (tmp_path / f"a{ending}").write_bytes(content)
     with pytest.raises(
-        ConfigurationError, match=rf"a\{ending} is no complete \w+ file .*: fetch it"
+        ConfigurationError, match=rf"a\{ending} is not a complete \w+ file .*: fetch it"
     ):
         unpack([tmp_path / f"a{ending}"], tmp_path / "unpacked")
     assert list((tmp_path / "unpacked").iterdir()) == []

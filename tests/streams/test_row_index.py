@@ -83,9 +83,9 @@ def test_bytes_are_no_key(tmp_path):
 
 def test_files_that_are_not_parquet_or_hold_nothing(tmp_path):
     (tmp_path / "a.parquet").write_text("text")
-    with pytest.raises(ConfigurationError, match="is no Parquet file"):
+    with pytest.raises(ConfigurationError, match="is not a Parquet file"):
         RowIndex.build([tmp_path / "a.parquet"], Columns("k"))
-    with pytest.raises(ConfigurationError, match="is no Parquet file"):
+    with pytest.raises(ConfigurationError, match="is not a Parquet file"):
         RowIndex.build([tmp_path / "gone.parquet"], Columns("k"))
     pq.write_table(pa.table({"k": pa.array([], pa.string())}), tmp_path / "a.parquet")
     with pytest.raises(ConfigurationError, match="holds no row"):

@@ -174,7 +174,7 @@ def test_json_keys_and_counts():
 def test_a_null_key_is_a_key_and_a_null_line_is_no_line():
     messages, rejected = split(JsonLines(Columns("k")), [b'{"k": null}', None, b'{"k": "null"}'])
     assert messages == [(0, None, 1), (2, "null", 1)]
-    assert rejected == {1: "there is nothing: it is null"}
+    assert rejected == {1: "the line is null"}
 
 
 @pytest.mark.parametrize(

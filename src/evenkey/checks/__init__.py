@@ -1,4 +1,4 @@
-"""Conformance checks, for evenkey's own groupings and aggregators and for those of users."""
+"""Conformance checks for groupings and aggregators, both evenkey's own and those of users."""
 
 from __future__ import annotations
 

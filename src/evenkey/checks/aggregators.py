@@ -1,4 +1,4 @@
-"""What every aggregator must do, as checks that its author can run."""
+"""Checks that every aggregator must pass; the author of one can run them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MESSAGES = 300
 _PARTS = 7
 _KEYS = 40
 _REPETITIONS = 16
-_SLACK = 2  # numbers have more digits, buffers are rounded up
+_SLACK = 2  # larger numbers can have more digits, and buffers are rounded up
 
 
 def yield_aggregator_checks(
@@ -35,19 +35,19 @@ def yield_aggregator_checks(
     Parameters
     ----------
     aggregator
-        One of evenkey's or the user's own.
+        An aggregator of evenkey or of the user.
     messages
         At least one message, with the columns ``"window"``, ``"key"`` and those that the
-        aggregator reads. `sample_messages` of it if left out.
+        aggregator reads. None: `sample_messages` of the aggregator.
     same
-        Takes the result of all messages together and that of messages in parts, and raises
-        AssertionError unless they agree. By default they must be equal, floating point numbers up
-        to rounding; for an approximate aggregator, check its error bound here.
+        Function of two results, one of all messages together and one of the same messages in
+        parts; it raises AssertionError unless they agree. None: they must be equal, floating point
+        numbers up to rounding. For an approximate aggregator, check its error bound here.
 
     Yields
     ------
     tuple
-        The check's name, and a function that raises AssertionError if the aggregator fails it.
+        The name of a check, and a function that raises AssertionError if the aggregator fails it.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def yield_aggregator_checks(
 def sample_messages(aggregator: Aggregator, count: int = _MESSAGES, seed: int = 0) -> pa.Table:
     """Make skewed messages in four windows; columns hold small integers and nulls.
 
-    Columns of other types are made where the aggregator's `column_types` ask for them: numbers,
-    texts, truth values, dates and times.
+    A column in the aggregator's `column_types` has the type named there: numbers, texts, booleans,
+    dates or times.
 
     Raises
     ------
     ConfigurationError
-        A column is to be of a type that cannot be made up: pass messages of your own.
+        A column has a type for which no values can be made up: pass messages of your own.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def sample_messages(aggregator: Aggregator, count: int = _MESSAGES, seed: int = 
 
 
 def _cast(values: pa.Array, column: str, aggregator: Aggregator) -> pa.Array:
-    """Make values of the column's type out of small numbers."""
+    """Convert small numbers to the type of the column."""
     kind = aggregator.column_types.get(column, values.type)
     for way in ((kind,), (pa.int32(), kind), (pa.string(), kind), (pa.decimal128(19), kind)):
         made = values
@@ -129,7 +129,7 @@ def _cast(values: pa.Array, column: str, aggregator: Aggregator) -> pa.Array:
 
 @dataclass(frozen=True)
 class _Trial:
-    """One aggregator, grouping the messages by some columns."""
+    """One aggregator, applied to messages that are grouped by some columns."""
 
     aggregator: Aggregator
     messages: pa.Table
@@ -149,7 +149,7 @@ class _Trial:
         return self.finish(self.merge([self.partial(self.messages)]))
 
     def parts(self) -> list[pa.Table]:
-        """Partial aggregates of messages that are dealt out, so that keys are split."""
+        """Assign messages to parts in turn, so that keys are split; return partial aggregates."""
         part = np.arange(self.messages.num_rows) % _PARTS
         return [
             self.partial(self.messages.filter(pa.array(part == number))) for number in range(_PARTS)
@@ -204,14 +204,14 @@ class _Trial:
         self.same(self.whole(), self.finish(right))
 
     def check_state_does_not_grow_with_repetition(self) -> None:
-        """The same messages over and over: what keeps every message grows, a summary does not."""
+        """Merging the same messages many times must not grow the state: it is a summary of them."""
         once = self.partial(self.messages)
         often = self.merge([once] * _REPETITIONS)
         assert often.num_rows == once.num_rows
         assert often.nbytes <= _SLACK * once.nbytes, "the state grows with every message"
 
     def check_groups_by_struct(self) -> None:
-        """Spark's windows are structs."""
+        """A struct can be a group column: Spark's windows are structs."""
         if "window" not in self.by:
             return
         windows = self.messages["window"].combine_chunks()
@@ -232,7 +232,7 @@ class _Trial:
         _assert_same(self.whole(), trial.whole())
 
     def check_columns_merge_as_stated(self) -> None:
-        """An engine that merges columns by itself gets the same result."""
+        """Merging each state column by the function in `merges` gives the same result."""
         if not isinstance(self.aggregator, Algebraic):
             return
         assert set(self.aggregator.merges) == set(self.aggregator.state.names)
@@ -242,7 +242,7 @@ class _Trial:
         self.same(self.whole(), self.finish(merged))
 
     def spelling(self) -> None:
-        """Aggregators of the package are what their spelling says; others need no spelling."""
+        """The spelling of evenkey's own aggregators parses to an equal one; others need none."""
         if type(self.aggregator) in available().values():
             assert parse(str(self.aggregator)) == self.aggregator
 
@@ -261,7 +261,7 @@ def _assert_same(one: pa.Table, other: pa.Table) -> None:
 
 
 def _comparable(row: dict[str, Any]) -> tuple[str, list[float]]:
-    """Split a row into what must be equal, as text, and what may differ by rounding."""
+    """Split a row into a text that must be equal, and numbers that may differ by rounding."""
     floats = [value for value in row.values() if isinstance(value, float)]
     exact = {name: value for name, value in row.items() if not isinstance(value, float)}
     return repr(exact), [value if math.isfinite(value) else math.nan for value in floats]

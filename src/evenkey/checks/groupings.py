@@ -1,4 +1,4 @@
-"""What every grouping must do, as checks that its author can run."""
+"""Checks that every grouping must pass; the author of one can run them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def yield_checks(grouping: Grouping) -> Iterator[tuple[str, Callable[[], None]]]
     Parameters
     ----------
     grouping
-        One of evenkey's or the user's own.
+        A grouping of evenkey or of the user.
 
     Yields
     ------
     tuple
-        The check's name, and a function that raises AssertionError if the grouping fails it.
+        The name of a check, and a function that raises AssertionError if the grouping fails it.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def weights_of_stream(messages: int = _MESSAGES, seed: int = 0) -> NDArray[np.in
 
 
 def check_workers_are_in_range(grouping: Grouping) -> None:
-    """Workers are int32, 0 to W - 1, one a message."""
+    """Workers are int32, from 0 to W - 1, one per message."""
     keys, times = stream()
     for workers in (1, 2, _WORKERS, 100):
         routed = grouping.router(workers).route(keys, times)
@@ -76,7 +76,7 @@ def check_workers_are_in_range(grouping: Grouping) -> None:
 
 
 def check_one_worker_gets_everything(grouping: Grouping) -> None:
-    """With one worker there is no choice."""
+    """If there is one worker, it gets all messages."""
     keys, times = stream()
     assert not grouping.router(1).route(keys, times).any()
 
@@ -90,7 +90,7 @@ def check_empty_batch_changes_nothing(grouping: Grouping) -> None:
 
 
 def check_batch_equals_message_by_message(grouping: Grouping) -> None:
-    """A batch is routed as its messages would be one at a time."""
+    """Routing a batch gives the same workers as routing its messages one at a time."""
     keys, times = stream()
     whole = grouping.router(_WORKERS).route(keys, times)
     router = grouping.router(_WORKERS)
@@ -99,7 +99,7 @@ def check_batch_equals_message_by_message(grouping: Grouping) -> None:
 
 
 def check_any_cut_gives_the_same_result(grouping: Grouping) -> None:
-    """Where a stream is cut into batches never matters."""
+    """Cutting a stream into batches at other places gives the same workers."""
     messages = *stream(), weights_of_stream()
     whole = grouping.router(_WORKERS).route(*messages)
     for seed in range(5):
@@ -111,7 +111,7 @@ def check_any_cut_gives_the_same_result(grouping: Grouping) -> None:
 
 
 def check_routing_is_repeatable(grouping: Grouping) -> None:
-    """Two routers of one source route alike."""
+    """Two routers of the same source choose the same workers."""
     keys, times = stream()
     for source in (0, 3):
         first, second = (grouping.router(_WORKERS, source).route(keys, times) for _ in range(2))
@@ -119,7 +119,7 @@ def check_routing_is_repeatable(grouping: Grouping) -> None:
 
 
 def check_clone_is_independent(grouping: Grouping) -> None:
-    """What a clone does leaves its original alone."""
+    """Routing with a clone does not change the original."""
     keys, times = stream()
     router = grouping.router(_WORKERS)
     router.route(keys[:1000], times[:1000])
@@ -129,17 +129,17 @@ def check_clone_is_independent(grouping: Grouping) -> None:
 
 
 def check_pickling_keeps_state(grouping: Grouping) -> None:
-    """A router that was pickled goes on as it would have."""
+    """A router that was pickled and loaded continues like the original."""
     keys, times = stream()
     router = grouping.router(_WORKERS)
     router.route(keys[:1000], times[:1000])
-    # What is pickled here is made here.
+    # Loading is safe: the pickles were made here.
     _assert_goes_on_alike(pickle.loads(pickle.dumps(router)), router)  # noqa: S301
     assert pickle.loads(pickle.dumps(grouping)) == grouping  # noqa: S301
 
 
 def check_snapshot_keeps_state(grouping: Grouping) -> None:
-    """A restored router goes on as the first, and leaves the snapshot alone."""
+    """A restored router continues like the original, and does not change the snapshot."""
     router = _routed(grouping, 1000)
     snapshot = router.snapshot()
     restored = grouping.router(_WORKERS)
@@ -151,14 +151,14 @@ def check_snapshot_keeps_state(grouping: Grouping) -> None:
 
 
 def check_snapshot_holds_the_local_fields(grouping: Grouping) -> None:
-    """A source's own entries are in its snapshot, and can be restored alone."""
+    """A snapshot has the router's `local_fields`, which can be restored without the others."""
     router = _routed(grouping, 100)
     snapshot = router.snapshot()
     router.restore({name: snapshot[name] for name in router.local_fields})
 
 
 def check_input_is_left_alone(grouping: Grouping) -> None:
-    """Keys, times and weights are not written to, and may be read-only."""
+    """Routing does not change keys, times and weights, which may be read-only."""
     for writeable in (True, False):
         messages: tuple[NDArray[Any], ...] = (*stream(), weights_of_stream())
         for array in messages:
@@ -170,7 +170,7 @@ def check_input_is_left_alone(grouping: Grouping) -> None:
 
 
 def check_weights_of_one_are_no_weights(grouping: Grouping) -> None:
-    """Messages that weigh 1 each are routed as those without weights, and counted as such."""
+    """Messages that weigh 1 each are routed and counted like messages without weights."""
     keys, times = stream()
     weighted, plain = grouping.router(_WORKERS), grouping.router(_WORKERS)
     ones = np.ones(len(keys), dtype=np.int64)
@@ -179,7 +179,7 @@ def check_weights_of_one_are_no_weights(grouping: Grouping) -> None:
 
 
 def check_weights_are_counted(grouping: Grouping) -> None:
-    """Local loads are the weights of the messages that went to each worker."""
+    """The local load of a worker is the sum of the weights of its messages."""
     keys, times = stream()
     weights = weights_of_stream()
     router = grouping.router(_WORKERS)
@@ -203,7 +203,7 @@ def check_bad_weights_are_refused(grouping: Grouping) -> None:
 
 
 def check_plan(grouping: Grouping) -> None:
-    """What is planned from frequencies is remembered; without frequencies there is no plan."""
+    """Routers follow a plan made from frequencies; other groupings refuse to make a plan."""
     keys, times = stream()
     distinct, occurrences = np.unique(keys, return_counts=True)
     counts = occurrences.astype(np.float64)
@@ -216,7 +216,7 @@ def check_plan(grouping: Grouping) -> None:
     plan = grouping.plan(distinct, counts, _WORKERS)
     routers = [grouping.router(_WORKERS, source) for source in (0, 0, 0)]
     routers[0].remember(plan)
-    # A plan is about proportions, and the keys may come in any order.
+    # A plan depends only on the proportions of the counts, and not on the order of the keys.
     routers[1].remember(grouping.plan(distinct[::-1], 2 * counts[::-1], _WORKERS))
     planned, again, unplanned = (router.route(keys, times) for router in routers)
     np.testing.assert_array_equal(planned, again)
@@ -226,7 +226,7 @@ def check_plan(grouping: Grouping) -> None:
 def check_epochs_are_planned(grouping: Grouping) -> None:
     """A planned epoch is at least as balanced as one without a plan, and repeats exactly.
 
-    Frequencies in other proportions give another plan; the same frequencies again move nothing.
+    Frequencies in other proportions give another plan; planning the same ones again moves no key.
     """
     if not grouping.plans_epochs:
         return
@@ -252,9 +252,9 @@ def check_epochs_are_planned(grouping: Grouping) -> None:
 
 
 def check_memory_is_bounded(grouping: Grouping) -> None:
-    """Memory after many keys over a long time is no more than a few times that of early on.
+    """Memory is bounded: the second half of a long stream needs at most twice that of the first.
 
-    A grouping that says it remembers every key may take `_BYTES_A_KEY` for each.
+    A grouping with `remembers_every_key` may take `_BYTES_A_KEY` bytes for each key.
     """
     router = grouping.router(_WORKERS)
     sizes = []
@@ -269,7 +269,7 @@ def check_memory_is_bounded(grouping: Grouping) -> None:
 
 
 def check_memory_carries_over(grouping: Grouping) -> None:
-    """What an epoch learned merges, and the next epoch starts from it."""
+    """Memories of the routers of an epoch merge, and the next epoch starts from the result."""
     keys, times = stream()
     routers = [grouping.router(_WORKERS, source) for source in range(3)]
     for source, router in enumerate(routers):
@@ -286,7 +286,7 @@ def check_memory_carries_over(grouping: Grouping) -> None:
 
 
 def check_spelling_round_trip(grouping: Grouping) -> None:
-    """Groupings of the package are what their spelling says; others need no spelling."""
+    """The spelling of evenkey's own groupings parses to an equal one; others need none."""
     if type(grouping).__module__.startswith("evenkey."):
         assert parse(str(grouping)) == grouping
 

@@ -1,4 +1,4 @@
-"""What computes without Spark, and what all of evenkey stands on: streams, sketches, stores."""
+"""Code without Spark that the other subpackages use: streams, sketches, stores, metrics."""
 
 from __future__ import annotations
 

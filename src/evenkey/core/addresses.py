@@ -1,18 +1,19 @@
-"""Addresses in messages: they are shown without passwords."""
+"""Hides passwords in the addresses that messages show."""
 
 from __future__ import annotations
 
 import re
 
-# Digits that end there are a port. Paths have lost the second of two slashes.
+# Digits up to a separator or the end are a port, not a password. In the patterns below, the second
+# slash is optional, because a `Path` drops it.
 _PORT = r"(?!\d{1,5}(?:[/?#,\s'\"]|$))"
 _PASSWORDS = (
-    # A text that is an address as a whole: the password may hold anything.
+    # The whole text is an address: the password may contain any character.
     re.compile(rf"(?P<before>^[\w+.-]+://?[^\s/@:?#]*:){_PORT}.*(?=@)", re.DOTALL),
-    # An address within a message, in quotes or without.
+    # An address within a message, with or without quotes.
     re.compile(rf"(?P<before>(?<=['\"])[\w+.-]+://?[^\s/@:?#'\"]*:){_PORT}[^'\"]*(?=@)"),
     re.compile(rf"(?P<before>\b[\w+.-]+://?[^\s/@:?#]*:){_PORT}\S*(?=@)"),
-    # Kafka's servers have no scheme, but always a port.
+    # Addresses of Kafka servers have no scheme, but always a port.
     re.compile(
         r"(?P<before>(?:^|(?<=[\s'\"(\[,=]))[^\s/@:?#'\"(,=]*:)(?!//)\S*"
         r"(?=@(?:\[[^\]\s]*\]|[^\s@/:]+):\d)"
@@ -26,7 +27,7 @@ _SECRET_OPTION = re.compile(
 
 
 def without_password(text: str) -> str:
-    """Hide passwords in the addresses of a text: an address itself, or a message that holds some.
+    """Replace passwords and tokens by ``***`` in an address, or in a message with addresses.
 
     Examples
     --------

@@ -19,11 +19,11 @@ if typing.TYPE_CHECKING:
 
 _LONGEST = 80
 _OWN = ("__evenkey_", "__worker")
-"""What the names of evenkey's own columns begin with."""
+"""Prefixes of the names of evenkey's own columns."""
 
 
 def shown(value: object) -> str:
-    """Spell a value in one line of a message, shortened if it is long.
+    """Format a value for one line of a message; a long one is shortened.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def shown(value: object) -> str:
 
 
 def columns_listed(names: Iterable[str]) -> str:
-    """List the columns that a user can name: without those that evenkey adds and takes away.
+    """List the columns that a user can name, without those that evenkey adds and removes.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def columns_listed(names: Iterable[str]) -> str:
 
 
 def whole_number(name: str, value: object, least: int | None = None) -> int:
-    """Make sure that a value is a whole number, of Python's or of NumPy's, and give it.
+    """Check that a value is a whole number, of Python or NumPy, and return it as an int.
 
     Raises
     ------
     ConfigurationError
-        It is none, or below `least`.
+        It is not a whole number, or is below `least`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def whole_number(name: str, value: object, least: int | None = None) -> int:
 
 
 def _example(value: object, least: int | None) -> int:
-    """A whole number near the passed value, or else a usual one."""
+    """Return a whole number near the passed value; 4 if that is not a number."""
     try:
         near = int(float(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -84,12 +84,12 @@ def _example(value: object, least: int | None) -> int:
 def number(
     name: str, value: object, *, above: float | None = None, least: float | None = None
 ) -> float:
-    """Make sure that a value is a finite number, and give it.
+    """Check that a value is a finite number, and return it as a float.
 
     Raises
     ------
     ConfigurationError
-        It is none, or not `above`, or below `least`.
+        It is not a finite number, is not larger than `above`, or is below `least`.
     """
     if not _is_number(value) or not math.isfinite(value):
         message = f"{name} = {shown(value)}: must be a finite number; pass {name}=1.0, for instance"
@@ -105,12 +105,12 @@ def number(
 
 
 def check_text(name: str, value: object, example: str) -> None:
-    """Make sure that a value is text.
+    """Check that a value is text.
 
     Raises
     ------
     ConfigurationError
-        It is not; the message has the example.
+        It is not; the message shows the example.
     """
     if not isinstance(value, str):
         message = f"{name} = {shown(value)}: must be text; pass {name}={example!r}, for instance"
@@ -118,12 +118,12 @@ def check_text(name: str, value: object, example: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Make sure that a value is a path, as text or as a `Path`.
+    """Check that a value is a path, as text or as a `Path`.
 
     Raises
     ------
     ConfigurationError
-        It is not.
+        It is not, or it is empty.
     """
     if not isinstance(value, str | Path) or not str(value):
         message = f"{name} = {shown(value)}: must be a path; pass {name}='directory', for instance"
@@ -131,15 +131,15 @@ def check_path(name: str, value: object) -> None:
 
 
 def check_one_of(name: str, value: object, known: Iterable[object]) -> None:
-    """Make sure that a value is one of those that are known.
+    """Check that a value is one of the known values.
 
     Raises
     ------
     ConfigurationError
-        It is not; the message lists them.
+        It is not; the message lists the known values.
     """
     known = list(known)
-    # Not `in`: True equals 1, and some values (a Spark column) make no truth of a comparison.
+    # Not `in`: True equals 1, and comparing some values (a Spark column) does not give a bool.
     if not any(type(each) is type(value) and each == value for each in known):
         listed = " or ".join(map(repr, known))
         message = f"{name} = {shown(value)}: must be {listed}"
@@ -147,12 +147,12 @@ def check_one_of(name: str, value: object, known: Iterable[object]) -> None:
 
 
 def check_workers(workers: object) -> None:
-    """Make sure that there is a whole number of workers, one at least.
+    """Check that a number of workers is a whole number of at least 1.
 
     Raises
     ------
     ConfigurationError
-        It is not so.
+        It is not.
     """
     count = whole_number("workers", workers)
     if count < 1:
@@ -161,16 +161,16 @@ def check_workers(workers: object) -> None:
 
 
 def check_fields(thing: object) -> None:
-    """Make sure that the fields of a dataclass hold what their hints say.
+    """Check that the values of a dataclass's fields have the types of their hints.
 
-    Whole numbers, numbers, texts, booleans, literals, None if allowed, and
-    tuples of these are checked; other hints are let pass. Classes call it before they look at
-    ranges, so that a range is never asked of a text.
+    It checks whole numbers, numbers, texts, booleans, literals, None if allowed, and tuples of
+    these; it accepts any value for other hints. Classes call it before they check ranges, so that
+    a text is never compared with a number.
 
     Raises
     ------
     ConfigurationError
-        A field has a wrong value; the message begins with the name of the object.
+        A value has a wrong type; the message begins with the name of the object.
     """
     cls: Any = type(thing)
     for field, hint in _hints(cls).items():
@@ -179,7 +179,7 @@ def check_fields(thing: object) -> None:
 
 @cache
 def _hints(cls: Any) -> dict[str, Any]:
-    """Type hints of a constructor's fields, except those that cannot be resolved."""
+    """Return the type hints of a constructor's fields, except those that cannot be resolved."""
     wanted = {field.name for field in dataclasses.fields(cls) if field.init}
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
@@ -204,7 +204,7 @@ def _check(where: str, field: str, value: object, hint: Any) -> None:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         others = [each for each in arguments if each is not types.NoneType]
-        # None may stand for the rest; of several others we cannot say which is meant.
+        # With several types besides None, it is unclear which one the value is meant to have.
         if value is not None and len(others) == 1:
             _check(where, field, value, others[0])
     elif origin is typing.Literal:

@@ -1,4 +1,4 @@
-"""Names and types of columns, written as Spark writes a schema; read without Spark."""
+"""Read column names and types from the text of a Spark schema, without Spark."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evenkey.core.errors import ConfigurationError
 
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([<>(),:])|([^\s`<>(),:]+))")
 _BARE = re.compile(r"\s*()()([^\s,`]+)")
-"""The name of a column without quotes, which may hold brackets and colons."""
+"""A column name without quotes, which may contain brackets and colons."""
 _COLUMNS = "amount decimal(12,2), clicks bigint, `unit price` double"
 _MOST_DIGITS = 38
 _USUAL_DIGITS = 10
-"""Of ``decimal`` without digits, as in Spark."""
+"""Number of digits of a ``decimal`` that does not state it, as in Spark."""
 _DECIMALS = ("decimal", "dec", "numeric")
 _NAMES: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -45,21 +45,21 @@ _THERE_ARE = (
 
 
 def read_columns(what: str, text: str) -> pa.Schema:
-    """Read names of columns and their types.
+    """Read the names of columns and their types.
 
     Parameters
     ----------
     what
-        What the text is, for messages.
+        Name of the argument that holds the text, for messages.
     text
         Such as ``amount decimal(12,2), `unit price` double, tags array<string>``. Types have
-        the names of Spark SQL. A ``timestamp`` has the zone UTC, a ``timestamp_ntz``
-        none; both are of microseconds.
+        the names of Spark SQL. A ``timestamp`` has the time zone UTC, a ``timestamp_ntz`` has
+        none; both have a resolution of microseconds.
 
     Raises
     ------
     ConfigurationError
-        It cannot be read, names a column twice, or a type that there is not.
+        The text cannot be read, names a column twice, or names an unknown type.
 
     Examples
     --------
@@ -83,14 +83,14 @@ def read_type(what: str, text: object) -> pa.DataType:
     Parameters
     ----------
     what
-        What the text is, for messages.
+        Name of the argument that holds the text, for messages.
     text
         Such as ``bigint`` or ``struct<rows: bigint, last: timestamp>``, as in `read_columns`.
 
     Raises
     ------
     ConfigurationError
-        It cannot be read, or names a type that there is not.
+        The text cannot be read, or names an unknown type.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class _Reader:
         return found
 
     def _decimal(self) -> pa.DataType | None:
-        """Read digits and places; None if there is no such decimal."""
+        """Read the precision and scale of a decimal type; None if they are invalid."""
         numbers = [_USUAL_DIGITS, 0]
         if self._taken("("):
             numbers = [self._number(), 0]
@@ -211,7 +211,7 @@ class _Reader:
         return match
 
     def _taken(self, sign: str) -> bool:
-        """Go past a sign, if it is next."""
+        """Skip a sign if it comes next; return whether it does."""
         match = _TOKEN.match(self._text, self._place)
         if match is None or match[2] != sign:
             return False

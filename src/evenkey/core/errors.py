@@ -8,7 +8,7 @@ from typing import Any
 
 resource: Any
 try:
-    # Now, since a module cannot be loaded any more where no file can be opened.
+    # Imported early: once no file handle is left, no module can be loaded.
     import resource
 except ImportError:  # Windows
     resource = None
@@ -54,7 +54,7 @@ class RunError(EvenkeyError, RuntimeError):
 
 
 def text_of(error: BaseException) -> str:
-    """Give an error's text; an error of Java's has none once its process has died.
+    """Return the text of an error; empty for a Java error whose process has died.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def text_of(error: BaseException) -> str:
     """
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - whatever asking for it fails with
+    except Exception:  # noqa: BLE001 - reading the text can fail with any error
         return ""
 
 
 def of_file_handles(error: BaseException) -> RunError | None:
-    """Give the error that names the limit of open files, if that is behind an error; else None.
+    """Return an error that names the limit of open files if it caused `error`; otherwise None.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def of_file_handles(error: BaseException) -> RunError | None:
 
 
 def too_few_handles(limit: int | None) -> RunError:
-    """Give the error that names the limit of open files."""
+    """Make the error that names the limit of open files, and says how to raise it."""
     most = "" if limit is None else f": a process here may have {limit} files open"
     return RunError(
         f"too few file handles ({os.strerror(errno.EMFILE)}){most}; raise the limit "
@@ -95,12 +95,13 @@ def too_few_handles(limit: int | None) -> RunError:
 
 
 def most_handles(*, hard: bool = False) -> int | None:
-    """Limit of open files of a process; None if there is none.
+    """Return the limit of open files of a process; None if there is none.
 
     Parameters
     ----------
     hard
-        Whether it may raise its limit itself, as Java does.
+        Whether to return the hard limit, up to which a process can raise its own limit, as Java
+        does.
     """
     if resource is None:
         return None

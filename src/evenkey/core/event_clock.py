@@ -10,31 +10,32 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 FAR = 3600.0
-"""Seconds from the clock beyond which a row is doubted: an hour, in which dynamic key grouping
-forgets a key that it does not see."""
+"""A row is far from the clock if its time differs by more than this number of seconds. It is an
+hour, the time after which dynamic key grouping forgets a key that does not occur."""
 
 _MOST_SUPPORT = 64
 _PIECE = 256
-"""Rows processed individually if one of them is far from the clock."""
+"""Number of rows that are processed one by one if one of them is far from the clock."""
 
 
 class EventClock:
-    """The clock of one task: the latest time of its rows, except of rows that few others support.
+    """The clock of one task: the latest event time of its rows, ignoring a minority of wrong ones.
 
-    A row within `FAR` seconds of the clock supports it, and advances it if it is later. A row
-    further away, ahead or behind, reduces the support; if none is left, the clock jumps to that
-    row's time. Each row adds one to the support, up to 64. So it takes 65 more far rows than near
-    ones to move a clock that many rows support, and the next two rows correct a wrong first row.
-    This is the majority vote of Boyer and Moore (1981) with a limit, so that the clock can follow
-    a change.
+    The clock has a support, at most 64. A row within `FAR` seconds of the clock adds 1 to the
+    support, and advances the clock if it is later. A row further away, ahead or behind, takes 1
+    from the support; if none is left, the clock jumps to the time of that row. So it takes 65 more
+    far rows than near ones to move a clock that many rows support, and the next two rows correct a
+    wrong first row. This is the majority vote of Boyer and Moore (1981); the limit of 64 lets the
+    clock follow a change.
 
     The clock is a pure function of the rows in order; cutting them into batches changes nothing.
-    It is wrong while most rows are wrong, and stands where a row is up to `FAR` seconds ahead.
+    It is wrong while most rows are wrong. A row that is up to `FAR` seconds ahead of the others
+    advances the clock, which then stands still until the others reach it.
 
     Parameters
     ----------
     start
-        What stands for the time of rows before the first known one, in seconds.
+        Time of the clock before the first row whose time is known, in seconds.
 
     Examples
     --------
@@ -51,17 +52,18 @@ class EventClock:
         """Time of the clock; NaN before the first known time."""
 
     def follow(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Give the clock after each row.
+        """Return the time of the clock after each row.
 
         Parameters
         ----------
         times
-            float64[n], seconds, in about rising order; NaN or infinite where unknown.
+            float64[n], event time of each row in seconds, roughly ascending; NaN or infinite if
+            unknown.
 
         Returns
         -------
         float64[n]
-            Non-decreasing, but where the clock was set back.
+            Non-decreasing, except where the clock jumps back.
         """
         rows = np.asarray(times, dtype=np.float64)
         known = np.isfinite(rows)
@@ -109,17 +111,17 @@ class EventClock:
 
 
 def in_step(clocks: ArrayLike, within: float) -> NDArray[np.bool_]:
-    """Say which of several clocks are at most `within` seconds from their median.
+    """Return whether each of several clocks is at most `within` seconds from their median.
 
-    Of two clocks in the middle the median is the earlier one, so that one of two clocks cannot
+    If two clocks are in the middle, the median is the earlier one. So one of two clocks cannot
     move both ahead.
 
     Parameters
     ----------
     clocks
-        float64[n], n at least 1, seconds.
+        float64[n], time of each clock in seconds, n at least 1.
     within
-        Seconds, at least 0.
+        Largest distance from the median in seconds, at least 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Packages that only some of what the library does needs."""
+"""Optional packages: only some functions of the library need them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
     Raises
     ------
     ConfigurationError
-        The package is missing; the message names the extra that brings it.
+        The package is missing; the message names the extra that installs it.
     """
     try:
         return importlib.import_module(module)
@@ -26,7 +26,7 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
 
 
 def named_extra(error: ModuleNotFoundError, purpose: str) -> Exception:
-    """Give the error that names the extra by which a missing package comes, else the error itself.
+    """Return an error that names the extra with a missing package, or `error` if none has it.
 
     Examples
     --------
@@ -42,19 +42,19 @@ def named_extra(error: ModuleNotFoundError, purpose: str) -> Exception:
 
 
 class Extra:
-    """Stands for a module of an optional package, which is imported when it is first used.
+    """A stand-in for a module of an optional package, which it imports when it is first used.
 
     Parameters
     ----------
     module, extra, purpose
-        As for `load_extra`, which reports a missing package when it is used.
+        As for `load_extra`, which raises at the first use if the package is missing.
     """
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:
         self._needed = (module, extra, purpose)
 
     def __getattr__(self, name: str) -> Any:
-        """Give what the module has under a name, and keep it."""
+        """Return an attribute of the module, and keep it."""
         if name.startswith("_"):
             raise AttributeError(name)
         value = getattr(load_extra(*self._needed), name)

@@ -1,8 +1,8 @@
 """Hashes of keys, the same in Python, in the simulator and in Spark.
 
-The hash of a key is XXH64 with seed 42, which is Spark's ``xxhash64``. Further hash functions
-derive from it by an integer mix. The papers' own figures use MurmurHash3 instead, which is here
-for comparisons with them.
+The hash of a key is XXH64 with seed 42, which is Spark's ``xxhash64``. `mix` derives further hash
+functions from it. The figures of the papers use MurmurHash3 instead, which is here for comparisons
+with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _PRIME_3 = np.uint64(0x165667B19E3779F9)
 _PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
 _PRIME_5 = np.uint64(0x27D4EB2F165667C5)
-_LONG = 32  # bytes; longer texts take another path through XXH64
+_LONG = 32  # bytes; XXH64 processes texts of at least this length in another way
 _STEP = 1 << 14  # texts hashed together; their intermediate results stay in the cache
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
@@ -96,9 +96,10 @@ def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[
     Parameters
     ----------
     texts
-        n texts; a null hashes as no text of all, to what mixes the seed with nothing.
+        n texts; a null has the hash of the empty text.
     seed
-        13 is the first seed of the PKG paper's program, and the only one of the DKG paper's.
+        Seed of the hash: 13 is the first seed in the PKG paper's program, and the only one in the
+        DKG paper's.
 
     Returns
     -------
@@ -117,17 +118,17 @@ def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[
 
 
 def mix(hashes: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
-    """Derive hash function number `salt` from a hash.
+    """Derive further hashes from hashes, by hash function number `salt`.
 
-    It is murmur3's 64-bit finisher of ``hash + salt * 0x9E3779B97F4A7C15``; the groupings'
-    kernels compute the same.
+    It applies the 64-bit finalizer of MurmurHash3 to ``hash + salt * 0x9E3779B97F4A7C15``; the
+    kernels of the groupings compute the same.
 
     Parameters
     ----------
     hashes
         uint64[n].
     salt
-        Which of the derived functions, at least 0.
+        Number of the derived hash function, at least 0.
 
     Returns
     -------
@@ -146,7 +147,7 @@ def mix(hashes: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
 
 
 def _hash_bytes(texts: pa.LargeBinaryArray) -> NDArray[np.uint64]:
-    """Hash texts of fewer than 32 bytes, those of one length together."""
+    """Hash texts; all texts of the same length below 32 bytes are hashed together."""
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
     content = np.frombuffer(data or b"", dtype=np.uint8)
@@ -163,7 +164,7 @@ def _hash_bytes(texts: pa.LargeBinaryArray) -> NDArray[np.uint64]:
 
 
 def _hash_short(texts: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """XXH64 of the rows of uint8[n, length], length < 32."""
+    """Compute XXH64 of each row of uint8[n, length], length < 32."""
     count, length = texts.shape
     words, half = length // 8, length % 8 // 4
     by_words = np.ascontiguousarray(texts[:, : words * 8]).view("<u8").T

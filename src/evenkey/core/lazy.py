@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Lazy imports: a package imports some of its names when they are first used."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def lazy_names(package: str) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a package whose names need Spark, or are slow to import.
+    """Make the ``__getattr__`` of a package with names that need Spark or are slow to import.
 
-    These names are what the package imports for type checkers alone, in ``if TYPE_CHECKING:``.
+    These are the names that the package imports in ``if TYPE_CHECKING:``.
 
     Parameters
     ----------
     package
-        Its ``__name__``.
+        ``__name__`` of the package.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def lazy_names(package: str) -> Callable[[str], Any]:
 
 @functools.cache
 def _homes(package: str) -> dict[str, str]:
-    """Give the module that a package imports each of its lazy names from."""
+    """Return, for each lazy name of a package, the module that it is imported from."""
     known = vars(sys.modules[package])
     source = "".join(linecache.getlines(known["__file__"], known))  # also from a zip archive
     blocks = [

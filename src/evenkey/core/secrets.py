@@ -1,4 +1,4 @@
-"""Passwords: from the environment or from a file that it names, and from nowhere else."""
+"""Passwords: read only from environment variables, or from files that those name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def secret(name: str, environment: Mapping[str, str] = os.environ) -> str | None
     Parameters
     ----------
     name
-        Such as ``EVENKEY_INFLUXDB_PASSWORD``.
+        Name of the variable, such as ``EVENKEY_INFLUXDB_PASSWORD``.
     environment
-        Holds the variables.
+        Environment variables.
 
     Returns
     -------
     str or None
-        The secret, without the line's end of a file; None where neither variable is set.
+        The secret, without line ends at the end of a file; None if neither variable is set.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""How things are spelled on the command line and in configuration: ``name(param=value,...)``.
+"""Spellings of objects on the command line and in configuration: ``name(param=value,...)``.
 
-One parser and one printer serve groupings, streams and aggregators, so that all of
-them are spelled alike and all report mistakes alike.
+Groupings, streams and aggregators share one parser and one formatter, so that all have the same
+syntax and the same error messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SPELLING = re.compile(
     r"\s*(?P<name>[a-z0-9][\w-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*", re.IGNORECASE
 )
 _offers: list[Callable[[], object]] = []
-"""Functions that import more classes with names."""
+"""Functions that import modules with more named classes."""
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:
@@ -75,7 +75,7 @@ def split_list(text: str) -> list[str]:
 
 
 def spell(name: str, parameters: Mapping[str, object]) -> str:
-    """Spell a name with parameters, the inverse of `parse`.
+    """Write a name with parameters as a spelling, the inverse of `parse`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def spell(name: str, parameters: Mapping[str, object]) -> str:
 
 
 def spell_changed(thing: Any) -> str:
-    """Spell a dataclass with a ``name``, and its parameters that differ from their defaults."""
+    """Write the spelling of a dataclass with a ``name``, without parameters at their defaults."""
     changed = {
         field.name: getattr(thing, field.name)
         for field in dataclasses.fields(thing)
@@ -99,7 +99,7 @@ def spell_changed(thing: Any) -> str:
 
 
 def classes_of(base: type[Any]) -> Iterator[type[Any]]:
-    """Give the package's classes below another that are imported and not abstract."""
+    """Yield the subclasses of a class that are evenkey's own, imported and not abstract."""
     for cls in base.__subclasses__():
         if cls.__module__.startswith("evenkey.") and not inspect.isabstract(cls):
             yield cls
@@ -112,24 +112,25 @@ def read(
     known: Mapping[str, type[T]],
     more: Callable[[], Mapping[str, type[T]]] | None = None,
 ) -> T:
-    """Make what a spelling names.
+    """Build the object that a spelling names.
 
     Parameters
     ----------
     kind
-        What it is, for messages.
+        Kind of the object, for messages, such as ``"grouping"``.
     text
         The spelling.
     known
-        The classes that there are, by name; see `build`.
+        The known classes by name; `build` says what they must be.
     more
-        Gives them again, where more of them may have been imported.
+        Function that returns the known classes again after further modules were imported. None:
+        no module has more of them.
 
     Raises
     ------
     ConfigurationError
-        There is no such name or parameter, or a value does not fit; the message lists what
-        there is.
+        A name or a parameter is unknown, or a value is not valid; the message lists those that
+        are.
     """
     if not isinstance(text, str):
         example = next(iter(sorted(known)), "name")
@@ -150,16 +151,16 @@ def read(
 def unknown_name(
     kind: str, name: str, known: Iterable[str], *, importable: bool = False
 ) -> ConfigurationError:
-    """Make the error for a name that does not exist: it lists those that do.
+    """Make the error for an unknown name; it lists the known names.
 
     Parameters
     ----------
     kind, name
-        What is unknown.
+        Kind of the object, and the unknown name.
     known
-        The names that there are.
+        The known names.
     importable
-        Whether there are more of the kind to import.
+        Whether importing a further module can make more names known.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def unknown_name(
 
 
 def fields_of(cls: type) -> dict[str, Any]:
-    """Name and resolved type of each parameter of a dataclass, in order."""
+    """Return the name and the resolved type of each parameter of a dataclass, in order."""
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
 
@@ -186,21 +187,21 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
     Parameters
     ----------
     kind
-        What it is, for messages: ``"grouping"``, ``"dataset"``, ``"aggregator"``.
+        Kind of the object, for messages: ``"grouping"``, ``"dataset"``, ``"aggregator"``.
     cls
-        A dataclass whose fields are of type ``bool``, ``int``, ``float``, ``str``,
-        a ``Literal`` of these, a class that reads itself from text, or one of them or ``None``
-        (spelled ``none``).
+        A dataclass. The type of each field is ``bool``, ``int``, ``float``, ``str``, a ``Literal``
+        of these, or a class that can be built from one text. It can also allow ``None``, spelled
+        ``none``.
     name
-        How the thing is spelled, for messages.
+        Name of the object in the spelling, for messages.
     parameters
-        Parameter name to text, as `parse` gives them.
+        Value of each parameter as text, by name, as `parse` returns them.
 
     Raises
     ------
     ConfigurationError
-        A parameter does not exist, is missing, or its value does not fit; the message
-        lists the parameters or values that do.
+        A parameter is unknown or missing, or its value is not valid; the message lists the
+        parameters or values that are.
     """
     fields = fields_of(cls)
     values: dict[str, object] = {}
@@ -267,16 +268,16 @@ def _convert(where: str, text: str, hint: Any, *, or_else: str = "") -> object:
 
 
 def offer(load: Callable[[], object]) -> None:
-    """Have a function called before a name is said to be unknown: it imports more of them."""
+    """Register a function that imports more names; it is called before a name counts as unknown."""
     _offers.append(load)
 
 
 def take_offers() -> None:
-    """Import all that is offered, once."""
+    """Call each registered function once."""
     while _offers:
         _offers.pop()()
 
 
 def _where_more_are() -> str:
-    """Say, for a message about an unknown name, what else could be imported."""
+    """Return what to import for more names, as the end of a message about an unknown name."""
     return "" if "evenkey.papers" in sys.modules else "; import evenkey.papers for the papers' own"

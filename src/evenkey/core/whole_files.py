@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, where others may read or write them meanwhile."""
+"""Writing files completely or not at all, while other processes may read or write them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _DIGEST_BYTES = 16
 
 
 def check_format(path: str, found: object, reads: int, way_out: str) -> None:
-    """Refuse an object that another version of evenkey wrote.
+    """Check that a stored object has the format that this version of evenkey reads.
 
     Parameters
     ----------
     path
-        Where it lies.
+        Path of the object.
     found
-        The number of its format; None: it has none, as objects of the first versions.
+        Number of its format. None: it states no number, as objects of the first versions did.
     reads
-        The number that this version reads and writes.
+        Number of the format that this version reads and writes.
     way_out
-        What the user can do.
+        What the user can do, for the message.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def check_format(path: str, found: object, reads: int, way_out: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """Give a path to write to; the written file replaces `path` at the end.
+    """Yield a path to write to; the written file replaces `path` at the end.
 
-    Nobody ever sees a part of it, and nothing is left of it where the writing fails.
+    No reader ever sees a part of the file, and nothing is left of it if writing fails.
 
     Parameters
     ----------
     path
-        In a directory that is there.
+        File to replace, in a directory that exists.
     durable
         Whether the file must be on the disk before this returns, so that it survives a sudden stop
         of the machine. Costs some milliseconds.
@@ -70,12 +70,12 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     Yields
     ------
     Path
-        Beside `path`, with a name that no other writer has and that begins with a dot.
+        A path in the same directory. Its name begins with a dot, and no other writer has it.
 
     Raises
     ------
     OSError
-        It cannot be written.
+        The file cannot be written.
     """
     temporary = _beside(path)
     try:
@@ -90,30 +90,30 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file as `replacing` does."""
+    """Write a file completely or not at all, as `replacing` does."""
     with replacing(path, durable=durable) as temporary:
         temporary.write_bytes(content)
 
 
 def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
-    """Write a file unless it is there, and say whether this call wrote it.
+    """Write a file unless it exists; return whether this call wrote it.
 
-    Of several processes that create the same file exactly one succeeds, however long each of them
-    waits before it does, and nobody ever sees a part of it.
+    Of several processes that create the same file, exactly one succeeds, however slow each of them
+    is. No reader ever sees a part of the file.
 
     Parameters
     ----------
     path
-        In a directory that is there, on a file system with hard links.
+        File to create, in a directory that exists, on a file system with hard links.
     content
-        All of it.
+        Content of the file.
     durable
         As for `replacing`.
 
     Raises
     ------
     OSError
-        It cannot be written.
+        The file cannot be written.
     """
     temporary = _beside(path)
     try:
@@ -123,7 +123,8 @@ def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
         try:
             os.link(temporary, path)
         except FileExistsError:
-            # A server that did it, and whose answer was lost, refuses when it is asked again.
+            # A file server made the link but its answer was lost, so the call was repeated and
+            # refused. Then the temporary file has two links.
             return temporary.stat().st_nlink > 1
         if durable:
             _sync(path.parent)
@@ -133,12 +134,12 @@ def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
 
 
 def digest_of(content: bytes | memoryview) -> str:
-    """Give the digest by which changed content is found: BLAKE2b, 128 bits."""
+    """Return the digest by which changed content is detected: BLAKE2b, 128 bits."""
     return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def sealed(content: bytes) -> bytes:
-    """Put the digest of a content behind it, as a last line.
+    """Append the digest of a content as a last line.
 
     Examples
     --------
@@ -149,12 +150,12 @@ def sealed(content: bytes) -> bytes:
 
 
 def unsealed(data: bytes) -> bytes:
-    """Give the content that was sealed.
+    """Return the content that `sealed` got, after a check of its digest.
 
     Raises
     ------
     ValueError
-        It is not as it was sealed.
+        The content was cut short or changed.
     """
     content, _, digest = data.rpartition(b"\n")
     if digest_of(content).encode() != digest:
@@ -164,7 +165,7 @@ def unsealed(data: bytes) -> bytes:
 
 
 def _beside(path: Path) -> Path:
-    # Not from `tempfile`, whose files nobody but their owner may read.
+    # Not from `tempfile`: only the owner may read its files.
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
 
 

@@ -1,4 +1,4 @@
-"""Numba kernels of the simulator: dealing messages to sources, and what happens to loads."""
+"""Numba kernels of the simulator: they assign messages to sources and add up loads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHIFT_32 = np.uint64(32)
 
 @njit(cache=True)
 def take_turns(position, sources, out):
-    """Source of each message if they are assigned in turn, the first to ``position % sources``."""
+    """Assign messages to sources in turn, the first message to ``position % sources``."""
     source = position % sources
     for i in range(len(out)):
         out[i] = source
@@ -21,14 +21,14 @@ def take_turns(position, sources, out):
 
 @njit(cache=True)
 def scale(hashes, sources, out):
-    """Scale hashes to 0..sources-1 by their upper halves."""
+    """Map each hash to a source, 0 to sources - 1, by the upper 32 bits."""
     for i in range(len(hashes)):
         out[i] = ((hashes[i] >> SHIFT_32) * np.uint64(sources)) >> SHIFT_32
 
 
 @njit(cache=True)
 def order_by_source(sources, ends, order):
-    """Counting sort: messages of source s, in order, are ``order[ends[s - 1]:ends[s]]``."""
+    """Sort messages by source: those of source s, in order, are ``order[ends[s - 1]:ends[s]]``."""
     ends[:] = 0
     for source in sources:
         ends[source] += 1
@@ -43,26 +43,26 @@ def order_by_source(sources, ends, order):
 
 @njit(cache=True)
 def add_loads(workers, sources, weights, total, loads, local, peaks):
-    """Add messages to the loads of workers, and to what each source sent them.
+    """Add messages to the loads of workers, and to the loads that each source sent.
 
     Parameters
     ----------
     workers, sources, weights
-        Worker, source and weight of each message; no weights at all are 1 each.
+        Worker, source and weight of each message; if `weights` is empty, each message weighs 1.
     total
-        Weight of all messages before.
+        Weight of all earlier messages.
     loads
         int64[W], load of each worker.
     local
-        int64[S, W], the part of it that each source sent.
+        int64[S, W], the part of each load that each source sent.
     peaks
-        int64[S], the largest number of each row of `local`.
+        int64[S], the maximum of each row of `local`.
 
     Returns
     -------
     tuple of int
-        The sums over these messages t of the largest load after t, and of the weight up to t;
-        the weight of all.
+        The sum over these messages t of the maximum load after t; the sum over t of the weight of
+        all messages up to t; the weight of all messages up to the last.
     """
     peak = loads.max()
     sum_of_peaks, sum_of_totals = np.int64(0), np.int64(0)
@@ -81,7 +81,7 @@ def add_loads(workers, sources, weights, total, loads, local, peaks):
 
 @njit(cache=True)
 def add_counts(ids, keys, weights, counts, hashes):
-    """Add each message's weight, 1 if there are no weights, to its key's; note the key's hash."""
+    """Add each message's weight, or 1 without weights, to the count of its key; store the hash."""
     for i in range(len(ids)):
         counts[ids[i]] += weights[i] if len(weights) else 1
         hashes[ids[i]] = keys[i]

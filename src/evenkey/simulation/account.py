@@ -18,15 +18,15 @@ _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 
 
 class Account:
-    """Tracks the loads of all workers, and the part of them that each source sent.
+    """Tracks the loads of all workers, and the part of each load that each source sent.
 
-    Loads only grow, so the largest is known after each message without a search, and all sums
-    are whole numbers: the mean of I(t) over every message t is exact.
+    Loads only grow, so the maximum after each message is known without a search. All sums are
+    whole numbers, so the mean of I(t) over every message t is exact.
 
     Parameters
     ----------
     workers, sources
-        How many there are.
+        Number of workers, and of sources.
     series
         Records the imbalance over time.
     """
@@ -46,7 +46,7 @@ class Account:
 
     @property
     def messages_held(self) -> NDArray[np.int64]:
-        """int64[W], messages of each worker."""
+        """int64[W], number of messages of each worker."""
         return self.loads if self._held is None else self._held
 
     @property
@@ -57,7 +57,7 @@ class Account:
         return sums / (workers * max(1, self.messages))
 
     def add(self, messages: Messages, workers: NDArray[np.int32]) -> None:
-        """Take in the next messages and the workers that they went to."""
+        """Add the next messages, which went to these workers."""
         start = 0
         while start < len(messages):
             stop = min(len(messages), start + self._series.due - self.messages)
@@ -67,7 +67,7 @@ class Account:
             start = stop
 
     def series(self) -> pa.Table:
-        """Give the points of the series, up to the last message."""
+        """Return the points of the series, up to the last message."""
         return self._series.table(self._now())
 
     def _add(self, messages: Messages, workers: NDArray[np.int32]) -> None:

@@ -1,4 +1,4 @@
-"""Load estimation: what a source knows of the workers' loads when it decides."""
+"""Load estimation: what a source knows about the loads of workers when it chooses one."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ _LONE_NUMBER = re.compile(r"\s*probing\s*\(\s*(?P<seconds>[^()=,]+?)\s*\)\s*", r
 
 @dataclass(frozen=True)
 class Estimation(ABC):
-    """A way to estimate the loads of workers (PKG paper, section 3.2 and 6.2, Q2)."""
+    """A way to estimate the loads of workers (PKG paper, sections 3.2 and 6.2, Q2)."""
 
     name: ClassVar[str]
 
     def __str__(self) -> str:
-        """Spell it with its parameters."""
+        """Return the spelling, with the parameters."""
         return spell(self.name, dataclasses.asdict(self))
 
 
 @dataclass(frozen=True)
 class Local(Estimation):
-    """Each source counts its own messages (L in the paper)."""
+    """Each source knows only the loads that it sent itself (L in the PKG paper)."""
 
     name: ClassVar[str] = "local"
 
 
 @dataclass(frozen=True)
 class Global(Estimation):
-    """Every decision knows the true loads (G): one router sees the whole stream in order."""
+    """One router routes the whole stream, in order, by the true loads (G in the PKG paper)."""
 
     name: ClassVar[str] = "global"
 
 
 @dataclass(frozen=True)
 class Probing(Estimation):
-    """Local, and at intervals all sources read the true loads (LP).
+    """As `Local`, but all sources read the true loads at intervals (LP in the PKG paper).
 
-    All sources do so together, before the first message of each new period: each sets its loads
-    to the true loads times its own share of all messages. The paper's P1 is 60 seconds.
+    All sources read them together, before the first message of each new period. Each source then
+    sets its loads to the true loads times its own share of all messages. P1 in the paper has
+    periods of 60 seconds.
 
     Parameters
     ----------
     seconds
-        Length of a period of event time, above 0; periods count from time 0.
+        Length of a period in seconds of event time, above 0. A period begins at each multiple.
     """
 
     name: ClassVar[str] = "probing"
@@ -71,12 +72,12 @@ _ESTIMATIONS: dict[str, type[Estimation]] = {each.name: each for each in (Local,
 def parse_estimation(text: str | Estimation) -> Estimation:
     """Read an estimation from its spelling: ``local``, ``global`` or ``probing(60)``.
 
-    An estimation is given back as it is.
+    An `Estimation` is returned unchanged.
 
     Raises
     ------
     ConfigurationError
-        There is no such estimation or parameter, or the period is not above 0.
+        The name or a parameter is unknown, or the period is not above 0.
 
     Examples
     --------

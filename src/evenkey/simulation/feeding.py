@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Feed = Literal["shuffle", "key"]
-"""How messages come to sources."""
+"""How messages are assigned to sources; see `Feeding`."""
 
-_SALT = 1 << 40  # far from the salts of candidates: a source must not tell the worker
+_SALT = 1 << 40  # no grouping uses it for workers, so worker and source are independent
 
 
 class Feeding:
-    """Gives each message of a stream its source.
+    """Assigns each message of a stream to a source.
 
     ``shuffle`` assigns them in turn: message i goes to source i mod S. ``key`` uses a hash of
-    the sender of the message, or of its key if the stream has no senders, so that sources are as
-    skewed as those are (PKG paper, section 6.2, Q3).
+    the sender of the message, or of its key if the stream has no senders. The sources are then as
+    skewed as the senders or keys (PKG paper, section 6.2, Q3).
 
     Parameters
     ----------
     feed
         ``shuffle`` or ``key``.
     sources
-        How many sources there are, S.
+        Number of sources, S.
 
     Raises
     ------
     ConfigurationError
-        There is no source, or no such feed.
+        `sources` is not a whole number of at least 1, or `feed` is unknown.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class Feeding:
     def sources_of(
         self, keys: NDArray[np.uint64], senders: NDArray[np.uint64] | None = None
     ) -> NDArray[np.int64]:
-        """Give the sources of the next messages.
+        """Return the source of each of the next messages.
 
         Parameters
         ----------
         keys
-            uint64[n], hashes of their keys.
+            uint64[n], hash of the key of each message.
         senders
-            uint64[n], hashes of who sends them; None if the stream does not say.
+            uint64[n], hash of the sender of each message. None: the stream has no senders.
 
         Returns
         -------

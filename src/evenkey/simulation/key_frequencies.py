@@ -1,4 +1,4 @@
-"""Frequencies of the keys of a stream: for groupings that need them in advance."""
+"""Frequencies of the keys of a stream, for groupings that need them in advance."""
 
 from __future__ import annotations
 
@@ -24,27 +24,25 @@ _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 def frequencies(
     stream: MessageStream, hashes: KeyHashes, *, by: By, size: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Count the keys of a whole stream, exactly.
+    """Count the keys of a whole stream exactly.
 
-    It reads the stream once from first to last; memory is 16 bytes for each key that the stream
-    can have.
+    It reads the whole stream once; memory is 16 bytes for each key that the stream can have.
 
     Parameters
     ----------
     stream
-        What to count.
+        Stream to count.
     hashes
-        Hashes of its keys.
+        Computes the hashes of its keys.
     by
-        Whether messages count as 1 or as much as they weigh.
+        Whether a message counts as 1 (``messages``) or as its weight (``weights``).
     size
         Messages of a batch.
 
     Returns
     -------
     uint64[k], float64[k]
-        Hashes of the keys that occur, in order of their numbers in the stream, and how often
-        each does.
+        Hashes of the keys that occur, in order of their ids in the stream, and the count of each.
     """
     from evenkey.simulation import _kernels
 
@@ -62,7 +60,7 @@ def frequencies(
 
 
 def count_keys(parts: Iterable[Messages]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Count the keys of messages that are at hand, as `frequencies` does; hashes ascending."""
+    """Count the keys of messages in memory, as `frequencies` does; hashes are ascending."""
     held = list(parts)
     keys, places = np.unique(np.concatenate([part.keys for part in held]), return_inverse=True)
     weights = [part.weights for part in held if part.weights is not None]

@@ -1,4 +1,4 @@
-"""The hash of keys: the stream's own, or MurmurHash3 as in the papers."""
+"""Hashes of keys: those that a stream has, or MurmurHash3 as in the papers."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ HashName = Literal["xxhash64", "murmur3"]
 
 
 class KeyHashes:
-    """Gives the messages of a stream the hashes of their keys.
+    """Computes the hashes of the keys of a stream's messages.
 
-    ``xxhash64`` is the hash in streams, and that of Spark. ``murmur3`` is the hash of the papers'
-    programs (`evenkey.core.hashing.murmur3_strings`); each key is hashed once, at its first
-    message, and its hash is kept: 9 bytes per key.
+    ``xxhash64`` is the hash that batches already contain, and the one that Spark uses.
+    ``murmur3`` is the hash of the papers' programs (`evenkey.core.hashing.murmur3_strings`). It
+    hashes each key once, at its first message, and keeps the hash: 9 bytes per key.
 
     Parameters
     ----------
     stream
-        Where the batches come from.
+        Stream that the batches come from.
     name
         ``xxhash64`` or ``murmur3``.
 
     Raises
     ------
     ConfigurationError
-        There is no such hash.
+        `name` is unknown.
     """
 
     def __init__(self, stream: MessageStream, name: HashName) -> None:
@@ -48,7 +48,7 @@ class KeyHashes:
         self._hashes = np.zeros(0, dtype=np.uint64)
 
     def of(self, batch: MessageBatch) -> NDArray[np.uint64]:
-        """Give the hashes of a batch's keys, uint64[n]."""
+        """Return the hash of the key of each message of a batch, uint64[n]."""
         if self._own or not len(batch.ids):
             return batch.keys
         most = int(batch.ids.max())

@@ -1,4 +1,4 @@
-"""What a simulation found out."""
+"""The results of a simulation."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far decisions agree with those under global load estimation (PKG paper, Q2).
+    """How many decisions agree with those under global load estimation (PKG paper, Q2).
 
     Parameters
     ----------
     messages
-        How many decisions there were, m.
+        Number of messages, and so of decisions, m.
     agreeing
-        Messages that global estimation sends to the same worker, a.
+        Number of messages that global estimation sends to the same worker, a.
     """
 
     messages: int
@@ -37,47 +37,48 @@ class Agreement:
     def jaccard(self) -> float:
         """Jaccard overlap of the two sets of decisions (message, worker): ``a / (2 m - a)``.
 
-        Each set has m members and they share a, so this is the size of their intersection over
-        that of their union; 1 if there are no messages.
+        Each set has m members, and a are in both: this is the size of the intersection over the
+        size of the union. It is 1 if there are no messages.
         """
         union = 2 * self.messages - self.agreeing
         return self.agreeing / union if union else 1.0
 
     @property
     def disagreement(self) -> float:
-        """The part of all messages that is sent elsewhere: ``1 - a / m`` (Figure 6, in percent)."""
+        """Share of messages that do not agree: ``1 - a / m`` (Figure 6, in percent)."""
         return 1 - self.agreeing / self.messages if self.messages else 0.0
 
 
 @dataclass(frozen=True)
 class SimulationReport:
-    """The figures of a simulation; `to_json` has the names of the command line.
+    """The figures of a simulation; `to_json` returns them by the names of the command line.
 
     Parameters
     ----------
     setting
-        What was simulated, by the names of the command line.
+        What was simulated: option names of the command line, and their values.
     metrics
-        How messages were spread; loads are messages, or their weights where those are observed.
+        How messages were spread; loads are in messages, or in weights where weights are observed.
     messages_held
-        int64[W], messages of each worker, by which a simulated cost is counted.
+        int64[W], number of messages of each worker, from which `to_json` computes the makespan.
     average_imbalance
-        Mean over every message t of I(t), the largest load less the mean load after it.
+        Mean of I(t) over every message t: the maximum load less the mean load after t.
     series
-        I(t) over time; columns as the fields of `evenkey.simulation.Point`.
+        I(t) over time. The columns are ``messages``, ``seconds``, ``imbalance`` and
+        ``local_imbalance``.
     epochs
-        Metrics of each epoch, if there were epochs.
+        Metrics of each epoch; empty without epochs.
     agreement
-        Agreement with global estimation, if it was requested.
+        Agreement with global estimation; None if it was not requested.
     seconds
-        Duration of the simulation: making or reading the stream, routing, and counting; of
-        several in one pass, the total of all.
+        Duration of the simulation: making or reading the stream, routing, and counting. Settings
+        that were simulated in one pass all have the duration of the whole pass.
     routing_seconds
-        The part of it inside `Router.route`, compilation left out.
+        Seconds spent in `Router.route`, without compilation.
     memory_bytes
-        Size of all routers at the end.
+        Size of all routers at the end, in bytes.
     rejected
-        Lines or rows of the input that are no message.
+        Number of lines or rows of the input that are not messages.
 
     Examples
     --------
@@ -106,7 +107,7 @@ class SimulationReport:
 
     @property
     def messages(self) -> int:
-        """How many there were."""
+        """Number of messages."""
         return self.metrics.messages
 
     @property
@@ -125,19 +126,19 @@ class SimulationReport:
         return np.array(self.metrics.loads, dtype=np.int64)
 
     def to_json(self, cost_ms: float = 1.0) -> dict[str, Any]:
-        """Give the figures under the names that all commands share.
+        """Return the figures by the names that all commands share.
 
         Parameters
         ----------
         cost_ms
-            Cost per message, in ms. The makespan is then the time of the worker with the most
-            messages, and the throughput messages over makespan (decision
-            006), None if nothing takes time.
+            Cost per message, in ms. The makespan is this cost times the messages of the worker
+            that has the most. The throughput is messages over makespan (decision 006); it is None
+            if the makespan is 0.
 
         Raises
         ------
         ConfigurationError
-            The cost is negative.
+            The cost is negative or not finite.
         """
         if not (cost_ms >= 0 and math.isfinite(cost_ms)):
             message = f"cost_ms = {cost_ms:g}: must be at least 0 ms"

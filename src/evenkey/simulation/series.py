@@ -24,14 +24,14 @@ class Point(NamedTuple):
     Parameters
     ----------
     messages
-        How many there were so far.
+        Number of messages so far.
     seconds
-        Event time of the last of them.
+        Event time of the last of them, in seconds.
     imbalance
-        I(t), the largest load less the mean load.
+        I(t), the maximum load less the mean load.
     local_imbalance
-        The sum of the imbalances of the sources' own messages; never less than I(t) (PKG
-        paper, section 3.2).
+        Sum over all sources of the imbalance of the loads that each sent; never less than I(t)
+        (PKG paper, section 3.2).
     """
 
     messages: int
@@ -41,21 +41,21 @@ class Point(NamedTuple):
 
 
 class Series:
-    """Collects points; where the end is not known, every second one goes whenever it is full.
+    """Collects points; for a stream of unknown length, drops every second one when it is full.
 
     Parameters
     ----------
     samples
-        How many points, at least 1; no more than there are messages.
+        Number of points, at least 1; there are never more points than messages.
     expected
         Messages of the whole stream, m: point k is at ``k * m / samples`` messages, rounded
-        down. None if it is unknown: then there are at least half of the points, at equal
-        distances from the start, except the last one, which is at the end.
+        down. None: m is unknown, so the series has at least half of the points. They have equal
+        distances from the start on, except for the last one, which is at the end of the stream.
 
     Raises
     ------
     ConfigurationError
-        There is to be no point.
+        `samples` is below 1.
 
     Examples
     --------
@@ -78,18 +78,18 @@ class Series:
 
     @property
     def due(self) -> int:
-        """After how many messages the next point is to be taken."""
+        """Number of messages after which the next point is taken."""
         return (len(self._points) + 1) * self._span // self._samples
 
     def take(self, point: Point) -> None:
-        """Keep the point that was due."""
+        """Add the point that is due."""
         self._points.append(point)
         if self._endless and len(self._points) == self._samples:
             self._points = self._points[1::2]
             self._span *= 2
 
     def table(self, last: Point) -> pa.Table:
-        """Give the points, and the last one if it is not among them; its fields as columns."""
+        """Return the points as a table, one column per field; append `last` if it is missing."""
         points = self._points
         if last.messages > (points[-1].messages if points else 0):
             points = [*points, last]

@@ -1,4 +1,4 @@
-"""What is simulated on a stream: a grouping, and all that its figures depend on."""
+"""What is simulated on a stream: a grouping, and all options that its figures depend on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A grouping to simulate, with its surroundings.
+    """A grouping to simulate, with all other options of the simulation.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Setting:
     Raises
     ------
     ConfigurationError
-        A spelling or a number is none that there is.
+        A name or a spelling is unknown, or a number is out of range.
 
     Examples
     --------

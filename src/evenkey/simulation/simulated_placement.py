@@ -1,4 +1,4 @@
-"""Loads of workers and workers of keys, over the whole stream and in each epoch."""
+"""Loads of workers, and which workers hold each key, over the whole stream and in each epoch."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Placement:
     Parameters
     ----------
     workers
-        How many there are.
+        Number of workers.
     by_epoch
-        Whether there are epochs, whose pairs are counted each for itself too.
+        Whether to count each epoch separately too.
     replication
-        Whether pairs are counted; loads are always.
+        Whether to count pairs; loads are always counted.
     """
 
     def __init__(self, workers: int, *, by_epoch: bool, replication: bool) -> None:
@@ -35,12 +35,12 @@ class Placement:
         self.epochs: list[EpochMetrics] = []
 
     def add(self, messages: Messages, workers: NDArray[np.int32]) -> None:
-        """Take in the next messages and the workers that they went to."""
+        """Add the next messages, which went to these workers."""
         self._epoch.add(workers, messages.keys, messages.observed)
         self._messages += len(messages)
 
     def end_epoch(self) -> None:
-        """End an epoch, if there are epochs and it holds a message."""
+        """End the current epoch, if there are epochs and it has a message."""
         if self._by_epoch and self._messages:
             self.epochs.append(EpochMetrics.of_epoch(len(self.epochs), self._epoch, self._messages))
             self._messages = 0
@@ -48,5 +48,5 @@ class Placement:
             self._epoch = self._counts(self._whole.workers)
 
     def metrics(self, messages: int, average_imbalance: float) -> RunMetrics:
-        """Metrics over all epochs that have ended, and those of all messages."""
+        """Compute the metrics of the whole stream; with epochs, of all epochs that have ended."""
         return RunMetrics.of(Seen(self._whole, messages, average_imbalance))

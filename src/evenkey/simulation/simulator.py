@@ -1,4 +1,4 @@
-"""The simulator: a stream through sources to workers, message by message in order."""
+"""The simulator: it routes a stream from sources to workers, message by message in order."""
 
 from __future__ import annotations
 
@@ -51,48 +51,48 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     replication: bool = True,
     on_progress: Callable[[int], None] | None = None,
 ) -> SimulationReport:
-    """Route a stream as S sources do that all send to the same W workers.
+    """Simulate S sources that route a stream to the same W workers.
 
-    The clock is the stream's event time. Messages are routed in their order in the stream, so
-    all figures but those of speed are a function of the arguments alone, however the stream is
-    cut into batches. Memory depends on the number of distinct keys, not on the stream's length.
+    The clock is the stream's event time. Messages are routed in their order in the stream, so all
+    figures except those of speed depend only on the arguments, and not on how the stream is cut
+    into batches. Memory depends on the number of distinct keys, not on the stream's length.
 
     Parameters
     ----------
     stream
-        A generated stream, or users' files.
+        A generated stream, or one that reads files.
     grouping
-        A grouping or its spelling. One that is given the frequencies of keys gets the exact
-        ones: the stream is counted first. One that plans epochs is given at the end of each what
-        its sources learned in it; if it wants the next epoch counted first, that one is held in
-        memory. The routers of all others live as long as the stream.
+        A grouping or its spelling. If it needs the frequencies of keys in advance, the stream is
+        counted first, so that they are exact. If it plans epochs, it gets what its sources learned
+        in an epoch at the end of that epoch; if it counts the next epoch first, that epoch is held
+        in memory. The routers of all other groupings keep their state for the whole stream.
     workers, sources
-        How many there are, W and S.
+        Number of workers, W, and of sources, S.
     feed
-        ``shuffle``: message i comes to source i mod S. ``key``: to one by a hash of who sends
-        it, or of its key where the stream has no senders.
+        ``shuffle``: message i goes to source i mod S. ``key``: a hash of its sender chooses the
+        source, or a hash of its key if the stream has no senders.
     estimation
         ``local``, ``global`` or ``probing(SECONDS)``: see `Local`, `Global`, `Probing`.
     hash
         ``xxhash64``, as on Spark, or ``murmur3``, as in the papers.
     route_by
-        Whether a message counts as 1 or as much as it weighs (its `counts`) for routers: in the
-        loads by which they choose, and in how frequent they take its key for.
+        ``messages``: routers count each message as 1, in the loads by which they choose and in the
+        frequencies of keys. ``weights``: they count its weight, which is `counts` of the stream.
     observe_by
-        The same for the metrics: for loads and imbalance, and all figures made from them.
+        The same for the metrics: for loads and imbalance, and all figures computed from them.
     agreement
-        Whether to compare all decisions with those under global estimation, at the price of
-        routing twice: see `Agreement`.
+        Whether to compare all decisions with those under global estimation, which routes every
+        message twice: see `Agreement`.
     samples
-        Points of the series.
+        Number of points in the series of the report.
     epoch_messages
-        Messages of an epoch; None is no epochs.
+        Messages of an epoch. None: no epochs.
     replication
-        Whether to count on which workers keys lie, which takes most of the memory, and of a
-        stream of many keys most of the time. Without it keys, pairs, DistCost and all else that
-        is made of them are NaN, and None in JSON.
+        Whether to count which workers hold each key. This takes most of the memory and, if the
+        stream has many keys, most of the time. Without it, keys, pairs, DistCost and all figures
+        computed from them are NaN, and None in JSON.
     on_progress
-        Called with the messages so far.
+        Called with the number of messages routed so far. None: never.
 
     Returns
     -------
@@ -101,8 +101,8 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     Raises
     ------
     ConfigurationError
-        A spelling or a number is none that there is, or loads are to be probed for a grouping
-        that does not go by them.
+        A name or a spelling is unknown, a number is out of range, or `estimation` probes loads
+        and the grouping does not use loads.
 
     Examples
     --------
@@ -136,19 +136,19 @@ def simulate_all(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> list[SimulationReport]:
-    """Simulate several settings in one pass over a stream, which is made and hashed once.
+    """Simulate several settings in one pass over a stream, which is read and hashed only once.
 
-    Each report says what `simulate` says of its setting alone; its `seconds` are those of the
-    whole pass. Memory is that of all settings together.
+    Each report has the figures that `simulate` returns for its setting, except that `seconds` is
+    the duration of the whole pass. Memory is that of all settings together.
 
     Parameters
     ----------
     stream
-        A generated stream, or users' files.
+        A generated stream, or one that reads files.
     settings
-        At least one.
+        At least one setting.
     on_progress
-        Called with the messages that all of them have routed so far.
+        Called with the number of messages that all settings have routed so far. None: never.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def simulate_all(
     Raises
     ------
     ConfigurationError
-        As for `simulate`; or there is no setting.
+        As for `simulate`, or `settings` is empty.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def simulate_all(
     """
     start = time.perf_counter()
     if not isinstance(getattr(stream, "name", None), str) or not hasattr(stream, "batches"):
-        message = f"stream = {shown(stream)}: pass a stream; generated('zipf') makes one"
+        message = f"stream = {shown(stream)}: pass a stream, such as generated('uniform(keys=100)')"
         raise ConfigurationError(message)
     if not settings:
         message = "settings = []: pass at least one Setting"
@@ -178,7 +178,7 @@ def simulate_all(
     hashes: dict[HashName, KeyHashes] = {}
     for each in settings:
         hashes.setdefault(each.hash, KeyHashes(stream, each.hash))
-    # Made, and with that vetted, before the stream is read.
+    # Constructed before the stream is read, so that bad settings are reported first.
     feedings = [Feeding(each.feed, each.sources) for each in settings]
     systems = [_system(stream, each) for each in settings]
     _plan(stream, settings, systems, hashes)
@@ -211,10 +211,10 @@ def _plan(
     systems: Sequence[System],
     hashes: dict[HashName, KeyHashes],
 ) -> None:
-    """Give those that ask for them the frequencies of all keys; each way they are counted once."""
+    """Give key frequencies to the systems that need them; count once per hash and weighting."""
     counted: dict[tuple[HashName, By], tuple[NDArray[np.uint64], NDArray[np.float64]]] = {}
     for setting, system in zip(settings, systems, strict=True):
-        # Without epochs, to count the next one first is to count the whole stream.
+        # Without epochs, the stream is one epoch, so counting the next epoch first counts it all.
         counts_first = setting.parsed_grouping.counts_first({})
         if counts_first and setting.epoch_messages:
             continue
@@ -234,12 +234,13 @@ def _run(
     feedings: Sequence[Feeding],
     hashes: dict[HashName, KeyHashes],
 ) -> Iterator[int]:
-    """Lead all systems through the stream side by side, a batch each in turn."""
+    """Run all systems over the stream side by side, one batch each in turn."""
     hashed = (
         (batch, {name: each.of(batch) for name, each in hashes.items()})
         for batch in stream.batches(_BATCH_MESSAGES)
     )
-    # What one is ahead by is held for the others: a batch, or the epoch that it counts first.
+    # `tee` holds what one system has read and another has not: a batch, or an epoch that the
+    # first counts before it routes it.
     runs = [
         system.run(_messages(copy, setting, feeding))
         for copy, setting, system, feeding in zip(
@@ -249,7 +250,7 @@ def _run(
     first, others = runs[0], list(zip(systems[1:], runs[1:], strict=True))
     for goal in first:
         for system, run in others:
-            # None is led further than the first, which would hold up to the whole stream for it.
+            # No system gets ahead of the first: `tee` could have to hold the whole stream.
             while system.account.messages < goal:
                 next(run)
         yield goal
@@ -263,7 +264,7 @@ def _messages(
     setting: Setting,
     feeding: Feeding,
 ) -> Iterator[Messages]:
-    """Give the stream on its way to one system: each message with its weights and its source."""
+    """Yield the messages of the stream as one system gets them, with weights and sources."""
     for batch, hashes in batches:
         keys = hashes[setting.hash]
         weights = limited(batch.counts)

@@ -1,4 +1,4 @@
-"""The routers of all sources, under one kind of load estimation."""
+"""The routers of all sources, for each kind of load estimation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WARM_UP_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Messages:
-    """Consecutive messages, on their way to the workers.
+    """Consecutive messages on their way to the workers.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class Messages:
     times
         float64[n], event time in seconds.
     weights
-        int64[n], what each counts for routers; None is one each.
+        int64[n], how much each message counts for routers. None: 1 each.
     sources
-        int64[n], source of each.
+        int64[n], source of each message.
     observed
-        int64[n], what each counts for the metrics; None is one each.
+        int64[n], how much each message counts for metrics. None: 1 each.
     """
 
     keys: NDArray[np.uint64]
@@ -48,32 +48,32 @@ class Messages:
     observed: NDArray[np.int64] | None = None
 
     def __getitem__(self, part: slice | NDArray[np.int64]) -> Messages:
-        """Take some of the messages."""
+        """Return some of the messages."""
         weights = None if self.weights is None else self.weights[part]
         observed = None if self.observed is None else self.observed[part]
         return Messages(self.keys[part], self.times[part], weights, self.sources[part], observed)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of messages."""
         return len(self.keys)
 
 
 class Sources:
-    """All sources of a stream, each with its router; under global estimation one for all.
+    """All sources of a stream, each with its router; under global estimation all share one.
 
     Parameters
     ----------
     grouping
-        What they route by.
+        Grouping by which the sources route.
     estimation
         How they estimate loads.
     workers, sources
-        How many there are.
+        Number of workers, and of sources.
 
     Raises
     ------
     ConfigurationError
-        Loads are to be probed, and the grouping does not use loads.
+        `estimation` probes loads, and the grouping does not use loads.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Sources:
         self._sent = [0] * routers
         self._memory: Snapshot = {}
         self.seconds = 0.0
-        """Time spent inside `Router.route` so far."""
+        """Seconds spent in `Router.route` so far."""
         if isinstance(estimation, Probing) and "sent" not in self._routers[0].local_fields:
             message = (
                 f"estimation = {estimation}: {grouping} does not use loads, so there is nothing "
@@ -96,20 +96,20 @@ class Sources:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that all routers take: their arrays, and what pickling makes of the rest."""
+        """Size of all routers in bytes: that of their arrays, and of the rest when pickled."""
         arrays: list[pickle.PickleBuffer] = []
         rest = pickle.dumps(self._routers, protocol=5, buffer_callback=arrays.append)
         return len(rest) + sum(array.raw().nbytes for array in arrays)
 
     def warm_up(self, messages: Messages) -> None:
-        """Compile what routing takes, on a router that is thrown away."""
+        """Compile the kernels: route some messages with a clone of a router, and discard it."""
         some = messages[:_WARM_UP_MESSAGES]
-        # Stretched over minutes, so that what happens only now and then happens too.
+        # The times span minutes, so that code that runs only at intervals is compiled too.
         times = np.linspace(0.0, _WARM_UP_SECONDS, len(some))
         self._routers[0].clone().route(some.keys, times, some.weights)
 
     def remember(self, memory: Snapshot) -> None:
-        """Give every router the memory that it starts from."""
+        """Give every router the memory that it continues from."""
         for router in self._routers:
             router.remember(memory)
         if self._grouping.plans_epochs:
@@ -117,31 +117,31 @@ class Sources:
 
     @property
     def count_first(self) -> bool:
-        """Whether the next epoch is to be counted before it is routed."""
+        """Whether the next epoch must be counted before it is routed."""
         return self._grouping.counts_first(self._memory)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
-        """Give every router a plan from the frequencies of keys: hashes and counts, each [k]."""
+        """Give every router a plan made from key frequencies: hashes and counts, each [k]."""
         workers = self._routers[0].workers
         self.remember(self._grouping.replan(keys, counts, workers, self._memory))
 
     def end_epoch(self) -> None:
-        """Let the routers start the next epoch from a plan, if they use plans."""
+        """End an epoch: if the grouping plans epochs, all routers start the next from one plan."""
         if not self._grouping.plans_epochs:
             return
         memory = self._grouping.merge_memories([router.memory() for router in self._routers])
         self.remember(memory)
 
     def probe(self, loads: NDArray[np.int64]) -> None:
-        """Divide the workers' true loads, int64[W], among the routers, as what each takes for them.
+        """Divide the true loads of the workers, int64[W], among the routers, as their local loads.
 
-        A router gets the part of every load that its own messages are of all messages; the parts
-        add up to the loads. So a worker that lags by D messages lags by a part of D for each
-        router, and what all of them make up for is D once, not as often as there are routers.
+        A router gets the same share of every load as its messages have of all messages; the parts
+        add up to the loads. If a worker is D messages below the others, it is below by a part of D
+        in each router. So the routers together send it D more messages, not D more each.
         """
-        # Their true counts, not their estimates, which are rounded again at each probe.
+        # By the messages that routers sent, not by their loads, which each probe rounds again.
         sent = self._sent if any(self._sent) else [1] * len(self._sent)
-        # Python's whole numbers: the products are beyond 64 bits in long streams.
+        # Python's whole numbers, because in long streams the products exceed 64 bits.
         ends = np.array([0, *accumulate(sent)], dtype=object)
         parts = np.diff(loads.astype(object) * ends[:, None] // ends[-1], axis=0)
         for router, part in zip(self._routers, parts, strict=True):

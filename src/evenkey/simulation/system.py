@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class System:
-    """S sources that send to W workers, and the observers of their loads.
+    """S sources that send messages to W workers, and the counts of the workers' loads.
 
     Parameters
     ----------
     grouping, estimation
-        What the sources route by, and how they estimate loads.
+        Grouping by which the sources route, and how they estimate loads.
     workers, sources
-        How many there are.
+        Number of workers, and of sources.
     series
         Records the imbalance over time.
     epoch_messages
-        Messages of an epoch; None is no epochs.
+        Messages of an epoch. None: no epochs.
     agreement
-        Whether each decision is compared with the one under global estimation.
+        Whether to compare each decision with the one under global estimation.
     replication
-        Whether it is counted on which workers keys lie.
+        Whether to count which workers hold each key.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class System:
 
     @property
     def agreement(self) -> Agreement | None:
-        """How far decisions agreed with those under global estimation, where that was asked."""
+        """How many decisions agreed with those under global estimation; None if not requested."""
         if self._oracle is None:
             return None
         return Agreement(self.account.messages, self._agreeing)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
-        """Tell every router the plan of how often keys occur: hashes and counts, each [k]."""
+        """Give every router a plan made from key frequencies: hashes and counts, each [k]."""
         for each in self._all:
             each.plan(keys, counts)
 
     def run(self, stream: Iterable[Messages]) -> Iterator[int]:
-        """Route a stream, and tell now and then how many messages that were so far."""
+        """Route a stream; after each piece, yield the number of messages routed so far."""
         for epoch in epochs(self._timeline, stream):
             pieces: Iterable[Piece] = epoch
             waiting = [each for each in self._all if each.count_first]

@@ -1,4 +1,4 @@
-"""Where a stream is cut: at the ends of epochs, and where loads are probed."""
+"""Cuts a stream at the ends of epochs, and where loads are probed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Piece(NamedTuple):
-    """Messages between which nothing happens.
+    """Consecutive messages with no end of an epoch and no probe between them.
 
     Parameters
     ----------
     messages
-        At least one.
+        At least one message.
     probe
-        Whether loads are probed before them.
+        Whether loads are probed before these messages.
     ends_epoch
-        Whether an epoch is full after them.
+        Whether an epoch ends after these messages.
     """
 
     messages: Messages
@@ -36,20 +36,20 @@ class Piece(NamedTuple):
 
 
 class Timeline:
-    """Cuts a stream, wherever its batches happen to end.
+    """Cuts a stream into epochs and probing periods, wherever its batches end.
 
     Parameters
     ----------
     epoch_messages
-        Messages of an epoch; None is no epochs.
+        Messages of an epoch. None: no epochs.
     probing_seconds
-        Loads are probed before the first message of each period of that length but the first;
-        None is never.
+        Length of a probing period in seconds of event time. Loads are probed before the first
+        message of every period except the first one. None: never.
 
     Raises
     ------
     ConfigurationError
-        An epoch is to have no message.
+        `epoch_messages` is below 1.
     """
 
     def __init__(self, epoch_messages: int | None, probing_seconds: float | None) -> None:
@@ -84,9 +84,9 @@ class Timeline:
 
 
 def epochs(timeline: Timeline, stream: Iterable[Messages]) -> Iterator[Iterator[Piece]]:
-    """Give the pieces of each epoch in turn; each is to be taken whole before the next.
+    """Yield the pieces of each epoch in turn; consume all pieces of one before the next.
 
-    Without epochs, all messages are those of one.
+    Without epochs, all messages form one epoch.
     """
     pieces = (piece for messages in stream for piece in timeline.cut(messages))
     for first in pieces:

@@ -1,4 +1,4 @@
-"""Metrics: pure functions over the messages that workers got, and the vocabulary of figures."""
+"""Metrics: pure functions over the loads of workers, and the declarations of all figures."""
 
 from __future__ import annotations
 

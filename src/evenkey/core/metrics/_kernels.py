@@ -24,7 +24,7 @@ def fingerprint(key, salt):
 
 @njit(cache=True, inline="always")
 def insert(table, word):
-    """Put a fingerprint into a table with a free slot; return whether it is new."""
+    """Insert a fingerprint into a table with a free slot; return whether it is new."""
     mask = np.uint64(len(table) - 1)
     slot = word & mask
     while table[slot] != EMPTY:
@@ -37,7 +37,7 @@ def insert(table, word):
 
 @njit(cache=True)
 def insert_all(table, words):
-    """Put all fingerprints of another table in; count those that are new."""
+    """Insert all fingerprints of another table; return how many are new."""
     new = 0
     for word in words:
         if word != EMPTY and insert(table, word):
@@ -47,7 +47,7 @@ def insert_all(table, words):
 
 @njit(cache=True, inline="always")
 def add_to(table, counts, word, count):
-    """Add to the count of a fingerprint; tell whether it is new."""
+    """Add to the count of a fingerprint; return whether it is new."""
     mask = np.uint64(len(table) - 1)
     slot = word & mask
     while table[slot] != EMPTY and table[slot] != word:
@@ -60,7 +60,7 @@ def add_to(table, counts, word, count):
 
 @njit(cache=True)
 def add_all(table, counts, words, more):
-    """Add the counts of another table; count the fingerprints that are new."""
+    """Add the counts of another table; return how many of its fingerprints are new."""
     new = 0
     for i in range(len(words)):
         if words[i] != EMPTY and add_to(table, counts, words[i], more[i]):
@@ -70,14 +70,14 @@ def add_all(table, counts, words, more):
 
 @njit(cache=True, inline="always")
 def _pair(key, worker, bits):
-    """Word of a pair: the worker in its upper `bits`, the fingerprint of both below them."""
+    """Make the word of a pair: the worker in the upper `bits` bits, a fingerprint in the others."""
     word = fingerprint(key, worker + 1) >> bits
     return max((np.uint64(worker) << (SHIFT_64 - bits)) | word, np.uint64(1))
 
 
 @njit(cache=True)
 def keys_of_workers(pairs, bits, held):
-    """Add the pairs of each worker to `held`."""
+    """Add the number of pairs of each worker to `held`."""
     for word in pairs:
         if word != EMPTY:
             held[word >> (SHIFT_64 - bits)] += 1
@@ -85,7 +85,7 @@ def keys_of_workers(pairs, bits, held):
 
 @njit(cache=True)
 def insert_pairs(pairs, keys, counts, workers, hashes, weights, bits):
-    """Put (worker, key) pairs in, and add to the keys' counts; count new pairs and new keys."""
+    """Insert (worker, key) pairs and add to key counts; return how many pairs and keys are new."""
     new_pairs, new_keys = 0, 0
     for i in range(len(hashes)):
         if insert(pairs, _pair(hashes[i], workers[i], bits)):

@@ -1,4 +1,4 @@
-"""What a figure is: declared once, as a field of a class, with all that is ever said of it."""
+"""Figures (metrics), each declared once as a field of a class, with its unit and description."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ Value: TypeAlias = "int | float | tuple[int, ...] | tuple[float, ...]"
 """A number, or one number for each worker."""
 
 Place = Literal["card", "chart", "summary", "comparison", "simulation"]
-"""Where a figure is shown: ``card`` is a card of the live page and a number in Grafana, ``chart``
-a line over the epochs in both, ``summary`` a line of ``evenkey run``, ``comparison`` and
-``simulation`` a column of ``evenkey compare`` and ``evenkey simulate``."""
+"""Where a figure is shown. ``card``: as a card of the live page and a number in Grafana.
+``chart``: as a line over the epochs in both. ``summary``: as a line of ``evenkey run``.
+``comparison``, ``simulation``: as a column of ``evenkey compare``, ``evenkey simulate``."""
 
 Scope = Literal["both", "run", "epoch"]
-"""What a figure is of: of the whole run up to here, of one epoch, or each for itself."""
+"""What a figure describes: the run so far (``run``), one epoch (``epoch``), or each (``both``)."""
 
 _DECLARED = "figure"
 _MS_A_SECOND, _SHOWN_IN_SECONDS = 1000, 10_000
 _AFTER = {"percent": " %", "seconds": " s", "messages/s": " /s"}
-"""What is written after a number; a mere count needs nothing."""
+"""Text after a number, by unit; other units add none."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """All that is said of a figure; its name is the same everywhere.
+    """The declaration of a figure; its name is the same everywhere.
 
     Parameters
     ----------
     name
-        Such as ``max_over_mean``; ``epoch_max_over_mean`` is the same of one epoch.
+        Such as ``max_over_mean``, or for the same figure of one epoch ``epoch_max_over_mean``.
     unit
         Such as ``messages``, ``percent``, ``ms``; empty if there is none.
     text
-        What it is, for a table, a tooltip, Prometheus.
+        Description, for a table, a tooltip and Prometheus.
     label
         Short name, for labels.
     kind
         Type of the value: ``int``, ``float``, ``tuple[int, ...]`` or ``tuple[float, ...]``.
     of_epoch
-        Whether it is of one epoch.
+        Whether it describes one epoch; otherwise it describes the run.
     shown
-        Where.
+        Places that show it.
     decimals
-        How many are written.
+        Number of decimals to write.
     counts_up
-        Whether it never falls while a run goes on.
+        Whether its value never falls during a run.
     limit
-        Name of the figure that it is compared with, drawn beside it; empty if there is none.
+        Name of the figure that is drawn beside it as its limit; empty if there is none.
     """
 
     name: str
@@ -69,12 +69,12 @@ class Figure:
 
     @property
     def whole(self) -> bool:
-        """Whether it is made of whole numbers."""
+        """Whether its values are whole numbers."""
         return "int" in self.kind
 
     @property
     def by_worker(self) -> bool:
-        """Whether there is one for each worker."""
+        """Whether its value has one number for each worker."""
         return self.kind.startswith("tuple")
 
     def written(self, value: float | None) -> str:
@@ -96,11 +96,11 @@ class Figure:
 
     @property
     def heading(self) -> str:
-        """What stands above a column of `cell`: its label and unit; times are in seconds."""
+        """Heading of a column of `cell` values: the label and the unit; times are in seconds."""
         return self.label + (" s" if self.unit == "ms" else _AFTER.get(self.unit, ""))
 
     def cell(self, value: float | None) -> str:
-        """Write a value without its unit, for a column under `heading`."""
+        """Format a value without its unit, for a column under `heading`."""
         if value is None or math.isnan(value):
             return "-"
         if self.unit == "fraction":
@@ -122,19 +122,20 @@ def figure(
     counts_up: bool = False,
     limit: str = "",
 ) -> Any:
-    """Declare a figure as a field of a class of `Figures`, whose name and type are the figure's.
+    """Declare a figure as a field of a subclass of `Figures`; the field has its name and type.
 
     Parameters
     ----------
     of
-        Computes it from what was observed.
+        Function that computes its value from the observations, such as a `Seen`.
     label
-        Its name, unless something shorter is known.
+        Short name; empty: the name of the field.
     scope
-        A figure that is of both has the name of the field over the whole run, and the same with
-        ``epoch_`` before it of each epoch.
+        ``both`` declares two figures: one of the run with the name of the field, and one of each
+        epoch with ``epoch_`` before that name.
     unit, text, shown, decimals, counts_up, limit
-        As for `Figure`; of a figure of both, charts show the epochs, all others the run.
+        As for `Figure`. With scope ``both``, charts show the figure of epochs, and all other
+        places the figure of the run.
     """
     return dataclasses.field(
         metadata={
@@ -164,7 +165,7 @@ class _Declaration:
             label=self.label or name.replace("_", " "),
             kind=kind,
             of_epoch=of_epoch,
-            # Of what is known for both, lines go over the epochs, and all else is of the run.
+            # With scope "both", charts show the epochs, and all other places the run.
             shown=frozenset(p for p in self.shown if not both or (p == "chart") == of_epoch),
             decimals=usual if self.decimals is None else self.decimals,
             counts_up=self.counts_up and not of_epoch,
@@ -174,22 +175,22 @@ class _Declaration:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """A group of figures that are computed from the same thing."""
+    """A group of figures that are computed from the same observations."""
 
     @classmethod
     def of(cls, seen: Any) -> Self:
-        """Compute all of them from what was observed."""
+        """Compute all figures of the group from the observations."""
         return cls(**{name: each.of(seen) for name, each, _ in cls._declarations()})
 
     @classmethod
     def restored(cls, record: Mapping[str, Any]) -> Self:
-        """Make them of what `dataclasses.asdict` gave; what an older version lacks is NaN."""
+        """Restore figures from `dataclasses.asdict`; those that an older version lacks are NaN."""
         known = {each.name: record.get(each.name, math.nan) for each in dataclasses.fields(cls)}
         return cls(**{n: tuple(v) if isinstance(v, list) else v for n, v in known.items()})
 
     @classmethod
     def declared(cls) -> list[Figure]:
-        """Give the declared figures in order; those of both, for the run and then for an epoch."""
+        """Return the declared figures in order; ``both`` gives two, of the run and of an epoch."""
         return [
             each.named(name, kind, of_epoch=of_epoch)
             for name, each, kind in cls._declarations()
@@ -198,7 +199,7 @@ class Figures:
         ]
 
     def named(self, *, of_epoch: bool) -> dict[str, Value]:
-        """Give the values of the run, or of an epoch, under the names of records."""
+        """Return the values of the run, or of an epoch, by the names that records use."""
         return {
             _name(name, each.scope, of_epoch=of_epoch): getattr(self, name)
             for name, each, _ in self._declarations()
@@ -219,7 +220,7 @@ def _name(name: str, scope: Scope, *, of_epoch: bool) -> str:
 
 
 def known(figures: Figures) -> dict[str, Any]:
-    """Give figures of a run as JSON can hold them; None if one is not known."""
+    """Convert the figures of a run to values that JSON can represent; unknown ones become None."""
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in figures.named(of_epoch=False).items()

@@ -1,4 +1,4 @@
-"""Load balance of each epoch by itself."""
+"""Load balance of single epochs."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochMetrics(Spread):
-    """How one epoch's messages were spread.
+    """How the messages of one epoch were spread over workers.
 
     Parameters
     ----------
     epoch
-        Its number.
+        Number of the epoch.
     """
 
     epoch: int
 
     @classmethod
     def of_epoch(cls, epoch: int, counts: LoadCounts, messages: int) -> Self:
-        """Make them from what the workers got in an epoch, and how many messages that were."""
+        """Compute the metrics of an epoch from the counts of its workers and of its messages."""
         return cls(epoch=epoch, **vars(Spread.of(Seen(counts, messages))))
 
 
 def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
-    """Give the epochs' figures under the names that all commands share.
+    """Return the figures of epochs by the names that all commands share.
 
     Returns
     -------
     dict
-        ``epochs``, how many there were; and of ``epoch_max_over_mean``, ``epoch_dist_cost`` and all
-        others that are no whole numbers the median over them, ``p50``, and the largest, ``max``;
-        both None if there is no epoch.
+        ``epochs``: the number of epochs. ``epoch_max_over_mean``, ``epoch_dist_cost`` and every
+        other figure whose values are not whole numbers: a dict of the median over the epochs,
+        ``p50``, and the largest value, ``max``; both are None if there is no value.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     records = [each.named(of_epoch=True) for each in epochs]
     figures: dict[str, object] = {"epochs": len(epochs)}
     for name in names:
-        # An epoch of an older version lacks what that did not know.
+        # Figures are NaN where an older version of evenkey, which lacks them, recorded the epoch.
         values = [each for each in map(itemgetter(name), records) if not math.isnan(each)]
         p50, most = (float(np.median(values)), max(values)) if values else (None, None)
         figures[name] = {"p50": p50, "max": most}

@@ -1,7 +1,7 @@
 """Every figure of evenkey: its name, unit, meaning and computation, and where it is shown.
 
 Records of epochs, reports, histories, exporters, tables, the live page, Grafana's panels and the
-table in `docs/figures.md` are made of these declarations. To add a figure, add a field here.
+table in `docs/figures.md` are made from these declarations. To add a figure, add a field here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Balance(Figures):
 
     messages: int = figure(
         "messages",
-        "Messages, of a join publications.",
+        "Messages; in a join, publications.",
         lambda seen: seen.messages,
         shown=("card",),
         counts_up=True,
@@ -65,7 +65,7 @@ class Spread(Balance):
     )
     dist_cost_lower_bound: float = figure(
         "",
-        "What DistCost cannot be below at an imbalance of 5 %.",
+        "Lower bound of DistCost at an imbalance of 5 %.",
         lambda seen: seen.counts.dist_cost_lower_bound,
     )
     size_imbalance: float = figure(
@@ -77,7 +77,7 @@ class Spread(Balance):
     )
     cardinality_imbalance: float = figure(
         "keys",
-        "Most distinct keys on a worker less the mean of all workers (our reading of Prompt's).",
+        "The most distinct keys of a worker less the mean (our reading of Prompt's BCI).",
         lambda seen: imbalance(seen.counts.keys_held),
         label="BCI",
         shown=("simulation", "comparison"),
@@ -85,7 +85,7 @@ class Spread(Balance):
     )
     key_split_ratio: float = figure(
         "",
-        "Fragments of keys over keys (our reading of Prompt's): the same number as DistCost.",
+        "Key fragments over keys (our reading of Prompt's ratio): the same number as DistCost.",
         lambda seen: seen.counts.dist_cost,
         label="key split ratio",
     )
@@ -95,7 +95,8 @@ class Spread(Balance):
 class RunMetrics(Spread):
     """How all messages of a run were spread, computed from a `Seen`.
 
-    Loads, and what is made of them, are of messages or of their weights, as they are observed.
+    Loads, and all figures computed from them, are in messages, or in weights where weights are
+    observed.
     """
 
     loads: tuple[int, ...] = figure(
@@ -105,7 +106,7 @@ class RunMetrics(Spread):
     )
     average_imbalance_fraction: float = figure(
         "fraction",
-        "Mean of I(t), over the whole load.",
+        "Mean of I(t) over time, divided by the total load.",
         lambda seen: seen.average_imbalance / max(1, int(seen.loads.sum())),
         label="mean I/m",
         scope="run",
@@ -117,13 +118,13 @@ class RunMetrics(Spread):
 class Pace(Figures):
     """How fast messages went through, computed from a `Paced`.
 
-    A report has them of the whole run; a record of an epoch of the process that runs now, up to
-    the epoch's end.
+    In a report, they describe the whole run. In the record of an epoch, they describe the current
+    process from its start to the end of the epoch.
     """
 
     messages_per_second: float = figure(
         "messages/s",
-        "Messages over the makespan, or over what the epoch took (THROUGHPUT).",
+        "Messages over the makespan, or over the duration of the epoch (THROUGHPUT).",
         lambda seen: seen.messages_per_second,
         label="throughput",
         shown=("card", "chart", "summary", "comparison"),
@@ -140,7 +141,7 @@ class Pace(Figures):
     )
     latency_p50_ms: float = figure(
         "ms",
-        "Median of what epochs took.",
+        "Median of the latencies of epochs.",
         lambda seen: seen.percentile(50),
         label="latency p50",
         scope="run",
@@ -149,7 +150,7 @@ class Pace(Figures):
     )
     latency_p99_ms: float = figure(
         "ms",
-        "99th percentile of what epochs took.",
+        "99th percentile of the latencies of epochs.",
         lambda seen: seen.percentile(99),
         label="latency p99",
         scope="run",
@@ -158,7 +159,7 @@ class Pace(Figures):
     )
     epoch_latency_ms: float = figure(
         "ms",
-        "What the epoch took, from when its messages were there to its commit.",
+        "Time from when the messages of the epoch were there to its commit.",
         lambda seen: seen.epoch_ms[-1] if len(seen.epoch_ms) else float("nan"),
         label="latency",
         scope="epoch",
@@ -169,7 +170,7 @@ class Pace(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Figures):
-    """What became of the input, computed from what has fields of these names, as a report has."""
+    """What became of the input, computed from an object with these fields, such as a report."""
 
     lines: int = figure(
         "lines", "Lines or rows that were read.", lambda seen: seen.lines, scope="run"
@@ -190,13 +191,13 @@ class Outcome(Figures):
     )
     overflows: int = figure(
         "results",
-        "Results that are null since a sum does not fit its type.",
+        "Results that are null because a sum does not fit its type.",
         lambda seen: seen.overflows,
         scope="run",
     )
     seconds: float = figure(
         "seconds",
-        "From the start of the query to its end, warm-up left out.",
+        "Time from the start of the query to its end, without the warm-up.",
         lambda seen: seen.seconds,
         scope="run",
     )
@@ -204,15 +205,15 @@ class Outcome(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class JoinFigures(Figures):
-    """What a join did, computed from an epoch of it or from all of them.
+    """What a join did, computed from one epoch or from all of them.
 
-    What is seen has loads in items and in seconds, the one that the mode balances, its threshold,
-    and how much was moved, loaded and matched.
+    The observations are the loads in items and in seconds, the load that the mode balances, the
+    threshold, and how much was moved, loaded and matched.
     """
 
     matches: int = figure(
         "matches",
-        "Pairs that the join gave.",
+        "Pairs in the result of the join.",
         lambda seen: seen.matches,
         shown=("card",),
         counts_up=True,
@@ -267,7 +268,7 @@ class JoinFigures(Figures):
     )
     redistribution_seconds: float = figure(
         "seconds",
-        "What moving took: the decision, and the slowest worker's loading of moved partitions.",
+        "Time to move partitions: the decision, and the slowest worker's loading of them.",
         lambda seen: seen.redistribution_seconds,
     )
 
@@ -279,5 +280,5 @@ FIGURES: dict[str, Figure] = {each.name: each for group in _GROUPS for each in g
 
 
 def shown_in(place: Place) -> list[Figure]:
-    """Give the figures that are shown in a place, in the order of their declaration."""
+    """Return the figures that a place shows, in the order of their declaration."""
     return [each for each in FIGURES.values() if place in each.shown]

@@ -1,4 +1,4 @@
-"""Growing sets of 64-bit fingerprints, with or without a count each."""
+"""Growing sets of 64-bit fingerprints, with or without a count for each."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ _SMALLEST = 1 << 10
 
 
 class Fingerprints:
-    """A set in an open-addressing table, at most three quarters of which are full."""
+    """A set of fingerprints in an open-addressing table that is at most three quarters full."""
 
     def __init__(self) -> None:
         self.table = np.zeros(_SMALLEST, dtype=np.uint64)
         self.held = 0
 
     def reserve(self, more: int) -> None:
-        """Grow the table, if needed, until `more` fit."""
+        """Grow the table, if needed, so that `more` further fingerprints fit."""
         size = len(self.table)
         while self.held + more > size * 3 // 4:
             size *= 2
@@ -30,7 +30,7 @@ class Fingerprints:
         self.table = grown
 
     def update(self, other: Fingerprints) -> None:
-        """Add all of `other`."""
+        """Add all fingerprints of `other`."""
         from evenkey.core.metrics import _kernels
 
         self.reserve(other.held)
@@ -38,7 +38,7 @@ class Fingerprints:
 
 
 class CountedFingerprints(Fingerprints):
-    """A set whose members have counts, int64, in the slots of the table."""
+    """A set with an int64 count for each fingerprint, stored in the same slot."""
 
     def __init__(self) -> None:
         super().__init__()

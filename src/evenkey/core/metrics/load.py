@@ -1,4 +1,4 @@
-"""Load balance: pure functions of the messages that each worker got."""
+"""Load balance: pure functions of the number of messages of each worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def max_over_mean(loads: ArrayLike) -> float:
-    """The maximum load over the mean load; 1 is perfect balance, W is all load on one worker.
+    """Compute the maximum load over the mean load: 1 is perfect balance, W is all on one worker.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def max_over_mean(loads: ArrayLike) -> float:
 
 
 def imbalance(loads: ArrayLike) -> float:
-    """The maximum load less the mean load, I(t), in messages.
+    """Compute the maximum load less the mean load, I(t), in messages.
 
-    PKG paper, section 3: ``I(t) = max L_i(t) - avg L_i(t)``. Takes and raises what
-    `max_over_mean` does; 0 if there are no messages.
+    PKG paper, section 3: ``I(t) = max L_i(t) - avg L_i(t)``. Same parameter and errors as
+    `max_over_mean`; 0 if there are no messages.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def imbalance(loads: ArrayLike) -> float:
 
 
 def imbalance_fraction(loads: ArrayLike) -> float:
-    """Imbalance over the number of messages, I(m)/m; 0 if there are none.
+    """Compute the imbalance divided by the number of messages, I(m)/m; 0 if there are none.
 
     Examples
     --------
@@ -68,10 +68,11 @@ def imbalance_fraction(loads: ArrayLike) -> float:
 
 
 def stddev_percent(loads: ArrayLike) -> float:
-    """Population standard deviation of the workers' shares of all messages, in percent points.
+    """Compute the population standard deviation of the workers' shares, in percentage points.
 
-    StdDev of the DKG paper, equation 7, over all workers, idle ones included. Takes and
-    raises what `max_over_mean` does; 0 if there are no messages.
+    A share is a part of all messages. This is StdDev of the DKG paper, equation 7, over all
+    workers, idle ones included. Same parameter and errors as `max_over_mean`; 0 if there are no
+    messages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far the most loaded location is above the mean: what the Dynamic Distributor watches."""
+"""Load distance of locations: the measure of imbalance that the Dynamic Distributor uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
-    """Load distance coefficient of each location, ``LDC_i = (L_i - mean) / mean``.
+    """Compute the load distance coefficient of each location, ``LDC_i = (L_i - mean) / mean``.
 
     Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
     Stream-Static Joins (Electronics 2023), section 3.2.
@@ -39,9 +39,10 @@ def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
 
 
 def max_load_distance(loads: ArrayLike) -> float:
-    """Maximum load distance coefficient, ``MLDC = max LDC_i``; 0 if there is no load.
+    """Compute the maximum load distance coefficient, ``MLDC = max LDC_i``; 0 if there is no load.
 
-    With a share s of the stream on 3 of 16 equal locations it is ``16 s / 3 - 1``.
+    If 3 of 16 locations have the share s of the load, s at least 3/16, divided equally among the
+    3, and the other 13 share the rest equally, it is ``16 s / 3 - 1``.
 
     Raises
     ------

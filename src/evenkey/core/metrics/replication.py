@@ -1,4 +1,4 @@
-"""On how many workers keys lie: replication, counted message by message."""
+"""Replication: the number of workers that hold each key, counted message by message."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _UNCOUNTED.flags.writeable = False
 
 
 def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _IMBALANCE) -> float:
-    """What DistCost cannot be below if no worker may exceed the mean load by more.
+    """Compute a lower bound of DistCost if no worker exceeds the mean load by more than allowed.
 
-    A worker takes at most ``(1 + imbalance) / W`` of all messages, so a key that has the share p
-    of them is on at least ``ceil(p W / (1 + imbalance))`` workers. The bound is the mean of that
-    over all keys.
+    A worker takes at most ``(1 + imbalance) / W`` of all messages, so a key with the share p of
+    them needs at least ``ceil(p W / (1 + imbalance))`` workers. The bound is the mean of this
+    number over all keys.
 
     Parameters
     ----------
     counts
-        Messages of each key, above 0, shape [k].
+        Number of messages of each key, above 0, shape [k].
     workers
-        How many workers there are, W, at least 1.
+        Number of workers, W, at least 1.
     imbalance
-        Allowed excess over the mean load, at least 0.
+        How far a load may exceed the mean load, as a fraction of the mean, at least 0.
 
     Returns
     -------
     float
-        1 if there are no keys.
+        The bound; 1 if there are no keys.
 
     Raises
     ------
@@ -69,26 +69,26 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _I
 def _lower_bound(
     counts: NDArray[np.number], keys: int, workers: int, imbalance: float = _IMBALANCE
 ) -> float:
-    """The bound for `keys` counts among which there may be zeros, that stand for no key."""
-    # Rounding must not add a worker where a share fits exactly.
+    """Compute the bound for `keys` keys; zeros among the counts stand for no key."""
+    # A share that fits exactly must not get one more worker by rounding.
     most = counts.sum() * (1 + imbalance) / workers * (1 + 1e-12)
-    # Few keys are that heavy: the others, on one worker each, cost no more than a comparison.
+    # Few keys are above `most`; all others need one worker each, and only a comparison here.
     more = np.ceil(counts[counts > most] / most) - 1
     return float(1 + more.sum() / max(1, keys))
 
 
 class LoadCounts:
-    """Messages by worker, added up batch by batch.
+    """Counts the messages of each worker, batch by batch.
 
     Parameters
     ----------
     workers
-        How many workers there are, W.
+        Number of workers, W.
 
     Raises
     ------
     ConfigurationError
-        There is no worker.
+        `workers` is not a whole number of at least 1.
 
     Examples
     --------
@@ -114,16 +114,16 @@ class LoadCounts:
         Parameters
         ----------
         workers
-            int[n], where each lies, 0 to W - 1.
+            int[n], the worker of each message, 0 to W - 1.
         keys
-            uint64[n], hashes of keys.
+            uint64[n], the hash of the key of each message.
         counts
-            int64[n], how many messages each stands for, at least 1; None is one each.
+            int64[n], how many messages each entry stands for, at least 1. None: 1 each.
 
         Raises
         ------
         ConfigurationError
-            A worker is not one of the W, a count is below 1, or the lengths differ.
+            A worker is not in 0 to W - 1, a count is below 1, or the lengths differ.
         """
         self._check(workers, keys, counts)
         if counts is None:
@@ -132,7 +132,7 @@ class LoadCounts:
             np.add.at(self._loads, workers, counts)
 
     def merge(self, other: Self) -> None:
-        """Add all that `other`, of as many workers, holds.
+        """Add the counts of `other`, which has the same number of workers.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class LoadCounts:
 
     @property
     def dist_cost_lower_bound(self) -> float:
-        """What DistCost must be at least; NaN where keys are not counted."""
+        """Lower bound of DistCost; NaN if keys are not counted."""
         return math.nan
 
     def _check(
@@ -197,22 +197,22 @@ class LoadCounts:
 
 
 class PairCounts(LoadCounts):
-    """Messages by worker, and distinct (worker, key) pairs, added up batch by batch.
+    """Counts the messages of each worker and the distinct (worker, key) pairs, batch by batch.
 
-    Pairs are identified by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
-    million pairs the chance that any two are taken for one is about 1 in 10,000. (A word has the
-    worker in its upper bits, and is compared with those of the same worker only.) Memory is 11
-    to 22 bytes per pair and twice that per key, and half as much again while it grows.
+    A 64-bit fingerprint identifies a pair, as a 64-bit hash identifies a key. Among 62 million
+    pairs, the chance that any two have the same fingerprint is about 1 in 10,000. (The upper bits
+    of a fingerprint hold the worker, so only pairs of the same worker can be confused.) Memory is
+    11 to 22 bytes per pair and twice that per key, and half as much again while a table grows.
 
     Parameters
     ----------
     workers
-        How many workers there are, W.
+        Number of workers, W.
 
     Raises
     ------
     ConfigurationError
-        There is no worker.
+        `workers` is not a whole number of at least 1.
 
     Examples
     --------
@@ -241,7 +241,7 @@ class PairCounts(LoadCounts):
             self._add(workers[step], keys[step], _UNCOUNTED if counts is None else counts[step])
 
     def merge(self, other: Self) -> None:
-        """Add all that `other` holds, as `LoadCounts.merge` does."""
+        """Add the counts of `other`, as `LoadCounts.merge` does."""
         super().merge(other)
         self._pairs.update(other._pairs)
         self._keys.add(other._keys)
@@ -267,12 +267,12 @@ class PairCounts(LoadCounts):
 
     @property
     def dist_cost(self) -> float:
-        """Mean number of workers per key (DistCost, DKG paper, equation 8); 1 if none."""
+        """Mean number of workers per key (DistCost, DKG paper, equation 8); 1 without keys."""
         return self.pairs / self.keys if self.pairs else 1.0
 
     @property
     def dist_cost_lower_bound(self) -> float:
-        """What DistCost must be at least at an imbalance of 5 %; see `dist_cost_lower_bound`."""
+        """Lower bound of DistCost at an imbalance of 5 %; see `dist_cost_lower_bound`."""
         return _lower_bound(self._keys.counts, self.keys, self.workers)
 
     def _add(

@@ -1,4 +1,4 @@
-"""How long tasks take on slots."""
+"""The makespan of tasks on a number of slots."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 def makespan(seconds: Sequence[float], slots: int) -> float:
-    """Play tasks on slots: each goes, in its turn, to the slot that is free first.
+    """Compute the makespan of tasks that start in order, each on the slot that is free first.
 
     Parameters
     ----------
     seconds
-        Of the tasks in the order in which they begin.
+        Duration of each task, in the order in which they start.
     slots
-        How many run at a time, at least 1.
+        Number of tasks that run at the same time, at least 1.
 
     Returns
     -------
     float
-        Seconds until the last has ended; 0 without tasks.
+        Seconds until the last task has ended; 0 without tasks.
 
     Examples
     --------

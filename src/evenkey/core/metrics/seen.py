@@ -1,4 +1,4 @@
-"""What figures are computed from: the counts of (worker, key), and the times of epochs."""
+"""The observations that figures are computed from: counts of workers and keys, times of epochs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the figures of placement are computed from, of a run or of an epoch.
+    """Counts of a run or an epoch, from which load balance and replication are computed.
 
     Parameters
     ----------
     counts
-        Where keys lay, and the load of each worker.
+        Load of each worker, and its distinct keys where those are counted.
     messages
-        How many there were; loads may be of their weights.
+        Number of messages; loads may count their weights instead.
     average_imbalance
-        Mean of I(t) over the times at which it was looked at.
+        Mean of I(t) over the times at which it was measured.
     """
 
     counts: LoadCounts
@@ -43,16 +43,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class Paced:
-    """What the figures of time are computed from, of a run or of an epoch.
+    """Times of a run or an epoch, from which throughput and latency are computed.
 
     Parameters
     ----------
     messages
-        How many there were.
+        Number of messages.
     makespan_ms
-        From the start of the first epoch to the end of the last.
+        Time from the start of the first epoch to the end of the last, in ms.
     epoch_ms
-        How long each epoch took.
+        Duration of each epoch, in ms.
     """
 
     messages: int
@@ -66,5 +66,5 @@ class Paced:
         return messages_per_second(self.messages, seconds) if seconds else 0.0
 
     def percentile(self, rank: int) -> float:
-        """Percentile of the epochs' times; NaN if there is no epoch."""
+        """Compute a percentile of the durations of epochs; NaN if there is no epoch."""
         return float(np.percentile(self.epoch_ms, rank)) if len(self.epoch_ms) else float("nan")

@@ -6,14 +6,14 @@ from evenkey.core.errors import ConfigurationError
 
 
 def messages_per_second(messages: int, seconds: float) -> float:
-    """Throughput: messages over the time that they took, in messages per second.
+    """Compute throughput: messages over the time that they took, in messages per second.
 
-    0 if nothing was measured, neither messages nor time.
+    0 if both arguments are 0.
 
     Raises
     ------
     ConfigurationError
-        A number is negative, or messages took no time.
+        An argument is negative, or `seconds` is 0 and `messages` is not.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Numba kernels of SpaceSaving: no allocation per message.
 
 They work on the record arrays ``rows, table, heap, head`` of `Counters`, whose docstring in
-`evenkey.core.sketches.space_saving` gives their layout. Other kernels count a message as the body
-of `update` does, with `find` and `admit`: kept in the caller, a key that has a counter costs
-no function call, which would take longer than the counting.
+`evenkey.core.sketches.space_saving` gives their layout. Other kernels copy the loop body of
+`update`, with `find` and `admit`, instead of calling a function: for a key that has a counter, a
+call would take longer than the counting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EMPTY = -1
 
 @njit(cache=True, inline="always")
 def _home(key, mask):
-    """Where the search for a key begins; the product scatters keys that are no hashes."""
+    """Return the slot where the search for a key begins; the product scatters unhashed keys."""
     return np.int64((key * GOLDEN) >> SHIFT_32) & mask
 
 
@@ -34,9 +34,10 @@ def find(table, key):
 
 @njit(cache=True)
 def admit(rows, table, heap, head, key, weight, slot):
-    """Give a key a counter, the lightest one if all are taken, and gives its row.
+    """Give a key a counter, the lightest one if all are taken; return the row of the counter.
 
-    `slot` is what `find` gave for the key, `weight` is positive. The total is the caller's.
+    `slot` is the result of `find` for the key; `weight` is positive. The caller adds the weight to
+    the total.
     """
     row = head[0].held
     if row < len(rows):
@@ -70,7 +71,7 @@ def update(rows, table, heap, head, keys, weights):
 
 @njit(cache=True)
 def load(rows, table, heap, head, keys, counts, errors):
-    """Fill arrays that hold nothing yet."""
+    """Fill empty arrays with keys and their counts and errors."""
     head[0].held = len(keys)
     for row in range(len(keys)):
         slot = find(table, keys[row])
@@ -91,7 +92,7 @@ def _write(rows, table, slot, row, key, count, error):
 
 @njit(cache=True)
 def _forget(rows, table, slot):
-    """Empty a table slot, and move back what had to pass over it."""
+    """Empty a table slot, and move back the entries that were displaced past it."""
     mask = len(table) - 1
     following = slot
     while True:
@@ -110,7 +111,7 @@ def _forget(rows, table, slot):
 
 @njit(cache=True)
 def _lightest(rows, heap):
-    """Find the row of the lightest counter, bringing forgotten growth into the heap."""
+    """Find the row of the lightest counter; update counts in the heap that lag behind the rows."""
     row = heap[0].row
     while rows[row].count != heap[0].count:
         _settle(rows, heap, 0, row)
@@ -126,7 +127,7 @@ def _heapify(rows, heap):
 
 @njit(cache=True)
 def _settle(rows, heap, place, row):
-    """Enter a row's present count into the heap at `place` or, past lighter ones, below."""
+    """Put the current count of a row into the heap, at `place` or below lighter entries."""
     key, count = rows[row].key, rows[row].count
     while True:
         child = 2 * place + 1

@@ -1,4 +1,4 @@
-"""What all sketches share: they are what their bytes say."""
+"""The base of all sketches: they are compared, pickled and restored by their bytes."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ Restored = TypeVar("Restored", bound="Sketch")
 
 
 class Sketch(ABC):
-    """A summary of a stream in constant space, compared and pickled by its bytes."""
+    """A summary of a stream in constant space; sketches with the same bytes are equal."""
 
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """How many entries it can hold."""
+        """Number of entries that it can hold."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
-        """Serialize; equal sketches give equal bytes."""
+        """Serialize the sketch; equal sketches have equal bytes."""
 
     @classmethod
     @abstractmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Restore what `to_bytes` gave.
+        """Restore a sketch from the bytes of `to_bytes`.
 
         Raises
         ------
         RunError
-            The bytes are not those of such a sketch.
+            The bytes are not those of a sketch of this class.
         """
 
     def __eq__(self, other: object) -> bool:
-        """Say whether the other sketch holds the same; it goes on in the same way, too."""
+        """Return whether both hold the same, and so give the same results for further messages."""
         return isinstance(other, type(self)) and self.to_bytes() == other.to_bytes()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Callable[[type[Self], bytes], Self], tuple[type[Self], bytes]]:
         """Pickle the entries, not the free space."""
-        # Not `from_bytes` itself: Spark's pickler would copy a method with all that it uses.
+        # Not `from_bytes` itself: Spark's pickler would copy a method and everything it refers to.
         return _restored, (type(self), self.to_bytes())
 
     def check_capacity_of(self, other: Self) -> None:
-        """Make sure that two sketches can be merged.
+        """Check that two sketches can be merged.
 
         Raises
         ------

@@ -27,18 +27,18 @@ _LARGEST = 1 << 28
 
 
 class Counters(NamedTuple):
-    """The record arrays of a SpaceSaving sketch, as kernels see them.
+    """The record arrays of a SpaceSaving sketch, in the layout that kernels use.
 
-    ``rows[:head[0].held]`` are the counters; a key keeps its row until it is given up.
-    `table` is an open-addressing table (linear probing, a power of two in size, at most half
-    full): a slot whose row is not -1 leads a key to its row, and the row's `slot` leads back.
-    `heap`, in use once all rows are, has one entry per row, ordered as a binary heap by (count,
-    key); its counts may lag behind those of the rows, and are brought up when they reach the
-    top, so that a message of a key that is held never touches the heap.
+    ``rows[:head[0].held]`` are the counters; a key keeps its row until another key takes it.
+    `table` is an open-addressing hash table with linear probing; its size is a power of two, and
+    it is at most half full. A slot maps a key to its row (-1: the slot is empty), and `slot` of the
+    row is the index of that slot. `heap` is used once all rows are used. It has one entry per row,
+    ordered as a binary heap by (count, key). Its counts may lag behind those of the rows; an entry
+    is updated when it reaches the top. So a message of a key that has a row never changes the heap.
 
-    Kernels pass them on as ``rows, table, heap, head``, read what they like and write as
-    ``evenkey.core.sketches._kernels.update`` does. After that, a key's share of all messages is at
-    most ``rows[row].count / head[0].total`` and at least that less
+    Kernels take the arrays as ``rows, table, heap, head``. They may read all of them, and write
+    only as ``evenkey.core.sketches._kernels.update`` does. After that, a key's share of all
+    messages is at most ``rows[row].count / head[0].total``, and at least that less
     ``rows[row].error / head[0].total``.
     """
 
@@ -53,7 +53,7 @@ class Counters(NamedTuple):
 
     @classmethod
     def empty(cls, capacity: int) -> Counters:
-        """Make arrays that hold nothing."""
+        """Make arrays without keys."""
         table = np.zeros(1 << (2 * capacity - 1).bit_length(), dtype=_SLOT)
         table["row"] = -1
         rows, heap = np.zeros(capacity, dtype=_ROW), np.zeros(capacity, dtype=_ENTRY)
@@ -61,12 +61,13 @@ class Counters(NamedTuple):
 
 
 class SpaceSaving(Sketch):
-    """The most frequent keys of a weighted stream, by `capacity` counters.
+    """Finds the most frequent keys of a weighted stream with `capacity` counters.
 
-    A key that has a counter adds to it. One that has none gets a new counter, or, when all
-    are taken, the lightest: it takes over that counter's count as its own error (Metwally,
-    Agrawal, El Abbadi, ICDT 2005). Equally light counters are given up in order of their
-    keys, so the sketch is a function of the messages and their order.
+    A message of a key that has a counter adds to that counter. A key without one gets a new
+    counter. If all are taken, it takes over the lightest counter from another key and starts at
+    that counter's count, which becomes its error (Metwally, Agrawal, El Abbadi, ICDT 2005). Of
+    equally light counters, the one of the lowest key is taken first, so the sketch is a function
+    of the messages and their order.
 
     Guarantees, with ``total`` the weight of all messages:
 
@@ -75,14 +76,14 @@ class SpaceSaving(Sketch):
       sketch, else 0; no key that is not held weighs more than `floor`;
     - so every key heavier than ``total / capacity`` is held.
 
-    They survive `merge` with the totals added up (Agarwal et al., Mergeable summaries, PODS
-    2012; Cafaro, Pulimeno, Tempesta, Information Sciences 2016), and `decay` with the total
-    scaled, up to the rounding of float64. Counts are exact while the total is below 2**53.
+    They also hold after `merge`, for the sum of the totals (Agarwal et al., Mergeable summaries,
+    PODS 2012; Cafaro, Pulimeno, Tempesta, Information Sciences 2016), and after `decay`, for the
+    scaled total, up to the rounding of float64. Sums are exact while the total is below 2**53.
 
     Parameters
     ----------
     capacity
-        Counters, at least 1; about 100 bytes each.
+        Number of counters, at least 1; about 100 bytes each.
 
     Raises
     ------
@@ -98,7 +99,7 @@ class SpaceSaving(Sketch):
     >>> sketch.total, sketch.floor
     (6.0, 2.0)
 
-    Sketches of two streams merge, travel as bytes, and forget.
+    Sketches of two streams can be merged, serialized and decayed.
 
     >>> other = SpaceSaving(sketch.capacity)
     >>> other.update([8, 8, 8], weights=[1, 1, 3])
@@ -117,21 +118,21 @@ class SpaceSaving(Sketch):
 
     @property
     def capacity(self) -> int:
-        """The number of counters there can be."""
+        """Maximum number of counters."""
         return len(self.counters.rows)
 
     @property
     def total(self) -> float:
-        """The weight of all messages so far."""
+        """Weight of all messages so far."""
         return float(self.counters.head["total"][0])
 
     @property
     def floor(self) -> float:
-        """What a key that is not held weighs at most."""
+        """Upper bound of the weight of a key that is not held."""
         return float(self._held("count").min()) if len(self) == self.capacity else 0.0
 
     def __len__(self) -> int:
-        """Count the keys held."""
+        """Return the number of keys that are held."""
         return int(self.counters.head["held"][0])
 
     def update(self, keys: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -140,10 +141,10 @@ class SpaceSaving(Sketch):
         Parameters
         ----------
         keys
-            uint64[n].
+            uint64[n], key of each message.
         weights
-            int64[n] or float64[n], not negative; 1 each if left out. A message of weight 0
-            changes nothing.
+            int64[n] or float64[n], not negative. None: 1 each. A message of weight 0 changes
+            nothing.
 
         Raises
         ------
@@ -166,11 +167,11 @@ class SpaceSaving(Sketch):
         _kernels.update(*self.counters, keys, weights)
 
     def merge(self, other: SpaceSaving) -> SpaceSaving:
-        """Make the sketch of both streams together; commutative.
+        """Return the sketch of both streams together; merging is commutative.
 
-        A key that one of the sketches does not hold gets that sketch's `floor` as count and
-        error for its part; the `capacity` largest stay. The guarantees hold for the sum of
-        both totals.
+        If one of the sketches does not hold a key, its `floor` is added to the count and to the
+        error of the key. The `capacity` keys with the largest counts stay. The guarantees hold for
+        the sum of both totals.
 
         Raises
         ------
@@ -197,7 +198,7 @@ class SpaceSaving(Sketch):
         Parameters
         ----------
         factor
-            Above 0, at most 1.
+            Number that all counts are multiplied by, above 0 and at most 1.
 
         Raises
         ------
@@ -208,12 +209,12 @@ class SpaceSaving(Sketch):
             message = f"factor = {factor}: must be above 0 and at most 1"
             raise ConfigurationError(message)
         counts, errors = self._held("count") * factor, self._held("error") * factor
-        # Rounding may make two counts equal and so change their order.
+        # Rounding may make two counts equal, which changes their order, so rebuild the heap.
         decayed = self._of(self.capacity, self.total * factor, self._held("key"), counts, errors)
         self.counters = decayed.counters
 
     def items(self) -> NDArray[np.void]:
-        """All keys held, in descending order of counts, ties by key.
+        """Return all keys that are held, by descending count; equal counts by ascending key.
 
         Returns
         -------
@@ -227,22 +228,22 @@ class SpaceSaving(Sketch):
         return items
 
     def top(self, k: int) -> NDArray[np.void]:
-        """The first `k` of `items`."""
+        """Return the first `k` of `items`."""
         return self.items()[: max(k, 0)]
 
     def to_bytes(self) -> bytes:
-        """Serialize; equal sketches give equal bytes."""
+        """Serialize the sketch; equal sketches have equal bytes."""
         header = _HEADER.pack(_MAGIC, self.capacity, len(self), self.total)
         return header + self.items().tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Restore what `to_bytes` gave.
+        """Restore a sketch from the bytes of `to_bytes`.
 
         Raises
         ------
         RunError
-            The bytes are not those of a sketch.
+            The bytes are not those of a SpaceSaving sketch.
         """
         if len(data) >= _HEADER.size:
             magic, capacity, held, total = _HEADER.unpack_from(data)
@@ -251,7 +252,7 @@ class SpaceSaving(Sketch):
                 items = np.frombuffer(data, dtype=_ITEM, offset=_HEADER.size)
                 return cls._of(capacity, total, items["key"], items["count"], items["error"])
         message = (
-            f"these {len(data)} bytes are no SpaceSaving sketch, or a damaged one; "
+            f"these {len(data)} bytes are not a valid SpaceSaving sketch; "
             "delete the state that they come from and start again"
         )
         raise RunError(message)
@@ -269,7 +270,7 @@ class SpaceSaving(Sketch):
         counts: NDArray[np.float64],
         errors: NDArray[np.float64],
     ) -> Self:
-        """Make a sketch of the rows with the largest counts."""
+        """Make a sketch from the `capacity` keys with the largest counts."""
         from evenkey.core.sketches import _kernels
 
         sketch = cls(capacity)

@@ -1,4 +1,4 @@
-"""Stores: where state lies that the driver and all executors share."""
+"""Stores: storage for state that the driver and all executors share."""
 
 from evenkey.core.stores.base import Store
 from evenkey.core.stores.buckets import Bucket

@@ -1,4 +1,4 @@
-"""Azure's blobs and data lakes."""
+"""A store in Azure: Blob Storage or Data Lake Storage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AbfsStore(ObjectStore):
 
     @staticmethod
     def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
-        """Give the container."""
+        """Return the container."""
         container, at, host = name.partition("@")
         if not at or not container or not host:
             message = (
@@ -64,23 +64,23 @@ class AbfsContainer(Bucket):
         self._container.upload_blob(key, content, overwrite=True)
 
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Put a blob on the condition that none is there."""
+        """Put a blob on the condition that none exists under the key."""
         self._container.upload_blob(key, content, overwrite=False, metadata={NONCE: nonce})
 
     def nonce(self, key: str) -> str | None:
-        """Ask for a blob's metadata."""
+        """Read the nonce in the metadata of a blob."""
         metadata = self._container.get_blob_client(key).get_blob_properties().metadata
         found: str | None = (metadata or {}).get(NONCE)
         return found
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List page by page, without what a data lake keeps for directories."""
+        """List blobs page by page, without those that mark directories in a data lake."""
         for name, is_folder in self._listed(prefix):
             if not is_folder:
                 yield name
 
     def directories(self, prefix: str) -> list[str]:
-        """List what a data lake keeps for directories."""
+        """List the blobs that mark directories in a data lake."""
         return [name for name, is_folder in self._listed(prefix) if is_folder]
 
     def _listed(self, prefix: str) -> Iterator[tuple[str, bool]]:
@@ -92,7 +92,7 @@ class AbfsContainer(Bucket):
         self._container.delete_blob(key)
 
     def verdict(self, error: Exception) -> Verdict:
-        """Sort by Azure's code, and take broken connections for passing."""
+        """Classify an error by Azure's code; a broken connection is a transient failure."""
         from azure.core.exceptions import (
             HttpResponseError,
             IncompleteReadError,
@@ -109,20 +109,20 @@ class AbfsContainer(Bucket):
         status = error.status_code or 0
         if code.endswith("BlobAlreadyExists"):
             return Verdict.TAKEN
-        # The answer to a question for properties has no body that would say more than 404.
+        # The answer to a request for properties has no body, so status 404 comes without a code.
         if code.endswith("BlobNotFound") or (status == 404 and not code):  # noqa: PLR2004
             return Verdict.ABSENT
         passing = status >= _SERVER_ERRORS or status in {_TOO_MANY, _SLOW}
         return Verdict.PASSING if passing else Verdict.FINAL
 
     def secrets(self) -> list[str]:
-        """Key and signature that the settings have."""
+        """Return the key and the signature in the settings."""
         return [each for each in (self._key, self._signature) if each]
 
 
 @lru_cache(maxsize=16)
 def _client(process: int, host: str, key: str, signature: str) -> Any:
-    """One client for a process; without key or signature by the environment's own credentials."""
+    """Make the client of a process; without key or signature, credentials are the environment's."""
     del process
     blob = load_extra("azure.storage.blob", "abfs", "state in Azure")
     limits = {"retry_total": 0, "connection_timeout": CONNECT, "read_timeout": ANSWER}

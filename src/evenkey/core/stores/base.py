@@ -1,4 +1,4 @@
-"""What a store is: objects by name under one root, shared by the driver and all executors."""
+"""The interface of a store: objects by name under one root, shared by driver and executors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Store(ABC):
-    """Objects under a root, each of them put whole. Travels to tasks.
+    """Objects under a root, each written as a whole. A store can be sent to tasks.
 
-    Names are relative, with ``/`` between their parts; no part begins with a dot. The interface has
-    no renames and no modification times, and listings are sorted by name: so the same code is
-    correct on a disk and on an object store.
+    Names are relative to the root, with ``/`` between their parts; no part begins with a dot. The
+    interface has no renames and no modification times, and listings are sorted by name. So the
+    same code is correct on a disk and on an object store.
 
     All methods raise `OSError` if the store cannot be reached or refuses.
     """
@@ -24,11 +24,11 @@ class Store(ABC):
     @property
     @abstractmethod
     def url(self) -> str:
-        """The root, as people and Spark name it: a path, or a URI without credentials."""
+        """The root, as users and Spark write it: a path, or a URI without credentials."""
 
     @abstractmethod
     def under(self, name: str) -> Self:
-        """Give the store of the objects whose names begin with ``name/``."""
+        """Return the store of the objects whose names begin with ``name/``."""
 
     @abstractmethod
     def read(self, name: str) -> bytes:
@@ -37,17 +37,17 @@ class Store(ABC):
         Raises
         ------
         FileNotFoundError
-            It is not there.
+            There is no such object.
         """
 
     @abstractmethod
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Write an object whole, in place of one that is there. Nobody ever sees a part of it.
+        """Write an object as a whole, replacing an existing one. No reader ever sees a part of it.
 
         Parameters
         ----------
         name, content
-            Of the object.
+            Name and content of the object.
         durable
             Whether it must survive a sudden stop of the machine. In an object store it always does;
             on a disk this costs some milliseconds.
@@ -55,40 +55,40 @@ class Store(ABC):
 
     @abstractmethod
     def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
-        """Write an object unless it is there, and say whether this call wrote it.
+        """Write an object unless it exists; return whether this call wrote it.
 
-        Of several processes that create the same object exactly one succeeds, however long each of
-        them waits before it does, and nobody ever sees a part of it.
+        Of several processes that create the same object, exactly one succeeds, however slow each of
+        them is. No reader ever sees a part of the object.
         """
 
     @abstractmethod
     def names(self, name: str = "") -> list[str]:
-        """Names of all objects under ``name/``, at any depth, in order; empty if there are none.
+        """Return the names of all objects under ``name/``, at any depth, in order; may be empty.
 
-        They are relative to the root of the store, as `read` takes them.
+        The names are relative to the root of the store, as in `read`.
         """
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Delete an object; do nothing if it is not there."""
+        """Delete an object; do nothing if it does not exist."""
 
     def clear(self) -> None:
         """Delete all objects.
 
-        Where other programs write there too, such as Spark, all of theirs goes with them: files
-        whose names begin with a dot, and what they make of directories.
+        If other programs such as Spark write under the root too, everything of theirs is deleted as
+        well: files whose names begin with a dot, and objects that mark directories.
         """
         at_once(self.delete, self.names())
 
     def find(self, name: str) -> bytes | None:
-        """Read an object; None if it is not there."""
+        """Read an object; None if it does not exist."""
         try:
             return self.read(name)
         except FileNotFoundError:
             return None
 
     def path(self, name: str) -> str:
-        """Where an object lies, for messages."""
+        """Return the full path of an object, for messages."""
         return f"{self.url.rstrip('/')}/{name}"
 
     def __str__(self) -> str:

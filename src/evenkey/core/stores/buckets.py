@@ -1,4 +1,4 @@
-"""What a maker's client does with one bucket, for `ObjectStore`."""
+"""Operations on one bucket by the client library of its provider, for `ObjectStore`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 __all__ = ["NONCE", "Bucket", "Verdict"]
 
 NONCE = "evenkeynonce"
-"""Name of the metadata by which a writer knows its own object again."""
+"""Name of the metadata by which a writer recognizes its own object."""
 
 
 class Verdict(Enum):
     """What an error of a client means."""
 
     ABSENT = auto()
-    """The object is not there."""
+    """The object does not exist."""
     TAKEN = auto()
-    """The object is there, so it was not created."""
+    """The object exists already, so it was not created."""
     PASSING = auto()
     """The same call may succeed later, and may already have succeeded."""
     FINAL = auto()
@@ -29,10 +29,10 @@ class Verdict(Enum):
 
 
 class Bucket(ABC):
-    """One bucket, through its maker's client, which is made in each process when it is first used.
+    """One bucket; each process makes a client of the provider's library when it first needs it.
 
-    Methods raise the client's own errors; `verdict` sorts them. The client itself must not try
-    again: `ObjectStore` does. Two buckets are equal if they keep the same name and settings.
+    Methods raise the client's own errors; `verdict` classifies them. The client itself must not
+    retry: `ObjectStore` does. Two buckets are equal if they have the same name and settings.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -46,11 +46,11 @@ class Bucket(ABC):
 
     @abstractmethod
     def put(self, key: str, content: bytes) -> None:
-        """Write an object, in place of one that is there."""
+        """Write an object, replacing an existing one."""
 
     @abstractmethod
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Write an object with its nonce if none is there: decided by the server, in one call."""
+        """Write an object with its nonce unless it exists; the server decides, in one call."""
 
     @abstractmethod
     def nonce(self, key: str) -> str | None:
@@ -61,22 +61,22 @@ class Bucket(ABC):
         """List the objects whose keys begin with a prefix."""
 
     def directories(self, prefix: str) -> list[str]:
-        """List the keys of what other programs make of directories."""
+        """List the keys of objects by which other programs mark directories."""
         return [key for key in self.keys(prefix) if key.endswith("/")]
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Delete an object; may raise if it is not there."""
+        """Delete an object; may raise if it does not exist."""
 
     @abstractmethod
     def verdict(self, error: Exception) -> Verdict:
-        """Sort an error of this client."""
+        """Return what an error of this client means."""
 
     @abstractmethod
     def secrets(self) -> list[str]:
-        """What must not appear in a message."""
+        """Return the texts that must not appear in messages."""
 
     def fix(self, error: Exception) -> str:
-        """Return what fixes an error; empty if its own text says so."""
+        """Return what the user can do about an error; empty if the error itself says it."""
         del error
         return ""

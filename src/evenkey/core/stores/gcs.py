@@ -1,4 +1,4 @@
-"""Google Cloud Storage."""
+"""A store in Google Cloud Storage."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _PRECONDITION, _TOO_MANY, _SERVER_ERRORS, _SLOW = 412, 429, 500, 408
 class GcsStore(ObjectStore):
     """Objects in Google Cloud Storage, at ``gs://bucket/prefix``.
 
-    An object is created on the condition that its generation is 0: that none is there.
+    An object is created on the condition that its generation is 0, so that none exists yet.
     """
 
     prefixes = ("fs.gs.", "google.cloud.")
 
     @staticmethod
     def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
-        """Give the bucket."""
+        """Return the bucket."""
         del scheme
         return GcsBucket(name, settings)
 
@@ -59,20 +59,20 @@ class GcsBucket(Bucket):
         self._bucket.blob(key).upload_from_string(content, **_LIMITS)
 
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Put an object on the condition that none is there."""
+        """Put an object on the condition that none exists under the key."""
         blob = self._bucket.blob(key)
         blob.metadata = {NONCE: nonce}
         blob.upload_from_string(content, if_generation_match=0, **_LIMITS)
 
     def nonce(self, key: str) -> str | None:
-        """Ask for an object's metadata."""
+        """Read the nonce in the metadata of an object."""
         blob = self._bucket.blob(key)
         blob.reload(**_LIMITS)
         found: str | None = (blob.metadata or {}).get(NONCE)
         return found
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List page by page."""
+        """List objects page by page."""
         for blob in self._bucket.list_blobs(prefix=prefix, **_LIMITS):
             yield blob.name
 
@@ -81,7 +81,7 @@ class GcsBucket(Bucket):
         self._bucket.blob(key).delete(**_LIMITS)
 
     def verdict(self, error: Exception) -> Verdict:
-        """Sort by the status; a bucket that is not there is no absent object."""
+        """Classify an error by its status; a missing bucket is not a missing object."""
         import requests
         from google.api_core.exceptions import GoogleAPICallError, NotFound
         from google.auth.exceptions import TransportError
@@ -101,13 +101,13 @@ class GcsBucket(Bucket):
         return Verdict.FINAL
 
     def secrets(self) -> list[str]:
-        """None: settings name the file that has them."""
+        """Return an empty list: settings only name the file that contains the secrets."""
         return []
 
 
 @lru_cache(maxsize=16)
 def _client(process: int, settings: tuple[tuple[str, str], ...]) -> Any:
-    """One client for a process; credentials are of a key file, or Google's own default ones."""
+    """Make the client of a process, with credentials of a key file or Google's default ones."""
     del process
     storage = load_extra("google.cloud.storage", "gcs", "state in Google Cloud Storage")
     given = dict(settings)

@@ -30,19 +30,20 @@ class HdfsStore(Store):
     """Files under a directory of HDFS.
 
     A file is first written in the same directory, under a temporary name that begins with a dot,
-    and then renamed. The namenode renames atomically, and refuses if the target exists, unless it
-    is to be replaced. Once the temporary name is gone, the rename has been done: so `create` is
-    exact even if an answer was lost.
+    and then renamed. The namenode renames atomically; `create` has it refuse if the target exists.
+    If the temporary file is gone, an earlier call renamed it and its answer was lost. So `create`
+    is exact even if an answer was lost.
 
     Parameters
     ----------
     place
         ``hdfs://host:port/directory`` or ``webhdfs://host:port/directory``.
     settings
-        Of them ``dfs.*`` are kept; `namenodes_of` says which are looked at.
+        Hadoop settings, of which those that begin with ``dfs.`` are kept; `namenodes_of` says
+        which ones are read.
     user
-        Who writes, where the namenode trusts names: by default the place's, that of
-        ``HADOOP_USER_NAME``, or who runs this process. Tasks keep the driver's.
+        User name that is sent to a namenode that trusts names. None: the user in `place`, else in
+        ``HADOOP_USER_NAME``, else the one who runs this process. Tasks use the driver's.
     """
 
     def __init__(self, place: str, settings: Mapping[str, str], user: str | None = None) -> None:
@@ -55,11 +56,11 @@ class HdfsStore(Store):
 
     @property
     def url(self) -> str:
-        """The URI as it was given."""
+        """The URI that was passed."""
         return self._url
 
     def under(self, name: str) -> Self:
-        """Give the store of a subdirectory."""
+        """Return the store of a subdirectory."""
         return type(self)(f"{self._url}/{name}", self._settings, self._user)
 
     def read(self, name: str) -> bytes:
@@ -67,20 +68,20 @@ class HdfsStore(Store):
         return self._do(name, lambda: self._ask("GET", name, "OPEN"))
 
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Write a file beside its place, then move it there."""
+        """Write a file under a temporary name, then rename it."""
         del durable
         self._write(name, content, replace=True)
 
     def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
-        """Write a file beside its place, then move it there if nothing is."""
+        """Write a file under a temporary name, then rename it if the target does not exist."""
         del durable
         return self._write(name, content, replace=False)
 
     def _write(self, name: str, content: bytes, *, replace: bool) -> bool:
         directory, _, last = name.rpartition("/")
         beside = f"{directory}/.{last}.{uuid.uuid4().hex}".lstrip("/")
-        # A process that deletes the last file of a directory deletes the directory too, but not
-        # while a file is being written there.
+        # `delete` also deletes a directory that has become empty. The temporary file prevents this
+        # while we write.
         self._do(name, lambda: self._ask("PUT", beside, "CREATE", content, overwrite="true"))
         if self._do(name, lambda: self._rename(beside, name, replace=replace)):
             return True
@@ -93,7 +94,7 @@ class HdfsStore(Store):
         try:
             self._ask("PUT", beside, "RENAME", destination=goal, renameoptions=options)
         except RemoteError as error:
-            if error.kind == _ABSENT:  # a call before this one was done, and its answer lost
+            if error.kind == _ABSENT:  # an earlier call renamed it, and its answer was lost
                 return True
             if error.kind in _TAKEN and not replace:
                 return False
@@ -101,7 +102,7 @@ class HdfsStore(Store):
         return True
 
     def names(self, name: str = "") -> list[str]:
-        """Names of the files under a subdirectory, without those that are being written."""
+        """Return the names of the files under a subdirectory, without those being written."""
         return sorted(self._files(name))
 
     def _files(self, directory: str) -> list[str]:
@@ -118,7 +119,7 @@ class HdfsStore(Store):
         return files
 
     def delete(self, name: str) -> None:
-        """Delete a file, and directories above it that are empty now, up to the store's own."""
+        """Delete a file, and then its parent directories below the root that are empty."""
         self._do(name, lambda: self._ask("DELETE", name, "DELETE", recursive="false"))
         parent = name.rpartition("/")[0]
         while parent:
@@ -153,7 +154,7 @@ class HdfsStore(Store):
             if error.kind == _ABSENT:
                 raise FileNotFoundError(errno.ENOENT, "there is no such file", where) from None
             kind = _HoldsError if error.kind == _HOLDS else OSError
-            message = f"{where}: HDFS refuses it: {error}"
+            message = f"{where}: HDFS refuses the request: {error}"
             raise kind(message) from None
         except Exception as error:
             if not passes(error):

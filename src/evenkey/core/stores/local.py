@@ -1,4 +1,4 @@
-"""A store in a directory: of this machine, or one that all hosts reach under the same path."""
+"""A store in a directory, on this machine or mounted on all hosts under the same path."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class LocalStore(Store):
-    """Files under a directory, which is made when the first of them is written.
+    """Files under a directory, which is made when the first file is written.
 
-    An object is created exclusively by a hard link; a file system without them is refused by its
-    own error.
+    `create` is exclusive because it makes a hard link. On a file system without hard links it
+    raises the error of that file system.
 
     Parameters
     ----------
     directory
-        Its path.
+        Path of the directory.
     """
 
     def __init__(self, directory: str | Path) -> None:
@@ -35,11 +35,11 @@ class LocalStore(Store):
 
     @property
     def url(self) -> str:
-        """The directory's path."""
+        """The path of the directory."""
         return str(self.directory)
 
     def under(self, name: str) -> Self:
-        """Give the store of a subdirectory."""
+        """Return the store of a subdirectory."""
         return type(self)(self.directory / name)
 
     def read(self, name: str) -> bytes:
@@ -47,17 +47,17 @@ class LocalStore(Store):
         return (self.directory / name).read_bytes()
 
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Write a file beside its place, then move it there."""
+        """Write a file under a temporary name, then rename it."""
         file = self.directory / name
         _with_parent(file, lambda: write_whole(file, content, durable=durable))
 
     def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
-        """Write a file beside its place, then link it there."""
+        """Write a file under a temporary name, then link it to its name unless that exists."""
         file = self.directory / name
         return _with_parent(file, lambda: create_whole(file, content, durable=durable))
 
     def names(self, name: str = "") -> list[str]:
-        """Names of the files under a subdirectory, without those that are being written."""
+        """Return the names of the files under a subdirectory, without those being written."""
         return sorted(self._files(self.directory / name))
 
     def _files(self, directory: Path) -> list[str]:
@@ -67,7 +67,7 @@ class LocalStore(Store):
                 if entry.name.startswith("."):
                     continue
                 path = Path(entry.path)
-                # A linked directory is elsewhere, and no part of a store.
+                # A linked directory lies elsewhere and is not part of the store.
                 if entry.is_dir(follow_symlinks=False):
                     files += self._files(path)
                 elif not entry.is_dir():
@@ -75,7 +75,7 @@ class LocalStore(Store):
         return files
 
     def delete(self, name: str) -> None:
-        """Delete a file, and directories above it that are empty now, up to the store's own."""
+        """Delete a file, and then its parent directories below the root that are empty."""
         file = self.directory / name
         file.unlink(missing_ok=True)
         for directory in file.parents:
@@ -83,7 +83,7 @@ class LocalStore(Store):
                 return
             try:
                 directory.rmdir()
-            except OSError:  # it holds something, or another process was faster
+            except OSError:  # it is not empty, or another process was faster
                 return
 
     def clear(self) -> None:
@@ -101,7 +101,7 @@ class LocalStore(Store):
 
 
 def _with_parent(file: Path, write: Callable[[], Result]) -> Result:
-    """Write a file whose directory may be missing, or be deleted at this very moment."""
+    """Write a file; make its directory again if another process deletes it meanwhile."""
     for _ in range(_ATTEMPTS):
         file.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):

@@ -32,8 +32,8 @@ class ObjectStore(Store):
     place
         ``scheme://bucket/prefix``.
     settings
-        Names and values as Hadoop knows them. The bucket keeps those that it reads, and no others
-        travel.
+        Settings by Hadoop's names. The bucket keeps those that it reads; only these are sent to
+        tasks.
     """
 
     def __init__(self, place: str, settings: Mapping[str, str]) -> None:
@@ -44,20 +44,20 @@ class ObjectStore(Store):
         self._bucket = self.bucket(scheme, bucket, own)
 
     prefixes: tuple[str, ...]
-    """How the names of settings begin that this kind has."""
+    """Prefixes of the names of settings for this kind of store."""
 
     @staticmethod
     @abstractmethod
     def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
-        """Give the bucket; connects to nothing yet."""
+        """Return the bucket, without connecting to it."""
 
     @property
     def url(self) -> str:
-        """The URI as it was given, without credentials."""
+        """The URI that was passed, without credentials."""
         return self._url
 
     def under(self, name: str) -> Self:
-        """Give the store of a longer prefix."""
+        """Return the store of a longer prefix."""
         longer = copy(self)
         vars(longer).update(_url=f"{self._url}/{name}", _prefix=self._key(name))
         return longer
@@ -68,13 +68,13 @@ class ObjectStore(Store):
         return self._do(name, lambda: self._bucket.read(key))
 
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Put an object; it is durable."""
+        """Put an object, which is always durable."""
         del durable
         key = self._key(name)
         self._do(name, lambda: self._bucket.put(key, content))
 
     def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
-        """Put an object on the condition that none is there, which the server decides."""
+        """Put an object on the condition, checked by the server, that none exists under the key."""
         del durable
         key, nonce = self._key(name), uuid.uuid4().hex
 
@@ -98,10 +98,10 @@ class ObjectStore(Store):
             raise
 
     def names(self, name: str = "") -> list[str]:
-        """List a prefix, page by page."""
+        """List the names under a prefix, page by page."""
         start = len(self._key(""))
         prefix = self._key(f"{name}/" if name else "")
-        # A key that ends with a slash is what some programs make of a directory.
+        # Some programs mark a directory by an object whose key ends with a slash.
         return self._do(
             name,
             lambda: sorted(
@@ -114,7 +114,7 @@ class ObjectStore(Store):
         self._drop(name, self._key(name))
 
     def clear(self) -> None:
-        """Delete all objects, then what marks directories: for Spark a marked one is not empty."""
+        """Delete all objects, then directory marks: for Spark a marked directory is not empty."""
         super().clear()
         marks = self._do("", lambda: self._bucket.directories(self._key("")))
         for key in sorted(marks, reverse=True):

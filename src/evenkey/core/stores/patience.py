@@ -1,4 +1,4 @@
-"""Patience: calls to a store that may be slow, away for a while, or lose its answer."""
+"""Repeats calls to a store that may be slow or unreachable for a while, or whose answer is lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ANSWER", "CONNECT", "PATIENCE", "patiently"]
 Result = TypeVar("Result")
 
 PATIENCE = 60.0
-"""Seconds after the first call in which a call is made again."""
+"""Seconds after the first call during which a failed call is repeated."""
 CONNECT = 5.0
 """Seconds to wait for a connection."""
 ANSWER = 30.0
@@ -24,17 +24,18 @@ _LONGEST_PAUSE = 2.0
 
 
 def patiently(call: Callable[[], Result], passes: Callable[[Exception], bool]) -> Result:
-    """Call until it succeeds, fails permanently, or has failed for `PATIENCE` seconds.
+    """Repeat a call until it succeeds, fails permanently, or has failed for `PATIENCE` seconds.
 
-    Pauses between calls grow from 0.1 to 2 seconds, each by chance between half and all of it, so
-    that the tasks of a stage do not come back at the same moment.
+    Pauses between calls grow from 0.1 to 2 seconds. Each is shortened at random, to no less than
+    half, so that the tasks of a stage do not all call again at the same moment.
 
     Parameters
     ----------
     call
-        May have been done by the store although it raised: it must be right when it is repeated.
+        Function to call. The store may have done the work although the call raised, so it must be
+        safe to repeat.
     passes
-        Says of an error whether the same call may succeed later.
+        Function that returns whether the same call may succeed later, given its error.
     """
     end = time.monotonic() + PATIENCE
     pause = _FIRST_PAUSE

@@ -1,4 +1,4 @@
-"""S3, of Amazon or of others who serve its protocol."""
+"""A store in S3, of Amazon or of another provider with the same protocol."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _KNOWN = frozenset(
         *("access.key", "secret.key", "session.token", "aws.credentials.provider"),
     }
 )
-"""Settings that are read here; a session has more, some of Spark's own."""
+"""Settings that are read here; a Spark session can have others."""
 _conditions_held: set[tuple[int, str, str]] = set()
-"""Process, endpoint and bucket whose server was seen to refuse a second creation."""
+"""Process id, endpoint and bucket of servers that refused a second creation, as they must."""
 
 
 class S3Store(ObjectStore):
     """Objects in S3, at ``s3://bucket/prefix`` or ``s3a://bucket/prefix``.
 
-    An object is created by a put with ``If-None-Match: *``. A server that pays no heed to this is
-    found out at the first creation of a process, and refused.
+    An object is created by a put with ``If-None-Match: *``. The first creation of a process checks
+    that the server respects this condition; it raises OSError if not.
     """
 
     prefixes = ("fs.s3a.",)
 
     @staticmethod
     def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
-        """Give the bucket."""
+        """Return the bucket."""
         del scheme
         return S3Bucket(name, settings)
 
@@ -63,11 +63,11 @@ class S3Bucket(Bucket):
 
     @property
     def _client(self) -> Any:
-        # A client does not outlive a fork; one of a process serves all its threads and stores.
+        # A client cannot be used after a fork, so each process has one for its threads and stores.
         return _client(os.getpid(), tuple(sorted(self._options.items())))
 
     def read(self, key: str) -> bytes:
-        """Get an object, all of it."""
+        """Get an object."""
         content: bytes = self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
         return content
 
@@ -76,7 +76,7 @@ class S3Bucket(Bucket):
         self._client.put_object(Bucket=self.name, Key=key, Body=content)
 
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Put an object on the condition that none is there."""
+        """Put an object on the condition that none exists under the key."""
         self._create(key, content, nonce)
         known = (os.getpid(), self._options.get("endpoint", ""), self.name)
         if known not in _conditions_held:
@@ -99,23 +99,23 @@ class S3Bucket(Bucket):
         )
 
     def nonce(self, key: str) -> str | None:
-        """Ask for an object's metadata."""
+        """Read the nonce in the metadata of an object."""
         found: dict[str, str] = self._client.head_object(Bucket=self.name, Key=key)["Metadata"]
         return found.get(NONCE)
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List by pages of 1,000."""
+        """List objects in pages of 1,000."""
         pages = self._client.get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=self.name, Prefix=prefix):
             for each in page.get("Contents", []):
                 yield each["Key"]
 
     def delete(self, key: str) -> None:
-        """Delete an object; S3 does not report it if there is none."""
+        """Delete an object; S3 does not report a missing one."""
         self._client.delete_object(Bucket=self.name, Key=key)
 
     def verdict(self, error: Exception) -> Verdict:
-        """Sort by S3's code, and take broken connections for passing."""
+        """Classify an error by S3's code; a broken connection is a transient failure."""
         from botocore.exceptions import (
             ClientError,
             ConnectionError,  # noqa: A004 - its own name
@@ -138,7 +138,7 @@ class S3Bucket(Bucket):
         return Verdict.PASSING if broken and not isinstance(error, SSLError) else Verdict.FINAL
 
     def fix(self, error: Exception) -> str:
-        """Say where credentials come from when there are none."""
+        """Say how to pass credentials if they are missing."""
         from botocore.exceptions import NoCredentialsError, PartialCredentialsError
 
         if isinstance(error, (NoCredentialsError, PartialCredentialsError)):
@@ -149,12 +149,12 @@ class S3Bucket(Bucket):
         return ""
 
     def secrets(self) -> list[str]:
-        """Keys and token that the settings have."""
+        """Return the keys and the token in the settings."""
         return [self._options[name] for name in _SECRET if self._options.get(name)]
 
 
 def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Choose the settings of a bucket that are read: its own ones go before those of all buckets.
+    """Choose the settings to use for a bucket: its own override those of all buckets.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _client(process: int, options: tuple[tuple[str, str], ...]) -> Any:
-    """One client for a process and its settings; what these lack, boto3 finds by itself."""
+    """Make the client of a process; boto3 finds by itself what the settings lack."""
     del process
     boto3 = load_extra("boto3", "s3", "state in S3")
     from botocore import UNSIGNED
@@ -191,12 +191,12 @@ def _client(process: int, options: tuple[tuple[str, str], ...]) -> Any:
         "s3": {"addressing_style": _addressing(given)},
     }
     if endpoint:
-        # Servers of others do not all know the checksums that Amazon's clients add.
+        # Some servers of other providers do not know the checksums that Amazon's clients add.
         settings["request_checksum_calculation"] = "when_required"
         settings["response_checksum_validation"] = "when_required"
     if given.get("aws.credentials.provider", "").endswith(_ANONYMOUS):
         settings["signature_version"] = UNSIGNED
-    # A session of its own: the package's default one is not safe for threads.
+    # A new session, because the default session of boto3 is not thread-safe.
     session = boto3.session.Session()
     region = given.get("endpoint.region") or os.environ.get("AWS_REGION") or session.region_name
     return session.client(

@@ -1,4 +1,4 @@
-"""Shared storage: a host checks that it sees what another host has written."""
+"""Shared-storage check: a host checks that it sees what another host has written."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ SHARED = (
     "a place that the driver and all executors share, such as s3a://bucket/state or a path that is "
     "mounted on every host"
 )
-"""Where state must be, for messages."""
+"""Where state must be stored, for messages."""
 STATE_REMEDY = f"state must be {SHARED}; evenkey run keeps it in its --output"
-"""What to do where state is not seen, for messages."""
+"""What to do if a host does not see the state, for messages."""
 OUTPUT_REMEDY = f"an output must be {SHARED}; name one by --output"
-"""What to do where a run's output is not seen, for messages."""
+"""What to do if a host does not see the output of a run, for messages."""
 
 _seen: set[tuple[str, bytes | None]] = set()
-"""What this process has seen: it sees it as long as it lives."""
+"""Path and content of the marks that this process has seen; it does not check them again."""
 
 
 @dataclass(frozen=True)
 class SharedMark:
-    """An object that one process wrote, and that every process that shares the storage must see.
+    """An object that one process wrote and that all others must see if they share the storage.
 
-    A directory that each host has for itself is so found, and named in one error. Tasks get a copy.
+    So a directory that is local to each host is detected, and reported in one error. Tasks get a
+    copy of the mark.
 
     Parameters
     ----------
     store, name
-        Where it was written.
+        Store and name of the object.
     host
-        Which wrote it.
+        Host that wrote it.
     remedy
-        The fix if it is not seen, for the message.
+        The fix if a host does not see it, for the message.
     content
-        What must be found there; None: anything.
+        Content that the object must have. None: any content.
     """
 
     store: Store
@@ -50,12 +51,12 @@ class SharedMark:
     content: bytes | None = field(default=None, repr=False)
 
     def check(self) -> None:
-        """Make sure that this process sees the object.
+        """Check that this process sees the object.
 
         Raises
         ------
         RunError
-            It does not; the message names both hosts, the path and the remedy.
+            It does not see it; the message names both hosts, the path and the remedy.
         """
         path = self.store.path(self.name)
         if (path, self.content) in _seen:
@@ -73,11 +74,11 @@ def read_shared(store: Store, name: str, writer: str, remedy: str) -> bytes:
     Parameters
     ----------
     store, name
-        Where it was written.
+        Store and name of the object.
     writer
         Who wrote it, such as ``"host worker2"``.
     remedy
-        The fix if it is not seen, for the message.
+        The fix if this host does not see it, for the message.
 
     Raises
     ------
@@ -95,5 +96,5 @@ def read_shared(store: Store, name: str, writer: str, remedy: str) -> bytes:
 
 
 def unseen(path: str, writer: str, remedy: str) -> RunError:
-    """Make the error of a host that does not see what another one wrote."""
+    """Make the error for a host that does not see what another host wrote."""
     return RunError(f"host {platform.node()} does not see what {writer} wrote at {path}: {remedy}")

@@ -1,4 +1,4 @@
-"""Doing the same with several objects of a store side by side, since it may be far away."""
+"""Process several objects of a store concurrently, because each access may be slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _THREADS = 16
 
 
 def at_once(act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Call a function with each item, and give the results in order; raises what the first did."""
+    """Apply a function to all items in threads; return ordered results or raise the first error."""
     if len(items) <= 1:
         return [act(item) for item in items]
     with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:

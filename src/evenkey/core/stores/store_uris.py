@@ -1,4 +1,4 @@
-"""Places: how a user names a store, and which store that is."""
+"""Storage locations: how a user writes one, and which store it names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")
 
 
 def scheme_of(place: str | Path) -> str:
-    """Name the kind of store that a place is in; ``file`` for plain paths.
+    """Return the scheme of a storage location; ``file`` for a path without one.
 
     Examples
     --------
@@ -34,21 +34,21 @@ def scheme_of(place: str | Path) -> str:
 
 
 def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = None) -> Store:
-    """Give the store at a place; nothing is connected to before it is used.
+    """Return the store at a storage location; it connects when it is first used.
 
     Parameters
     ----------
     place
-        A path, a URI, or a store, which is given back. A relative path is taken from where this
-        program runs, since tasks run elsewhere.
+        A path, a URI, or a store, which is returned unchanged. A relative path is made absolute
+        with the working directory of this process, because tasks run in other directories.
     settings
-        Values by Hadoop's names such as ``fs.s3a.endpoint``; missing ones are found in the
-        environment. They travel with the store and stand in none of its messages.
+        Values by Hadoop's names such as ``fs.s3a.endpoint``; missing ones are read from the
+        environment. They are sent to tasks with the store, and no message contains them.
 
     Raises
     ------
     ConfigurationError
-        It is no place, or it holds a password, or no store is known for its scheme.
+        `place` is not a storage location, contains a password, or has an unknown scheme.
     """
     from evenkey.core.stores.base import Store
 
@@ -82,7 +82,7 @@ _KINDS = {
     "abfs": ("abfs", "AbfsStore"),
     "abfss": ("abfs", "AbfsStore"),
 }
-"""Schemes, and where their stores are: loaded when they are first needed."""
+"""Module and class of the store of each scheme; modules are loaded when first needed."""
 
 
 def _check_no_password(place: str) -> None:
@@ -100,9 +100,7 @@ def _check_uri(scheme: str, place: str) -> None:
     _, slashes, rest = place.partition("://")
     root = rest.partition("/")[0]
     if not slashes:
-        message = (
-            f"{place}: must be {scheme}:// and a name; pass it as text, for a Path loses a slash"
-        )
+        message = f"{place}: must begin with {scheme}://NAME; pass it as text: a Path drops a slash"
         raise ConfigurationError(message)
     if not root:
         message = f"{place}: no bucket or host is named; pass {scheme}://name/directory"
@@ -110,7 +108,7 @@ def _check_uri(scheme: str, place: str) -> None:
 
 
 def local_path(place: str | Path) -> Path:
-    """Give the path of a place on a disk, which may be spelled ``file:///...``.
+    """Return the path of a storage location on a disk; ``file:///...`` is allowed.
 
     Examples
     --------

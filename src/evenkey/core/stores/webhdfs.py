@@ -1,4 +1,4 @@
-"""HDFS over HTTP: which namenodes serve it, one request, and what its errors mean."""
+"""HDFS over HTTP: finds the namenodes, sends a request, and classifies errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ADDRESSES", "RemoteError", "ask", "namenodes_of", "passes"]
 ADDRESSES = "EVENKEY_WEBHDFS"
 """Environment variable with the addresses of namenodes, such as ``http://namenode:9870``."""
 TOKEN = "EVENKEY_WEBHDFS_TOKEN"  # noqa: S105 - the name of a variable
-"""Environment variable with a delegation token, where the namenode asks for one."""
+"""Environment variable with a delegation token, if the namenode requires one."""
 
 _HTTP_PORT, _HTTPS_PORT = 9870, 9871
 _REDIRECT, _REFUSED, _SERVER_ERRORS = 307, 400, 500
@@ -33,7 +33,7 @@ _NO_DATANODE = "Failed to find datanode"
 
 
 class RemoteError(Exception):
-    """What a namenode or a datanode refuses, by the name of its own exception."""
+    """A namenode or a datanode refuses a request; `kind` is the name of its Java exception."""
 
     def __init__(self, kind: str, status: int, text: str) -> None:
         super().__init__(f"{kind}: {text}")
@@ -42,11 +42,12 @@ class RemoteError(Exception):
 
 
 def namenodes_of(place: str, settings: Mapping[str, str]) -> list[str]:
-    """Find the web addresses of the namenodes that serve a place.
+    """Find the web addresses of the namenodes that serve a storage location.
 
-    The environment's ``EVENKEY_WEBHDFS`` goes first, then ``dfs.namenode.http-address`` of the
-    settings (of each namenode of a name service, where the host is one), then the place's host at
-    Hadoop's usual port. ``webhdfs://host:port`` is an address itself.
+    They come from the first of these that is present: ``EVENKEY_WEBHDFS`` of the environment; a
+    location ``webhdfs://host:port``, which is an address itself; ``dfs.namenode.http-address`` of
+    the settings (of each namenode, if the host is a name service). If none is present, it is the
+    location's host at Hadoop's default port.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def namenodes_of(place: str, settings: Mapping[str, str]) -> list[str]:
 
 
 def _with_host(address: str, host: str) -> str:
-    """An address at which a namenode listens on all its networks names no host."""
+    """Insert the host into an address that listens on all networks, which names no host."""
     listens, _, port = address.rpartition(":")
     return f"{host}:{port}" if listens in {"", "0.0.0.0"} else address  # noqa: S104 - not bound here
 
@@ -89,14 +90,14 @@ def ask(
     content: bytes | None = None,
     **parameters: str,
 ) -> bytes:
-    """Ask a namenode, and the datanode that it sends us to.
+    """Send a request to the active namenode, and to the datanode that it redirects to.
 
-    Of several namenodes one is active; the others say that they are not.
+    It tries all namenodes; those that are not active answer that they are on standby.
 
     Raises
     ------
     RemoteError
-        It is refused.
+        The request is refused.
     """
     standby: RemoteError | None = None
     unreached: Exception | None = None
@@ -124,7 +125,7 @@ def _ask(method: str, url: str, content: bytes | None, parameters: dict[str, str
     if "delegation" in parameters:
         parameters.pop("user.name", None)
     limits = (CONNECT, ANSWER)
-    # The namenode is asked without the content: it names the datanode that takes it.
+    # The request to the namenode has no content: it returns the datanode that takes the content.
     answer = session.request(method, url, params=parameters, timeout=limits, allow_redirects=False)
     if answer.status_code == _REDIRECT:
         place = answer.headers["Location"]
@@ -148,7 +149,7 @@ def _error_of(answer: Any) -> RemoteError:
 
 
 def passes(error: Exception) -> bool:
-    """Whether the same request may succeed later."""
+    """Return whether the same request may succeed later."""
     requests = load_extra("requests", "hdfs", "state in HDFS")
     if isinstance(error, RemoteError):
         return error.passing
@@ -159,6 +160,6 @@ def passes(error: Exception) -> bool:
 
 @lru_cache(maxsize=4)
 def _session(process: int) -> Any:
-    """Connections are kept, and not over a fork."""
+    """Make the HTTP session of a process, which keeps its connections; a fork needs a new one."""
     del process
     return load_extra("requests", "hdfs", "state in HDFS").Session()

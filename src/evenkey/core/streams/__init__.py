@@ -1,4 +1,4 @@
-"""Key streams: generated ones, and those in users' files."""
+"""Streams of keyed messages, generated or read from files."""
 
 from __future__ import annotations
 

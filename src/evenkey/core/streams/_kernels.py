@@ -10,12 +10,12 @@ MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 SHIFT_32 = np.uint64(32)
 LOW_32 = np.uint64(0xFFFFFFFF)
-FULL = 4294967296.0  # what a chance is a part of
+FULL = 4294967296.0  # 2**32; chances are in units of 1 / FULL
 
 
 @njit(cache=True, inline="always")
 def random_word(seed, counter):
-    """Random 64 bits number `counter` of a seed: splitmix64, which is random access."""
+    """Return the random word number `counter` of a seed (splitmix64, which needs no state)."""
     word = seed + (np.uint64(counter) + np.uint64(1)) * GOLDEN
     word = (word ^ (word >> np.uint64(30))) * MIX_1
     word = (word ^ (word >> np.uint64(27))) * MIX_2
@@ -24,7 +24,7 @@ def random_word(seed, counter):
 
 @njit(cache=True, inline="always")
 def scaled(word, size):
-    """Scale a random word to 0..size-1, size < 2**32: upper half of the 128-bit product."""
+    """Map a random word to 0..size-1, size < 2**32: the upper half of the 128-bit product."""
     low = ((word & LOW_32) * np.uint64(size)) >> SHIFT_32
     return np.int64(((word >> SHIFT_32) * np.uint64(size) + low) >> SHIFT_32)
 
@@ -37,10 +37,10 @@ def uniform(seed, start, size, out):
 
 @njit(cache=True)
 def build_alias(weights, chance, alias):
-    """Vose's alias table: column i is key i with `chance[i]` of 2**32, else key `alias[i]`.
+    """Build Vose's alias table: column i is key i with chance `chance[i]` of 2**32, or `alias[i]`.
 
-    Overwrites `weights`. One array holds both work lists: columns with less than their share
-    grow from its left end, those with more from its right end.
+    Overwrites `weights`. One array holds both work lists: the list of columns below their share
+    grows from its left end, the list of columns above it from its right end.
     """
     size = len(weights)
     weights *= size / weights.sum()
@@ -48,7 +48,7 @@ def build_alias(weights, chance, alias):
     smalls, larges = 0, size
     for i in range(size):
         chance[i] = 0
-        alias[i] = i  # for those that rounding leaves over
+        alias[i] = i  # for columns that rounding leaves without a partner
         if weights[i] < 1.0:
             work[smalls] = i
             smalls += 1
@@ -69,7 +69,7 @@ def build_alias(weights, chance, alias):
 
 @njit(cache=True)
 def sample_alias(seed, start, chance, alias, out):
-    """Column by the upper half of word * size, toss by the top of its lower half."""
+    """Draw keys: the upper half of word * size chooses the column, the next 32 bits the key."""
     size = len(chance)
     for i in range(len(out)):
         word = random_word(seed, start + i)
@@ -80,7 +80,7 @@ def sample_alias(seed, start, chance, alias, out):
 
 @njit(cache=True)
 def prime_to(size, number):
-    """Smallest number of at least `number`, and at least 1, that has no factor in common."""
+    """Find the smallest number from `number` (at least 1) on that is coprime to `size`."""
     number = max(number, 1)
     while True:
         one, other = number, size
@@ -93,7 +93,7 @@ def prime_to(size, number):
 
 @njit(cache=True)
 def deal(seed, start, every, size, ids):
-    """Deal ranks to keys, period by period; see `evenkey.core.streams.drift.Drift`."""
+    """Replace ranks by keys, period by period; see `evenkey.core.streams.drift.Drift`."""
     first = scaled(random_word(seed, -1), size)
     step = prime_to(size, np.int64(0.618 * size))
     period, factor, shift = -1, 0, 0
@@ -113,9 +113,10 @@ MOST_BYTES = 1 << 20
 
 @njit(cache=True)
 def csv_record(text, begin, line_end, width, last):
-    """End of the CSV record at `begin`, -1 where more of the file must be known first.
+    """Find the end of the CSV record at `begin`; -1 if more of the file must be known first.
 
-    Follows RFC 4180 strictly. A record of several lines that is none is only its first line.
+    Follows RFC 4180 strictly. If a record of several lines is not valid, its first line alone is
+    the record.
     """
     size = len(text)
     state, fields, lines, first = FIELD, 1, 1, 0
@@ -153,7 +154,7 @@ def csv_record(text, begin, line_end, width, last):
 
 @njit(cache=True)
 def csv_records(text, line_end, width, last, ends):
-    """Fill in where records end, from the first byte on; give how many are known to."""
+    """Write the ends of records to `ends`, from the first byte on; return how many are known."""
     found, begin = 0, 0
     while begin < len(text):
         begin = csv_record(text, begin, line_end, width, last)

@@ -1,4 +1,4 @@
-"""What every key stream is: messages that are a pure function of name, seed and offset."""
+"""The base of generated streams: messages are a pure function of name, seed and offset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenkey.core.streams.published import Published
 
 SPAN_SECONDS = 400.0
-"""Event time that a run spans where no rate is given."""
+"""Seconds of event time that a stream spans if no rate is given."""
 
 _STEP = 1 << 20
 
@@ -38,16 +38,16 @@ class MessageBatch:
     Parameters
     ----------
     ids
-        int64[n], number of each message's key within its stream.
+        int64[n], id of each message's key within the stream.
     keys
-        uint64[n], hashes of the keys' texts.
+        uint64[n], hash of the text of each message's key.
     counts
         int64[n], weight of each message.
     times
         float64[n], event time in seconds since the stream began, non-decreasing.
     senders
-        uint64[n], hash of who sends each message, such as the source vertex of an edge; None
-        where the stream does not say.
+        uint64[n], hash of the sender of each message, such as the source vertex of an edge. None:
+        the stream has no senders.
     """
 
     ids: NDArray[np.int64]
@@ -58,7 +58,7 @@ class MessageBatch:
 
 
 class MessageStream(Protocol):
-    """What the simulator reads: a generated stream or users' files, from first to last.
+    """A stream that the simulator reads from first to last: a generated one, or one in files.
 
     Examples
     --------
@@ -73,35 +73,35 @@ class MessageStream(Protocol):
 
     @property
     def name(self) -> str:
-        """How users spell it."""
+        """Spelling of the stream, as users write it."""
 
     def batches(self, size: int = ...) -> Iterator[MessageBatch]:
-        """Give the whole stream, in batches of about `size` messages."""
+        """Yield the whole stream in batches of about `size` messages."""
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Give the keys as users see them."""
+        """Return the texts of keys, as users see them."""
 
 
 @dataclass(frozen=True)
 class KeyStream(ABC):
     """A finite generated stream of keyed messages; any part of it can be generated directly.
 
-    Subclasses add their parameters as fields. A stream is a value, cheap to pickle: a process
-    builds tables when it first needs them, and keeps them outside the stream.
+    Subclasses add their parameters as fields. A stream is a small value that is cheap to pickle:
+    each process builds tables when it first needs them, and caches them outside the stream.
 
     Parameters
     ----------
     messages
-        Length of the stream.
+        Number of messages. None: the usual number of this kind of stream.
     seed
         Another seed gives another stream of the same kind.
     rate
-        Messages per second of event time; None lets the stream span 400 s.
+        Messages per second of event time. None: the stream spans 400 s.
 
     Raises
     ------
     ConfigurationError
-        There is not one message, or the rate is not above 0.
+        `messages` is below 1, or `rate` is not above 0.
     """
 
     family: ClassVar[str]
@@ -110,7 +110,7 @@ class KeyStream(ABC):
     weighs: ClassVar[bool] = False
     """Whether messages have weights; otherwise each weighs 1."""
     fixed: ClassVar[dict[str, dict[str, str]]] = {}
-    """Streams of this family that have their own names, with their parameters."""
+    """Streams of this family that have names of their own, and the parameters of each."""
 
     messages: int | None = field(default=None, kw_only=True)
     seed: int = field(default=0, kw_only=True)
@@ -131,19 +131,19 @@ class KeyStream(ABC):
 
     @property
     def name(self) -> str:
-        """Its spelling, such as ``zipf(z=1.4,keys=1000)``."""
+        """Spelling of the stream, such as ``zipf(z=1.4,keys=1000)``."""
         shared = {each.name for each in dataclasses.fields(KeyStream)}
         own = [each.name for each in dataclasses.fields(self) if each.name not in shared]
         return spell(self.family, {name: getattr(self, name) for name in own})
 
     @property
     def about(self) -> str:
-        """What it is, in a line."""
+        """Description of the stream in one line."""
         return self.summary
 
     @property
     def published(self) -> Published | None:
-        """What a paper says of the data set that it stands in for, if it does."""
+        """Figures of the published data set that the stream imitates; None if it imitates none."""
         return None
 
     @property
@@ -158,11 +158,11 @@ class KeyStream(ABC):
 
     @property
     def random_seed(self) -> np.uint64:
-        """Where its random numbers start: a hash of name and seed."""
+        """Seed of the random numbers: a hash of name and seed."""
         return np.uint64(hash_strings([f"{self.name} {self.seed}"])[0])
 
     def batch(self, start: int, stop: int) -> MessageBatch:
-        """Make the messages at offsets `start` to `stop` - 1, cut off at the stream's end."""
+        """Generate the messages at offsets `start` to `stop` - 1, at most to the stream's end."""
         ids = self.ids(start, stop)
         end = start + len(ids)
         return MessageBatch(
@@ -174,43 +174,43 @@ class KeyStream(ABC):
         )
 
     def batches(self, size: int = _STEP) -> Iterator[MessageBatch]:
-        """Make the whole stream in batches of `size` messages."""
+        """Generate the whole stream in batches of `size` messages."""
         for start in range(0, self.length, size):
             yield self.batch(start, start + size)
 
     def ids(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Make only the key ids of `batch`, int64[n]."""
+        """Generate only the key ids of `batch`, int64[n]."""
         return self._ids(start, max(start, min(stop, self.length)))
 
     def counts(self, ids: NDArray[np.int64], start: int) -> NDArray[np.int64]:
-        """Make the weights of the messages from offset `start` on, of keys `ids`; int64[n]."""
+        """Return the weights, int64[n], of the messages from offset `start` on with keys `ids`."""
         del start
         return np.ones(len(ids), dtype=np.int64)
 
     @abstractmethod
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Make the key ids at offsets `start` to `stop` - 1."""
+        """Generate the key ids at offsets `start` to `stop` - 1."""
 
     def _senders(self, start: int, stop: int) -> NDArray[np.uint64] | None:
-        """Make the senders of the messages at offsets `start` to `stop` - 1, if it has any."""
+        """Generate the senders at offsets `start` to `stop` - 1; None if there are no senders."""
         del start, stop
         return None
 
     @property
     @abstractmethod
     def key_count(self) -> int:
-        """How many keys there are; ids are below it."""
+        """Number of keys; ids are below it."""
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Give the keys as users see them: the number of the key."""
+        """Return the texts of keys, as users see them: here the id of the key."""
         return pc.cast(pa.array(ids), pa.string())
 
     def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Hash the keys' texts, uint64[n]."""
+        """Hash the texts of keys, uint64[n]."""
         return _all_hashes(self)[ids]
 
 
-@lru_cache(maxsize=2)  # enough for a stream and its double; 31 million keys take 250 MB
+@lru_cache(maxsize=2)  # few, because the hashes of 31 million keys take 250 MB
 def _all_hashes(stream: KeyStream) -> NDArray[np.uint64]:
     hashes = np.empty(stream.key_count, dtype=np.uint64)
     for start in range(0, len(hashes), _STEP):

@@ -20,7 +20,7 @@ _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd"}
 
 
 def bare_name(file: Path) -> str:
-    """Give a file's name without the ending that says how it is compressed.
+    """Return the name of a file without the suffix of its compression.
 
     Examples
     --------
@@ -31,28 +31,28 @@ def bare_name(file: Path) -> str:
 
 
 def unpack(files: Sequence[Path], directory: Path) -> list[Path]:
-    """Unpack those files that are compressed: ``.gz``, ``.bz2``, ``.zst``, ``.zstd``.
+    """Unpack the files that are compressed: ``.gz``, ``.bz2``, ``.zst``, ``.zstd``.
 
-    A compressed stream can only be read from its start; any line of what was unpacked is read
-    by seeking, again and again. See docs/decisions/013-compressed-input.md.
+    A compressed file can only be read from its start. In an unpacked file, lines can be read in
+    any order and repeatedly, by seeking. See docs/decisions/013-compressed-input.md.
 
     Parameters
     ----------
     files
-        Any files.
+        Files, compressed or not.
     directory
-        Where unpacked ones go; made when it is needed.
+        Directory for the unpacked files; it is made when it is needed.
 
     Returns
     -------
     list
-        For each file its unpacked version, or itself if it is not compressed.
+        For each file its unpacked version, or the file itself if it is not compressed.
 
     Raises
     ------
     ConfigurationError
-        A file cannot be read, is not what its name says, is cut off or damaged; or there is no
-        space for its contents.
+        A file cannot be read, is not of the format that its name says, is cut off or damaged; or
+        there is no space for its contents.
     """
     return [
         _unpack(file, directory / f"{number}-{bare_name(file)}")
@@ -81,9 +81,9 @@ def _unpack(file: Path, target: Path) -> Path:
         Path(name).replace(target)
     except OSError as error:
         Path(name).unlink()
-        if error.errno is not None:  # the disk's; the codec's have no number
+        if error.errno is not None:  # an error of the disk: those of a codec have no number
             message = f"input {file} cannot be unpacked to {target.parent} ({error.strerror})"
         else:
-            message = f"input {file} is no complete {codec} file ({error}): fetch it again"
+            message = f"input {file} is not a complete {codec} file ({error}): fetch it again"
         raise ConfigurationError(message) from error
     return target

@@ -1,4 +1,4 @@
-"""Names of countries, one of them hot: the synthetic streams of the DKG paper."""
+"""The synthetic streams of the DKG paper: names of countries, one of which is hot."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _PERCENT = 100
 
 @cache
 def countries() -> tuple[str, ...]:
-    """The 204 names of countries and territories, in alphabetical order."""
+    """Return the 204 names of countries and territories, in alphabetical order."""
     text = resources.files("evenkey.core.streams").joinpath("countries.txt").read_text("utf-8")
     return tuple(text.splitlines())
 
 
 @dataclass(frozen=True)
 class CountrySkew(KeyStream):
-    """With a chance of `percent` the hot name, else any of the 204 names, it included.
+    """Names of countries: with a chance of `percent` % the hot one, else any of all 204.
 
-    ``country-skew-r0`` to ``country-skew-r100`` of the DKG paper, table 2.
+    These are the streams ``country-skew-r0`` to ``country-skew-r100`` of the DKG paper, table 2.
 
     Examples
     --------
@@ -58,16 +58,16 @@ class CountrySkew(KeyStream):
 
     @property
     def name(self) -> str:
-        """Its spelling, such as ``country-skew-r80``."""
+        """Spelling of the stream, such as ``country-skew-r80``."""
         return f"{self.family}-r{self.percent}"
 
     @property
     def key_count(self) -> int:
-        """How many names there are, 204."""
+        """Number of names, 204."""
         return len(countries())
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Give the names."""
+        """Return the names."""
         return pa.array(countries()).take(pa.array(ids))
 
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
@@ -82,7 +82,7 @@ class CountrySkew(KeyStream):
         return np.where(tosses < self._percent_at(start, stop), hot, ids)
 
     def _percent_at(self, start: int, stop: int) -> NDArray[np.int64] | int:
-        """Chance of the hot key, in percent, at offsets `start` to `stop` - 1."""
+        """Return the chance of the hot key, in percent, at offsets `start` to `stop` - 1."""
         del start, stop
         return self.percent
 

@@ -1,4 +1,4 @@
-"""Where records of CSV end: at a line end that is in no quoted field."""
+"""Finds the ends of CSV records: line ends that are not inside a quoted field."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ if TYPE_CHECKING:
 
 
 def record_ends(content: bytes, line_end: bytes, width: int, *, last: bool) -> NDArray[np.int64]:
-    r"""Find the ends of records in a piece of a file that begins with one.
+    r"""Find the ends of CSV records in a piece of a file that begins with a record.
 
-    A quoted field may hold line ends, up to 1,000 of them and 1 MiB. What is no record then costs
-    no other: where a quote stays open for longer, where more than a comma or a line end follows
-    the closing one, or where the number of fields is another than `width`, the record is its first
-    line alone. A quote inside a field that does not begin with one opens none.
+    A quoted field may contain line ends, up to 1,000 of them and 1 MiB. A record of several lines
+    is not valid if a quote stays open for longer, if something other than a comma or a line end
+    follows the closing quote, or if the number of fields is not `width`. Then its first line alone
+    is the record, so that an invalid record does not affect others. A quote inside a field that
+    does not begin with a quote has no meaning.
 
     Parameters
     ----------
     content
-        The piece.
+        Bytes of the piece.
     line_end
         A line feed, or a carriage return.
     width
-        How many fields a record has; 0: any number.
+        Number of fields of a record; 0: any number.
     last
-        Whether the file ends with the piece; then so does its last record.
+        Whether the file ends with the piece, so that the last record ends there too.
 
     Returns
     -------
     int64[n]
-        Offsets behind the line ends of the records, as far as the piece tells.
+        Offset after the line end of each record, for all records whose end is certain.
 
     Examples
     --------
@@ -49,6 +50,6 @@ def record_ends(content: bytes, line_end: bytes, width: int, *, last: bool) -> N
         return ends
     from evenkey.core.streams._kernels import csv_records
 
-    # There are at most as many records as lines, and one that is cut off.
+    # `ends` is long enough for the result: there are at most as many records as lines.
     found = csv_records(text, ord(line_end), width, last, ends)
     return ends[:found]

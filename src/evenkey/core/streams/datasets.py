@@ -1,4 +1,4 @@
-"""Generated datasets: what there is, how skewed one is, and writing one to a file."""
+"""Generated datasets: summarizes how skewed one is, and writes one to a file."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _SCHEMA = pa.schema([("key", pa.string()), ("count", pa.int64()), ("time", pa.fl
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """How a stream is made up.
+    """The size of a stream and its hottest keys.
 
     Parameters
     ----------
     messages, keys
-        Messages, and distinct keys that occur.
+        Number of messages, and of distinct keys that occur.
     weight
-        What all messages weigh; as many as there are where each weighs 1.
+        Weight of all messages; equal to `messages` if each weighs 1.
     seconds
-        Event time that it spans.
+        Event time that the stream spans, in seconds.
     top
         The hottest keys with the weight of their messages, hottest first.
     published
-        What a paper says of the data set that the stream stands in for, if it does.
+        Figures of the published data set that the stream imitates; None if it imitates none.
     """
 
     dataset: str
@@ -59,7 +59,7 @@ class DatasetSummary:
     published: Published | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures as JSON can hold them, shares of the weight of all with them."""
+        """Convert the figures to values that JSON can represent; keys get shares of the weight."""
         return {
             "dataset": self.dataset,
             "messages": self.messages,
@@ -77,16 +77,16 @@ class DatasetSummary:
 def summarize_dataset(
     stream: KeyStream, *, top: int = 10, on_progress: Callable[[int], None] | None = None
 ) -> DatasetSummary:
-    """Count the keys of a stream, exactly.
+    """Count the keys of a stream exactly.
 
     Parameters
     ----------
     stream
-        The stream; all of it is made once.
+        The stream, which is generated once.
     top
-        How many of the hottest keys to list.
+        Number of hottest keys to list.
     on_progress
-        Called with the messages so far.
+        Called with the number of messages so far. None: never.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def summarize_dataset(
         np.add.at(
             counts, batch.ids, batch.counts
         )  # not bincount: there may be far more keys than messages
-    # Equals in order of their ids, so that the same stream always gives the same list.
+    # Keys with equal counts stay in the order of ids, so that a stream always gives the same list.
     hottest = np.argsort(-counts, kind="stable")[:top]
     hottest = hottest[counts[hottest] > 0]
     names = stream.texts(hottest).to_pylist()
@@ -122,21 +122,21 @@ def write_dataset(
     overwrite: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> DatasetFormat:
-    """Write a stream to a file that a pipeline can read back; it appears when it is whole.
+    """Write a stream to a file that a pipeline can read; the file appears when it is complete.
 
     Parameters
     ----------
     stream
-        What to write.
+        Stream to write.
     file
-        Where; directories are made as needed.
+        File to write; directories are made as needed.
     form
-        ``lines`` writes one key a line; ``csv``, ``json`` (one object a line) and
-        ``parquet`` write ``key``, ``count`` and ``time`` (seconds). None: by the suffix.
+        ``lines`` writes one key per line; ``csv``, ``json`` (one object per line) and
+        ``parquet`` write ``key``, ``count`` and ``time`` (seconds). None: by the suffix of `file`.
     overwrite
-        Whether a file that is there is replaced.
+        Whether to replace an existing file.
     on_progress
-        Called with the messages so far.
+        Called with the number of messages so far. None: never.
 
     Returns
     -------
@@ -146,8 +146,8 @@ def write_dataset(
     Raises
     ------
     ConfigurationError
-        The file is there already, or cannot be written, or the format has no place for the
-        stream's weights.
+        The file exists already or cannot be written, or the format cannot hold the stream's
+        weights.
     """
     if file.exists() and not overwrite:
         message = f"output {file} exists: choose another file or ask to overwrite it"
@@ -188,7 +188,7 @@ def _batches(
 
 @contextlib.contextmanager
 def _replaced(file: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of `file` if all goes well."""
+    """Open a temporary file that replaces `file` if there is no error."""
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with open(descriptor, "wb") as target:  # noqa: PTH123 - it is open already

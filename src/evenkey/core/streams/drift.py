@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drift(Zipf):
-    """A Zipf stream whose ranks go to other keys at intervals.
+    """A Zipf stream in which other keys become hot at intervals.
 
-    In period ``p = offset // every`` rank r is key ``(a * r + b + c * p) mod keys``. `a` is
-    drawn for each period, prime to `keys`, so that the ranks go to other keys; `b` is drawn once;
-    `c` is the number prime to `keys` nearest above ``0.618 * keys``, so that every key is the
-    hottest one once before any is again.
+    In period ``p = offset // every``, rank r is key ``(a * r + b + c * p) mod keys``. `a` is drawn
+    for each period and is coprime to `keys`, so that the ranks go to other keys, one each. `b` is
+    drawn once. `c` is the smallest number from ``0.618 * keys`` on that is coprime to `keys`, so
+    that every key is the hottest one once before any is again.
 
     Parameters
     ----------
     z, keys
         As for `Zipf`.
     every
-        Messages after which the hot keys change.
+        Number of messages after which the hot keys change.
 
     Examples
     --------

@@ -22,7 +22,8 @@ _WITH_PERCENT = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
 class Entry(NamedTuple):
     """A stream or family of streams: its spelling, a summary and its usual length.
 
-    `published` has the figures of the data set that it stands in for, if it does.
+    `published` has the figures of the published data set that the stream imitates; None if it
+    imitates none.
     """
 
     spelling: str
@@ -32,7 +33,7 @@ class Entry(NamedTuple):
 
 
 def catalogue() -> list[Entry]:
-    """List the generated streams: families with parameters, and those with their own names.
+    """List the generated streams: families with parameters, and streams with their own names.
 
     Examples
     --------
@@ -53,14 +54,14 @@ def generated(
     Parameters
     ----------
     name
-        Such as ``country-skew-r80``, ``zipf(z=1.4,keys=1000)`` or ``wikipedia-like``.
+        Spelling such as ``country-skew-r80``, ``zipf(z=1.4,keys=1000)`` or ``wikipedia-like``.
     messages, seed, rate
         As for `KeyStream`.
 
     Raises
     ------
     ConfigurationError
-        There is no such stream or parameter, or a value does not fit.
+        The name or a parameter is unknown, or a value is not valid.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def generated(
 
 
 def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
-    """Find the class that a spelling names, and the parameters it gives, still text."""
+    """Find the class that a spelling names; return it with the parameters, still as text."""
     base, parameters = parse_spelling(name)
     matched = _WITH_PERCENT.fullmatch(base)
     if matched is None and base not in _families():

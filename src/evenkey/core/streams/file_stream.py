@@ -1,4 +1,4 @@
-"""A stream of the messages in users' files, for the simulator."""
+"""A stream of the messages in input files, for the simulator."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 class Records(Protocol):
-    """Numbered pieces of input, any range of which can be split into messages."""
+    """Numbered records of an input; any range of them can be split into messages."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of records."""
 
     def split(self, start: int, stop: int) -> Split:
-        """Split pieces `start` to `stop` - 1; places count from `start`."""
+        """Split records `start` to `stop` - 1; ``line`` of the result counts from `start`."""
 
 
 @dataclass(frozen=True)
 class SplitLines:
-    """Lines of text files, with the splitter that takes them apart."""
+    """Lines of text files, with the splitter that finds their messages."""
 
     index: LineIndex
     splitter: Splitter
@@ -48,31 +48,31 @@ class SplitLines:
 
 
 class FileStream:
-    """Messages in users' files.
+    """A stream of the messages in input files.
 
-    It is read from first to last: which number a key has depends on the keys before it.
-    A message's event time is the number of its line over `rate`.
+    It must be read from first to last, because the id of a key depends on the keys before it. The
+    event time of a message is the number of its line divided by `rate`.
 
     Parameters
     ----------
     name
-        What to call it, such as the paths.
+        Name of the stream, such as the paths.
     records
         Lines with a splitter (`SplitLines`), or rows (`RowIndex`).
     rate
-        Lines or rows per second of event time; None lets the stream span 400 s.
+        Lines or rows per second of event time. None: the stream spans 400 s.
 
     Raises
     ------
     ConfigurationError
-        The rate is not above 0.
+        `rate` is not above 0.
     """
 
     def __init__(self, name: str, records: Records, *, rate: float | None = None) -> None:
         self.name = name
         self.per_second = len(records) / SPAN_SECONDS if rate is None else rate
         self.rejected = 0
-        """Lines or rows rejected in the last reading, so far."""
+        """Number of lines or rows that the last call of `batches` has rejected so far."""
         self._records = records
         self._numbers: dict[str | None, int] = {}
         if not (self.per_second > 0 and math.isfinite(self.per_second)):
@@ -80,12 +80,12 @@ class FileStream:
             raise ConfigurationError(message)
 
     def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:
-        """Read the whole stream, the messages of `size` lines at a time.
+        """Read the whole stream; a batch has the messages of `size` lines.
 
         Raises
         ------
         ConfigurationError
-            At the end: there was no message at all.
+            At the end, if there was no message at all.
         """
         self.rejected, messages, reason = 0, 0, None
         for start in range(0, len(self._records), size):
@@ -104,12 +104,12 @@ class FileStream:
             raise ConfigurationError(message)
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Give the keys as they stand in the files; those of batches read so far."""
+        """Return the texts of keys, as in the files; only keys of batches read so far have any."""
         return pa.array(self._numbers, pa.string()).take(pa.array(ids))
 
     @property
     def key_count(self) -> int:
-        """How many keys were met so far."""
+        """Number of distinct keys so far."""
         return len(self._numbers)
 
     def _batch(self, start: int, split: Split) -> MessageBatch:

@@ -1,4 +1,4 @@
-"""Lines of text files by number: any range of lines of many files, found by seeking."""
+"""Reads lines of text files by number: any range of the lines of many files, by seeking."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     Returns
     -------
     list
-        Absolute paths; what one path stands for is sorted.
+        Absolute paths; the files that one path names are sorted.
 
     Raises
     ------
     ConfigurationError
-        A path names nothing, or may not be looked at; the message says which.
+        A path names nothing or cannot be read; the message says which.
     """
     found: list[Path] = []
     for path in map(Path, paths):
@@ -66,7 +66,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def _glob(pattern: Path) -> list[str]:
-    # Path.glob takes no absolute pattern, and lets * stand for hidden files.
+    # Path.glob takes no absolute pattern, and its * also matches hidden files.
     return glob.glob(str(pattern), recursive=True)  # noqa: PTH207
 
 
@@ -77,7 +77,7 @@ def _files_under(path: Path) -> list[Path]:
 
 
 def _counts(file: Path, directory: Path) -> bool:
-    """Whether a file in a directory is one of its data files, judged by its name."""
+    """Return whether a file in a directory is a data file, by its name."""
     *directories, name = file.relative_to(directory).parts
     hidden = any(part.startswith(".") for part in (*directories, name))
     return not (
@@ -87,37 +87,37 @@ def _counts(file: Path, directory: Path) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class LineIndex:
-    """Where the lines of some files begin, every 256th of them.
+    """An index of the lines of files: where every 256th line begins.
 
-    Lines are numbered from 0 through all files in order. A line ends with a line feed
-    (a carriage return before it belongs to the line end) or with its file; in a file without
-    line feeds a line ends with a carriage return. An empty line is a line. A byte order mark at the
-    start of a file is left out. In CSV files a line is a record: its quoted fields may hold line
-    ends (see `record_ends`).
+    Lines are numbered from 0 through all files in order. A line ends with a line feed (a carriage
+    return before it belongs to the line end) or with its file; in a file without line feeds, a line
+    ends with a carriage return. An empty line is a line. A byte order mark at the start of a file
+    is left out. In CSV files, a line is a record, whose quoted fields may contain line ends (see
+    `record_ends`).
 
     Parameters
     ----------
     files
         Absolute paths.
     sizes
-        Bytes of each file when it was indexed; a file that changed since is refused.
+        Size of each file in bytes when it was indexed; a file that has changed since is refused.
     skipped
-        Bytes left out at the start of each file, such as its header line.
+        Number of bytes left out at the start of each file, such as its header line.
     line_ends
-        What ends a line of each file: a line feed, or a carriage return.
+        Line end of each file: a line feed, or a carriage return.
     widths
-        How many fields the records of each file have, where some of them run over several lines;
-        else 0.
+        For each file in which a record has several lines, the number of fields of its records;
+        0 for other files.
     lines
-        How many lines there are.
+        Number of lines.
     starts
-        int64[blocks, 2]: number of the file, and byte offset, at which line ``256 * block``
-        begins.
+        int64[blocks, 2], where line ``256 * block`` begins: number of the file, and byte offset.
     segments
-        int64[segments, 2]: number of the file, and byte offset, of each piece between two such
-        places; a file's first piece begins with the file.
+        int64[segments, 2], where each segment begins: number of the file, and byte offset. A new
+        segment begins with each file and at each offset in `starts`.
     digests
-        uint64[segments], BLAKE2b of each piece: what changed since is refused when it is read.
+        uint64[segments], BLAKE2b of each segment; one that has changed since is refused when it is
+        read.
     """
 
     files: tuple[str, ...]
@@ -139,16 +139,16 @@ class LineIndex:
         Parameters
         ----------
         paths
-            As `find_files` gives them.
+            Paths as `find_files` returns them.
         csv
             Whether the files are CSV: the first record of each is a header, which is left out.
         may_be_empty
-            Whether there may be no line at all.
+            Whether no line at all is allowed.
 
         Raises
         ------
         ConfigurationError
-            A file cannot be read, or there is no line at all.
+            A file cannot be read, or there is no line and `may_be_empty` is False.
         """
         starts, segments, digests = [], [], []
         sizes, skipped, line_ends, widths, lines = [], [], [], [], 0
@@ -188,7 +188,7 @@ class LineIndex:
         Raises
         ------
         RunError
-            A file is gone, or has changed since it was indexed.
+            A file is missing, or has changed since it was indexed.
         """
         stop = min(stop, self.lines)
         if stop <= start:
@@ -205,15 +205,15 @@ class LineIndex:
 
     @property
     def has_long_records(self) -> bool:
-        """Whether a record runs over several lines."""
+        """Whether any record has several lines."""
         return any(self.widths)
 
     def header(self, file: int = 0) -> bytes:
-        """The header that was left out of a file."""
+        """Return the header that was left out of a file."""
         return self._read(file, 0, self.skipped[file]).rstrip(b"\r\n")
 
     def _end(self, file: int, stop: int) -> int:
-        """A byte offset in a file behind line `stop` - 1, as near as the index knows."""
+        """Return a byte offset after line `stop` - 1 of a file, the nearest one in the index."""
         block = -(-stop // _BLOCK_LINES)
         if block < len(self.starts) and self.starts[block, 0] == file:
             return int(self.starts[block, 1])
@@ -237,7 +237,7 @@ class LineIndex:
         )
 
     def _bytes(self, file: int, offset: int, end: int) -> bytes:
-        """Read whole pieces of a file, or from behind what its first one leaves out."""
+        """Read a part of a file, and check the digests of the segments that it is in."""
         low, high = np.searchsorted(self.segments[:, 0], [file, file + 1])
         begins = self.segments[low:high, 1]
         first, last = np.searchsorted(begins, offset, "right") - 1, np.searchsorted(begins, end)
@@ -269,19 +269,19 @@ class LineIndex:
 
 
 class _Chunk(NamedTuple):
-    """Byte offsets at which lines begin, with some content of their file and its offset."""
+    """Byte offsets where lines begin, and a part of the file's content with its own offset."""
 
     begins: NDArray[np.int64]
     content: bytes | memoryview
     offset: int
     several: bool = False
-    """Whether one of them, a record, holds line ends."""
+    """Whether one of the lines is a record that contains line ends."""
 
 
 class _Scan(NamedTuple):
-    """What one file holds: byte offsets of those lines whose number is a multiple of 256.
+    """The index of one file: byte offsets of the lines whose number is a multiple of 256.
 
-    Its pieces begin there, except the first, which begins with the file.
+    Segments begin at these offsets; the first begins with the file.
     """
 
     starts: NDArray[np.int64]
@@ -295,7 +295,7 @@ class _Scan(NamedTuple):
 
 
 def _scan(path: Path, first: int, *, csv: bool) -> _Scan:
-    """Go through a file whose first line has number `first`."""
+    """Index a file whose first line has number `first`."""
     size = path.stat().st_size
     line_end = _line_end(path)
     with path.open("rb") as file:
@@ -326,14 +326,14 @@ def _scan(path: Path, first: int, *, csv: bool) -> _Scan:
 
 
 def _line_end(path: Path) -> bytes:
-    """Say what ends the lines of a file, by its first megabytes."""
+    """Find the line end that a file uses, from its first megabytes."""
     with path.open("rb") as file:
         start = file.read(_FIRST_BYTES)
     return _CARRIAGE_RETURN if _CARRIAGE_RETURN in start and b"\n" not in start else b"\n"
 
 
 def _behind_line(path: Path, offset: int, line_end: bytes) -> int:
-    """Give the offset behind the line that begins at one."""
+    """Return the offset after the line that begins at `offset`."""
     with path.open("rb") as file:
         file.seek(offset)
         if line_end == b"\n":
@@ -347,7 +347,7 @@ def _behind_line(path: Path, offset: int, line_end: bytes) -> int:
 
 
 def _behind_header(path: Path, offset: int, size: int, line_end: bytes) -> tuple[int, int]:
-    """Give the offset behind the header of a CSV file, and how many fields it has."""
+    """Return the offset after the header of a CSV file, and the number of its fields."""
     behind = _behind_line(path, offset, line_end)
     with path.open("rb") as file:
         file.seek(offset)
@@ -364,7 +364,7 @@ def _behind_header(path: Path, offset: int, size: int, line_end: bytes) -> tuple
 
 
 def _line_starts(path: Path, offset: int, size: int, line_end: bytes) -> Iterator[_Chunk]:
-    """Go through a file by chunks, from the start of a line."""
+    """Yield the starts of lines, chunk by chunk; a line begins at `offset`."""
     yield _Chunk(np.array([offset] if offset < size else [], dtype=np.int64), b"", offset)
     with path.open("rb") as file:
         file.seek(offset)
@@ -378,7 +378,7 @@ def _line_starts(path: Path, offset: int, size: int, line_end: bytes) -> Iterato
 def _record_starts(
     path: Path, offset: int, size: int, line_end: bytes, width: int
 ) -> Iterator[_Chunk]:
-    """Go through a CSV file by chunks of whole records, from the start of one."""
+    """Yield the starts of CSV records in chunks of whole records; one begins at `offset`."""
     yield _Chunk(np.array([offset] if offset < size else [], dtype=np.int64), b"", offset)
     length = _CHUNK_BYTES
     with path.open("rb") as file:

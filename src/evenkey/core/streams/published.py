@@ -1,4 +1,4 @@
-"""What papers say of the data sets that generated streams stand in for."""
+"""Figures of published data sets that generated streams imitate."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Published:
-    """The figures of a data set as a paper gives them.
+    """The figures of a data set, as a paper states them.
 
     Parameters
     ----------
     what
-        What the data set holds.
+        What the data set contains.
     source
-        The paper and table that the figures stand in.
+        Paper and table that state the figures.
     messages
-        How many messages it has; the sum of their weights where its records have some.
+        Number of messages; the sum of their weights if its records have weights.
     top_percent
         Share of the messages that have the most frequent key, in percent.
     keys
-        How many keys it has; None where the paper does not say.
+        Number of keys. None: the paper does not state it.
     """
 
     what: str
@@ -31,7 +31,7 @@ class Published:
     keys: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures as JSON can hold them."""
+        """Convert the figures to values that JSON can represent."""
         return {
             "source": self.source,
             "messages": self.messages,

@@ -1,4 +1,4 @@
-"""Columns of files that have types: whether they can be read as messages, and of which types."""
+"""Columns of files with types: checks that they can be read as messages, and finds their types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OTHERS = {
     pa.string_view(): pa.string(),
     pa.date64(): pa.date32(),
 }
-"""What Spark, which has no such types, reads them as."""
+"""Arrow types that Spark does not have, and the types as which Spark reads them."""
 _KNOWN = (
     pa.types.is_boolean,
     pa.types.is_date32,
@@ -44,12 +44,12 @@ _MICROS = pa.timestamp("us", "UTC")
 def check_columns(
     path: str | Path, schema: pa.Schema, columns: Columns, values: Sequence[str]
 ) -> None:
-    """Make sure that a file has the columns that are read, with the right types.
+    """Check that a file has the columns to read, with the right types.
 
     Raises
     ------
     ConfigurationError
-        It is not so.
+        A column is missing, occurs twice or has a wrong type.
     """
     check_there(path, (*columns.names, *values), schema.names)
     for key in columns.key:
@@ -61,7 +61,10 @@ def check_columns(
             )
             raise ConfigurationError(message)
     if columns.count is not None and not pa.types.is_integer(schema.field(columns.count).type):
-        message = f"input {path}: count column {columns.count!r} does not hold whole numbers"
+        message = (
+            f"input {path}: count column {columns.count!r} does not hold whole numbers: choose a "
+            "column that does"
+        )
         raise ConfigurationError(message)
     if columns.time is not None and not _of_times(schema.field(columns.time).type):
         kind = schema.field(columns.time).type
@@ -96,7 +99,7 @@ def _spelled_as_text(kind: pa.DataType) -> bool:
 
 
 def key_text(values: pa.Array) -> pa.StringArray:
-    """Spell keys as text, equal ones alike: times in UTC, and zero without a sign."""
+    """Convert keys to text, equal keys to equal texts: times in UTC, and zero without a sign."""
     kind = values.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         values = values.cast(_MICROS, safe=False)
@@ -106,19 +109,19 @@ def key_text(values: pa.Array) -> pa.StringArray:
 
 
 def key_type(schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
-    """Say which type a key has in results; text where Spark has none for it or files differ."""
+    """Return the type of a key in results; string if Spark has none for it or files differ."""
     kinds = {_of_spark(schema.field(name).type) for schema in schemas}
     kind = kinds.pop()
     return pa.string() if kinds or kind is None else kind
 
 
 def value_type(paths: Sequence[str | Path], schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
-    """Say as which type a column of all files is read.
+    """Return the type as which a column is read from all files.
 
     Raises
     ------
     ConfigurationError
-        Spark has none for it, or the files' types do not go together.
+        Spark has no type for it, or no common type exists for the types in the files.
     """
     kinds = [schema.field(name).type for schema in schemas]
     fields = [pa.schema([(name, _of_spark(kind) or pa.null())]) for kind in kinds]
@@ -134,7 +137,7 @@ def value_type(paths: Sequence[str | Path], schemas: Sequence[pa.Schema], name: 
 
 
 def _of_spark(kind: pa.DataType) -> pa.DataType | None:
-    """Give Spark's type of such values; None if it has none."""
+    """Return the type as which Spark reads such values; None if it has none."""
     if pa.types.is_dictionary(kind):
         return _of_spark(kind.value_type)
     found = _OTHERS.get(kind, kind)

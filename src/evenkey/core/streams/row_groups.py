@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DIGEST_BYTES = 16
 _END_BYTES = 8
-"""Of a Parquet file: the length of its footer, and its mark."""
+"""Number of bytes at the end of a Parquet file: the length of the footer, and the magic number."""
 
 
 class RowGroup(NamedTuple):
@@ -27,15 +27,15 @@ class RowGroup(NamedTuple):
     Parameters
     ----------
     number
-        In its file.
+        Number of the row group in its file.
     columns
-        Their names.
+        Names of the columns.
     spans
-        Position of their bytes in the file: offset and length of each.
+        Where the bytes of the columns are in the file: offset and length of each part.
     digest
-        BLAKE2b of these bytes, and of the file's footer.
+        BLAKE2b of these bytes and of the file's footer.
     rows
-        How many it has.
+        Number of rows.
     """
 
     number: int
@@ -48,21 +48,21 @@ class RowGroup(NamedTuple):
     def find(
         cls, path: str | Path, columns: tuple[str, ...] | None = None, form: RowFiles | None = None
     ) -> list[Self]:
-        """Digest columns of each row group of a file.
+        """Find the row groups of a file, and compute the digest of columns of each.
 
         Parameters
         ----------
         path
             The file.
         columns
-            Names; None: all.
+            Names of the columns. None: all.
         form
-            Its format; None: Parquet.
+            Format of the file. None: Parquet.
 
         Raises
         ------
         OSError, pyarrow.ArrowInvalid
-            It cannot be read, or is not of the format.
+            The file cannot be read, or is not of the format.
         """
         form = form or PARQUET
         columns = columns or tuple(form.schema(path).names)
@@ -72,35 +72,35 @@ class RowGroup(NamedTuple):
         ]
 
     def read(self, path: str | Path, form: RowFiles | None = None) -> pa.Table:
-        """Read the columns; those that were read last are kept in memory.
+        """Read the columns; the row groups that were read last are kept in memory.
 
         Raises
         ------
         OSError
-            It cannot be read.
+            The file cannot be read.
         ValueError
-            It has changed since it was digested.
+            The row group has changed since its digest was computed.
         """
         return _read(str(path), Path(path).stat().st_mtime_ns, self, form or PARQUET)
 
 
 class Extent(NamedTuple):
-    """Rows of a row group, and the bytes of some of its columns: offset and length of each."""
+    """Number of rows of a row group, and offset and length of the bytes of some columns."""
 
     rows: int
     spans: tuple[tuple[int, int], ...]
 
 
 class RowFiles(ABC):
-    """How files are read that hold rows in groups, with columns that have types.
+    """Reads files of one format that contain row groups and columns with types.
 
-    Methods raise an `OSError` or a `pyarrow.ArrowInvalid` where a file is not of the format.
+    Methods raise an `OSError` or a `pyarrow.ArrowInvalid` if a file is not of the format.
     """
 
     name: ClassVar[str]
-    """As a way to split."""
+    """Name of the format, as users pass it by ``--split``."""
     title: ClassVar[str]
-    """In messages."""
+    """Name of the format in messages."""
 
     @abstractmethod
     def schema(self, path: str | Path) -> pa.Schema:
@@ -108,16 +108,16 @@ class RowFiles(ABC):
 
     @abstractmethod
     def extents(self, path: str | Path, columns: tuple[str, ...]) -> list[Extent]:
-        """Find the row groups of a file."""
+        """Find the row groups of a file, and the bytes of columns in them."""
 
     @abstractmethod
     def read(self, path: str | Path, number: int, columns: tuple[str, ...]) -> pa.Table:
         """Read columns of a row group."""
 
     def footer(self, file: BinaryIO, size: int) -> int:
-        """Give the offset of the bytes, up to the file's end, that no row group is read without.
+        """Return the offset of the footer: the bytes to the file's end that all row groups need.
 
-        It may not rely on what the file holds. By default it is all of the file.
+        It must work for any content, also of a damaged file. By default it is the whole file.
         """
         del file, size
         return 0
@@ -130,11 +130,11 @@ class ParquetFiles(RowFiles):
     title = "Parquet"
 
     def schema(self, path: str | Path) -> pa.Schema:
-        """Read the footer."""
+        """Read the schema from the footer."""
         return _opened(path).schema_arrow
 
     def extents(self, path: str | Path, columns: tuple[str, ...]) -> list[Extent]:
-        """Find chunks of columns."""
+        """Find the chunks of the columns in each row group."""
         metadata = pq.read_metadata(path)
         inside = tuple(f"{column}." for column in columns)
         groups = []
@@ -150,11 +150,11 @@ class ParquetFiles(RowFiles):
         return groups
 
     def read(self, path: str | Path, number: int, columns: tuple[str, ...]) -> pa.Table:
-        """Read chunks of columns."""
+        """Read columns of a row group."""
         return _opened(path).read_row_group(number, columns=list(columns))
 
     def footer(self, file: BinaryIO, size: int) -> int:
-        """Go by the length that stands at the end."""
+        """Find the footer by its length, which is at the end of the file."""
         file.seek(max(0, size - _END_BYTES))
         end = file.read()
         length = struct.unpack("<i", end[:4])[0] if len(end) == _END_BYTES else 0
@@ -168,10 +168,10 @@ def _opened(path: str | Path) -> pq.ParquetFile:
 PARQUET = ParquetFiles()
 
 
-@lru_cache(maxsize=2)  # rows are read block by block; a block may lie across the end of a group
+@lru_cache(maxsize=2)  # rows are read in blocks, and a block can be in two row groups
 def _read(path: str, changed: int, group: RowGroup, form: RowFiles) -> pa.Table:
     del changed  # part of the cache key, so that another version of the file is read again
-    # Before anything parses it: an invalid footer can end the process.
+    # Checked before anything parses the file: an invalid footer can end the process.
     if _digest(path, group.spans, form) != group.digest:
         message = "it has changed since the run began"
         raise ValueError(message)

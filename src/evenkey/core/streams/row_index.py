@@ -1,4 +1,4 @@
-"""Rows of files with columns of types by number, as messages."""
+"""Reads rows by number, as messages, from files whose columns have types."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from evenkey.core.streams.splits import Split
 
 FAULT = "fault"
-"""Column of why a row is no message."""
+"""Name of the column with the reason why a row is not a message."""
 
 
 @dataclass(frozen=True)
 class RowIndex:
-    """Where the row groups of some files begin, Parquet for instance.
+    """An index of the row groups of files, for instance Parquet files.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ class RowIndex:
     columns
         Columns to read.
     key_types
-        Types of the key's columns, as results have them.
+        Types of the key's columns in results.
     groups
-        File number and row group of each, with a digest: what changed since is refused when it
-        is read.
+        Number of the file, and the row group with its digest. A row group that has changed since
+        is refused when it is read.
     ends
-        Number of the first row behind each row group, ascending.
+        Number of the first row after each row group, ascending.
     form
-        The files' format.
+        Format of the files.
     """
 
     files: tuple[str, ...]
@@ -64,26 +64,26 @@ class RowIndex:
         values: Iterable[str] = (),
         form: RowFiles = PARQUET,
     ) -> RowIndex:
-        """Index files by their row groups, and digest what will be read of them.
+        """Index the row groups of files, and compute digests of what will be read.
 
         Parameters
         ----------
         paths
             The files.
         columns
-            Key, count and time.
+            Columns of the key, the count and the time.
         values
-            What else is read; types are those of the files, or of what all files' fit into.
+            Names of other columns to read. Each is read as its type in the files, or as a common
+            type if files differ.
         form
-            The files' format.
+            Format of the files.
 
         Raises
         ------
         ConfigurationError
-            A file is not of the format, lacks a column (the message lists those it has), its key
-            cannot be spelled as text, its count is not of integers, its time is of no type of
-            times, a value is no single one or of types that do not go together; or there is no
-            row.
+            A file is not of the format or lacks a column (the message lists those it has); a key
+            cannot be written as text, a count is not an integer, a time is not of a type of times;
+            a value is not a single value, or files have no common type for it; or there is no row.
         """
         values = tuple(values)
         names = tuple(dict.fromkeys((*columns.names, *values)))
@@ -96,7 +96,8 @@ class RowIndex:
                 found = RowGroup.find(path, names, form)
             except (OSError, pa.ArrowInvalid) as error:
                 message = (
-                    f"input {path} is no {form.title} file ({error}): name another, or pass split"
+                    f"input {path} is not a {form.title} file ({error}): name another, or pass "
+                    "split"
                 )
                 raise ConfigurationError(message) from error
             check_columns(path, schema, columns, values)
@@ -115,7 +116,7 @@ class RowIndex:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return self.ends[-1]
 
     def __len__(self) -> int:
@@ -123,25 +124,25 @@ class RowIndex:
 
     @property
     def extra(self) -> pa.Schema:
-        """Columns of messages besides key and count, and why a row is none where that may be."""
+        """Columns of messages besides key and count; if there are times, `FAULT` is the last."""
         columns = self.columns
         if columns.time is None:
             return columns.extra
         return columns.extra.append(pa.field(FAULT, pa.string()))
 
     def split(self, start: int, stop: int) -> Split:
-        """Read rows `start` to `stop` - 1; those that are no message are set apart."""
+        """Read rows `start` to `stop` - 1; return messages, and rows that are not messages."""
         rows = self.read(start, stop)
         places = pa.array(np.arange(rows.num_rows))
         return vet(found_in(rows, places, self.columns.extra))
 
     def read(self, start: int, stop: int) -> pa.Table:
-        """Read rows `start` to `stop` - 1: ``key``, as text, ``count``, and what is in `extra`.
+        """Read rows `start` to `stop` - 1: ``key`` as text, ``count`` and the columns of `extra`.
 
         Raises
         ------
         RunError
-            A file cannot be read any more, or is not as it was indexed.
+            A file cannot be read any more, or has changed since it was indexed.
         """
         base = pa.schema([("key", pa.string()), ("count", pa.int64()), *self.extra])
         parts = [base.empty_table()]
@@ -173,7 +174,7 @@ class RowIndex:
     def _counts(self, part: pa.Table) -> pa.Int64Array:
         if self.columns.count is None:
             return pa.array(np.ones(len(part), dtype=np.int64))
-        # What exceeds 63 bits turns negative, and is rejected as such.
+        # A count of more than 63 bits becomes negative, and so it is rejected.
         return pc.cast(part[self.columns.count].combine_chunks(), pa.int64(), safe=False)
 
     def _group(self, number: int) -> pa.Table:
@@ -191,16 +192,16 @@ class RowIndex:
 
 
 def found_in(rows: pa.Table | pa.RecordBatch, line: pa.Int64Array, extra: pa.Schema) -> RawMessages:
-    """Give the contents of rows of `RowIndex.read`, for `vet`.
+    """Convert rows from `RowIndex.read` to the input of `vet`.
 
     Parameters
     ----------
     rows
-        At least the columns that it gave.
+        Rows with at least the columns that `RowIndex.read` returns.
     line
-        Their places.
+        Index of each row.
     extra
-        Columns of their messages besides those that all have.
+        Columns of messages besides key and count.
     """
     fault = rows[FAULT] if FAULT in rows.schema.names else pa.nulls(rows.num_rows, pa.string())
     own = {name: rows[name] for name in extra.names}

@@ -1,4 +1,4 @@
-"""Parts of other records: the first few, or some at equal distances over all."""
+"""Samples of records: the first ones, or some at equal distances."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class FirstRecords:
-    """The first `length` of other records."""
+    """The first `length` of `records`."""
 
     records: Records
     length: int
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of records in the sample."""
         return self.length
 
     def split(self, start: int, stop: int) -> Split:
-        """Split records `start` to `stop` - 1; places count from `start`."""
+        """Split records `start` to `stop` - 1; ``line`` of the result counts from `start`."""
         return self.records.split(start, min(stop, self.length))
 
 
 @dataclass(frozen=True)
 class SpreadRecords:
-    """Some `length` of other records at equal distances: number i of n is ``i * N // n`` of N.
+    """A sample at equal distances: record i of n in the sample is ``i * N // n`` of N `records`.
 
-    All records between the first and the last requested one are read, and split, in pieces.
+    All records between the first and the last requested one are read and split, piece by piece.
     """
 
     records: Records
     length: int
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of records in the sample."""
         return self.length
 
     def split(self, start: int, stop: int) -> Split:
-        """Split records `start` to `stop` - 1; places count from `start`."""
+        """Split records `start` to `stop` - 1; ``line`` of the result counts from `start`."""
         numbers = np.arange(start, min(stop, self.length)) * len(self.records) // self.length
         first, last = (int(numbers[0]), int(numbers[-1]) + 1) if len(numbers) else (0, 0)
         pieces = [
@@ -65,7 +65,7 @@ class SpreadRecords:
 
 
 def _chosen(table: pa.Table, begin: int, numbers: NDArray[np.int64]) -> pa.Table:
-    """Keep the rows of records that are among `numbers`, and count their places there."""
+    """Keep the rows of records that are in `numbers`; ``line`` becomes their index there."""
     lines = table["line"].to_numpy() + begin
     places = np.minimum(np.searchsorted(numbers, lines), len(numbers) - 1)
     kept = numbers[places] == lines

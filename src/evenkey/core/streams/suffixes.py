@@ -1,4 +1,4 @@
-"""Ways to split files, and which of them a file's suffix names."""
+"""Names of input formats (values of ``split``), and which of them a file's suffix stands for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-# A type checker cannot follow that these are the names of the formats.
+# A type checker does not know the names of the formats, which are found when this is imported.
 if TYPE_CHECKING:
     SplitName: TypeAlias = str
 else:
@@ -24,7 +24,7 @@ else:
 
 
 def split_of_suffix(file: Path) -> SplitName:
-    """Say how a file is split, by its suffix; one that says how it is compressed is left out.
+    """Return the input format of a file by its suffix, ignoring a suffix of compression.
 
     Examples
     --------
@@ -37,12 +37,12 @@ def split_of_suffix(file: Path) -> SplitName:
 
 
 def split_of(paths: Sequence[Path]) -> SplitName:
-    """Say how files are split, by their suffixes.
+    """Return the input format of files by their suffixes.
 
     Raises
     ------
     ConfigurationError
-        A path names nothing, or the files are of several kinds.
+        A path names nothing, or the files have different formats.
     """
     files = find_files(paths)
     splits = sorted({split_of_suffix(file) for file in files})
@@ -53,7 +53,7 @@ def split_of(paths: Sequence[Path]) -> SplitName:
 
 
 def check_input(paths: Sequence[Path]) -> None:
-    """Make sure that an input is there, can be read and holds something.
+    """Check that an input exists, can be read and is not empty.
 
     Raises
     ------

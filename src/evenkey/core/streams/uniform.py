@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Uniform(KeyStream):
-    """Every message has each of the keys with the same probability.
+    """A stream in which all keys have the same probability.
 
     Parameters
     ----------
     keys
-        How many keys there are.
+        Number of keys.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Uniform(KeyStream):
 
     @property
     def key_count(self) -> int:
-        """How many keys there are."""
+        """Number of keys."""
         return self.keys
 
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:

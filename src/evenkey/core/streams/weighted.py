@@ -29,10 +29,10 @@ class Weighted(KeyStream):
 
     @abstractmethod
     def weights(self) -> NDArray[np.float64]:
-        """float64[keys], what the probabilities of the keys are in proportion to."""
+        """Return numbers, float64[keys], to which the probabilities of keys are proportional."""
 
     def probabilities(self) -> NDArray[np.float64]:
-        """float64[keys], probability of each key; they add up to 1."""
+        """Return the probability of each key, float64[keys]; they add up to 1."""
         weights = self.weights()
         weights /= weights.sum()
         return weights
@@ -41,7 +41,7 @@ class Weighted(KeyStream):
         return self._draw(self.random_seed, start, stop)
 
     def _draw(self, seed: np.uint64, start: int, stop: int) -> NDArray[np.int64]:
-        """Draw keys number `start` to `stop` - 1 of a seed."""
+        """Draw the keys of messages `start` to `stop` - 1, with a seed."""
         from evenkey.core.streams import _kernels
 
         ids = np.empty(stop - start, dtype=np.int64)
@@ -61,7 +61,7 @@ def _alias_table(stream: Weighted) -> tuple[NDArray[np.uint32], NDArray[np.int32
 
 
 def check_keys(family: str, keys: int) -> None:
-    """Raise a ConfigurationError unless there are 1 to `MOST_KEYS` keys."""
+    """Raise a ConfigurationError if the number of keys is not from 1 to `MOST_KEYS`."""
     if not 1 <= keys <= MOST_KEYS:
         message = f"{family}: keys = {keys}: there must be 1 to {MOST_KEYS} keys"
         raise ConfigurationError(message)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Zipf(Weighted):
-    """Keys 0, 1, 2, ... with probability in proportion to ``1 / (key + 1) ** z``.
+    """A stream of keys 0, 1, 2, ... with probabilities proportional to ``1 / (key + 1) ** z``.
 
     Parameters
     ----------
     z
         Exponent, at least 0; 0 is uniform.
     keys
-        How many keys there are.
+        Number of keys.
 
     Raises
     ------
@@ -54,10 +54,10 @@ class Zipf(Weighted):
 
     @property
     def key_count(self) -> int:
-        """How many keys there are."""
+        """Number of keys."""
         return self.keys
 
     def weights(self) -> NDArray[np.float64]:
-        """``(key + 1) ** -z`` of each key."""
+        """Return ``(key + 1) ** -z`` for each key."""
         ranks = np.arange(1, self.keys + 1, dtype=np.float64)
         return np.power(ranks, -self.z, out=ranks)

@@ -1,4 +1,4 @@
-"""Approximate histograms that merge."""
+"""Approximate histograms that can be merged."""
 
 from __future__ import annotations
 

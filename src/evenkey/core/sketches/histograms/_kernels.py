@@ -1,9 +1,8 @@
 """Numba kernels of approximate histograms.
 
-A histogram is a float64[4, capacity] array of bins in order of their positions: rows
-`POSITION`, `WEIGHT`, `LOW` and `HIGH`, of which the first `held` columns are in use. Several
-stand one behind the other in one array, histogram i in the columns ``starts[i]`` to
-``starts[i + 1] - 1``.
+A histogram is a float64[4, capacity] array with a column for each bin, in order of positions. The
+rows are `POSITION`, `WEIGHT`, `LOW` and `HIGH`; the first `held` columns are in use. One array can
+hold several histograms: histogram i is in the columns ``starts[i]`` to ``starts[i + 1] - 1``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def update(bins, starts, held, groups, values, weights):
 
 @njit(cache=True)
 def reduce(parts, part_starts, bins, starts, held):
-    """Merge bins that are ordered by (group, position, weight); overwrites `parts`."""
+    """Merge the bins of each group, ordered by (group, position, weight); overwrites `parts`."""
     for group in range(len(held)):
         begin, end = part_starts[group], part_starts[group + 1]
         if begin < end:
@@ -37,7 +36,7 @@ def reduce(parts, part_starts, bins, starts, held):
 
 @njit(cache=True)
 def sums(bins, points, between, below, above):
-    """Weight at or below each point: what it is about, at least and at most."""
+    """Compute the weight at or below each point: an estimate, a lower and an upper bound."""
     held = bins.shape[1]
     for k in range(len(points)):
         point = points[k]
@@ -55,9 +54,9 @@ def sums(bins, points, between, below, above):
 
 @njit(cache=True)
 def uniform(bins, lows, weights_by_low, highs, weights_by_high, points):
-    """Find the points that cut the weight into parts of equal size: the inverse of `sums`.
+    """Find the points that cut the weight into equal parts: the inverse of `sums`.
 
-    Lows and highs are ascending, with the weight of all bins up to each.
+    `lows` and `highs` are ascending, each with the weight of all bins up to it.
     """
     held = bins.shape[1]
     total = weights_by_low[held - 1]
@@ -88,13 +87,13 @@ def uniform(bins, lows, weights_by_low, highs, weights_by_high, points):
 
 @njit(cache=True, inline="always")
 def _height(bins, i):
-    """Height of the trapezoids at a bin; one that holds a single value is a step instead."""
+    """Return the height of the trapezoids at a bin; 0 if it has a single value, so is a step."""
     return bins[WEIGHT, i] if bins[LOW, i] < bins[HIGH, i] else 0.0
 
 
 @njit(cache=True)
 def _trapezoids(bins, point):
-    """Algorithm 3: half a bin's weight lies to the left of its position, half to the right."""
+    """Estimate the weight up to a point (Algorithm 3): half of a bin's weight is on each side."""
     held = bins.shape[1]
     left, height, running = bins[LOW].min(), 0.0, 0.0
     if point < left:
@@ -114,7 +113,7 @@ def _trapezoids(bins, point):
 
 @njit(cache=True, inline="always")
 def _place(height, other, weight):
-    """Solve Algorithm 4's quadratic, in the form that needs no case for equal heights."""
+    """Solve the quadratic equation of Algorithm 4, in a form that also covers equal heights."""
     if weight <= 0.0:
         return 0.0
     root = np.sqrt(max(height * height + 2 * (other - height) * weight, 0.0))
@@ -123,13 +122,13 @@ def _place(height, other, weight):
 
 @njit(cache=True, inline="always")
 def _mean(left, left_weight, right, right_weight):
-    """Position of two joined bins; rounding must not carry it past the right one."""
+    """Return the position of two joined bins; rounding must not move it past the right one."""
     return min(left + (right - left) * (right_weight / (left_weight + right_weight)), right)
 
 
 @njit(cache=True)
 def _join(bins, left, right, into):
-    """Make one bin of two."""
+    """Join two bins into one."""
     bins[POSITION, into] = _mean(
         bins[POSITION, left], bins[WEIGHT, left], bins[POSITION, right], bins[WEIGHT, right]
     )
@@ -148,7 +147,7 @@ def _write(bins, place, value, weight):
 
 @njit(cache=True)
 def _add(bins, held, value, weight):
-    """Algorithm 1: enter a new bin, then merge the two closest; returns the number of bins."""
+    """Insert a bin, then join the two closest if it is one too many; return the number of bins."""
     capacity = bins.shape[1]
     place = np.searchsorted(bins[POSITION, :held], value)
     if place < held and bins[POSITION, place] == value:
@@ -160,8 +159,8 @@ def _add(bins, held, value, weight):
                 bins[row, i] = bins[row, i - 1]
         _write(bins, place, value, weight)
         return held + 1
-    # The two closest of capacity + 1 bins, first from the left; the new one is joined to its
-    # neighbour or takes the slot that two others free.
+    # Algorithm 1: find the two closest of capacity + 1 bins, the leftmost pair of equals. The new
+    # bin is joined to its neighbour, or two others are joined and it takes the column that is free.
     best, pair = np.inf, -1
     for i in range(place - 1):
         gap = bins[POSITION, i + 1] - bins[POSITION, i]
@@ -208,7 +207,7 @@ def _absorb(bins, place, value, weight):
 
 @njit(cache=True)
 def _unite_equals(parts):
-    """Make one bin of those at the same position; gives how many are left."""
+    """Join the bins at the same position; return the number of bins left."""
     last = 0
     for i in range(1, parts.shape[1]):
         if parts[POSITION, i] == parts[POSITION, last]:
@@ -222,14 +221,14 @@ def _unite_equals(parts):
 
 @njit(cache=True)
 def _shrink(parts, bins):
-    """Algorithm 2: join the two closest bins, first from the left, until they fit."""
+    """Join the two closest bins, the leftmost pair of equals, until all fit (Algorithm 2)."""
     count, capacity = parts.shape[1], bins.shape[1]
     following = np.arange(1, count + 1)
     before = np.arange(-1, count - 1)
     leaves = 1
     while leaves < count:
         leaves *= 2
-    # A tree whose root is the least gap; leaf i is the gap between bin i and the one that follows.
+    # A tree whose root is the smallest gap; leaf i is the gap between bin i and the next bin.
     gaps = np.full(2 * leaves, np.inf)
     for i in range(count - 1):
         gaps[leaves + i] = parts[POSITION, i + 1] - parts[POSITION, i]

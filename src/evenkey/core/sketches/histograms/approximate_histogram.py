@@ -22,33 +22,33 @@ _MAGIC = b"evenkeyH"
 
 
 class ApproximateHistogram(Sketch):
-    """The distribution of a weighted stream of numbers, by at most `capacity` bins.
+    """Summarizes the distribution of a weighted stream of numbers in at most `capacity` bins.
 
-    Each value gets its own bin; if there is one bin too many, the two closest become one
-    at their weighted mean (Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm,
-    JMLR 11, 2010: `update` is Algorithm 1, `merge` Algorithm 2, `sum` Algorithm 3, `uniform`
-    Algorithm 4). Equally close pairs are joined from the left, so that the histogram is a
+    Each value gets its own bin. If there is one bin too many, the two closest are joined at their
+    weighted mean (Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm, JMLR 11,
+    2010: `update` is Algorithm 1, `merge` Algorithm 2, `sum` Algorithm 3, `uniform` Algorithm 4).
+    Of several equally close pairs, the leftmost is joined first, so that the histogram is a
     function of the values and their order.
 
-    Each bin also keeps the lowest and the highest value that went into it. This is ours
-    (decision 070): a bin with a single value counts as a step and no trapezoid, and estimates
-    stay between bounds that are certain.
+    Each bin also keeps the lowest and the highest value that went into it. This is not in the
+    paper (decision 070). It makes a bin with a single value a step instead of a trapezoid, and
+    gives bounds between which estimates stay.
 
-    Guarantees, however values were cut into histograms and in whatever order these were merged:
+    Guarantees, however the values were divided among histograms and in any order of merging:
 
-    - `bounds` hold the true weight, and `sum` lies between them;
-    - all is exact while there are at most `capacity` distinct values;
+    - the true weight is within `bounds`, and so is `sum`;
+    - all results are exact while there are at most `capacity` distinct values;
     - `merge` is commutative; it is associative within the bounds.
 
-    How close `sum` comes depends on the distribution, and the paper proves no bound. Measured
-    (`tests/sketches/test_histogram_accuracy.py`): with 64 bins it errs by less than 3 % of the
-    weight on normal, uniform, exponential, log-normal and two-peaked values, in one piece and
+    The error of `sum` depends on the distribution, and the paper proves no bound. Measured
+    (`tests/sketches/test_histogram_accuracy.py`): with 64 bins it is less than 3 % of the weight
+    for normal, uniform, exponential, log-normal and two-peaked values, both in one histogram and
     merged from 16.
 
     Parameters
     ----------
     capacity
-        Bins, at least 2; 32 bytes each.
+        Maximum number of bins, at least 2; 32 bytes each.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class ApproximateHistogram(Sketch):
     >>> histogram.uniform(2).tolist()
     [16.0]
 
-    Histograms of parts merge, and travel as bytes.
+    Histograms of parts can be merged and serialized.
 
     >>> other = ApproximateHistogram(histogram.capacity)
     >>> other.update([30, 45])
@@ -78,7 +78,7 @@ class ApproximateHistogram(Sketch):
     >>> both.total, len(both)
     (9.0, 5)
 
-    Of several histograms as arrays, one alone:
+    One of several histograms that are stored as arrays:
 
     >>> from evenkey.core.sketches.histograms import Bins
     >>> one, four = np.ones(2), np.array([4.0, 8.0])
@@ -92,16 +92,16 @@ class ApproximateHistogram(Sketch):
 
     @property
     def capacity(self) -> int:
-        """The number of bins there can be."""
+        """Maximum number of bins."""
         return int(self._bins.shape[1])
 
     @property
     def total(self) -> float:
-        """The weight of all values so far."""
+        """Weight of all values so far."""
         return float(self._used()[1].sum())
 
     def __len__(self) -> int:
-        """Count the bins held."""
+        """Return the number of bins in use."""
         return int(self._held[0])
 
     def update(self, values: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -112,13 +112,13 @@ class ApproximateHistogram(Sketch):
         values
             float64[n], finite.
         weights
-            float64[n], not negative; 1 each if left out. A value of weight 0 changes nothing.
+            float64[n], not negative. None: 1 each. A value of weight 0 changes nothing.
 
         Raises
         ------
         ConfigurationError
-            A value is not finite, a weight is negative or not finite, or there is not one a
-            value.
+            A value is not finite, a weight is negative or not finite, or there is not one weight
+            per value.
         """
         from evenkey.core.sketches.histograms import _kernels
 
@@ -127,7 +127,7 @@ class ApproximateHistogram(Sketch):
         _kernels.update(self._bins, self._starts, self._held, groups, values, weights)
 
     def merge(self, other: ApproximateHistogram) -> ApproximateHistogram:
-        """Make the histogram of both streams together; commutative.
+        """Return the histogram of both streams together; merging is commutative.
 
         Raises
         ------
@@ -151,12 +151,12 @@ class ApproximateHistogram(Sketch):
         Returns
         -------
         float64[n]
-            Algorithm 3, kept within `bounds`.
+            The result of Algorithm 3, limited to `bounds`.
         """
         return self._sums(points)[0]
 
     def bounds(self, points: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Say what the weight at or below each point is at least and at most, both float64[n]."""
+        """Return a lower and an upper bound of the weight at or below each point, float64[n]."""
         _, least, most = self._sums(points)
         return least, most
 
@@ -166,18 +166,18 @@ class ApproximateHistogram(Sketch):
         Parameters
         ----------
         parts
-            At least 1.
+            Number of parts, at least 1.
 
         Returns
         -------
         float64[parts - 1]
-            Algorithm 4; the inverse of `sum`. Equal points where one value outweighs a part;
-            none where the histogram is empty.
+            The result of Algorithm 4, the inverse of `sum`. Several points are equal if one value
+            weighs more than a part. The array is empty if the histogram is empty.
 
         Raises
         ------
         ConfigurationError
-            There is no part.
+            `parts` is below 1.
         """
         from evenkey.core.sketches.histograms import _kernels
 
@@ -194,7 +194,7 @@ class ApproximateHistogram(Sketch):
         return points
 
     def bins(self) -> NDArray[np.void]:
-        """All bins in order.
+        """Return all bins in ascending order of their positions.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class ApproximateHistogram(Sketch):
 
     @classmethod
     def of(cls, capacity: int, bins: Bins, number: int = 0) -> Self:
-        """Make a histogram of the bins of one of several."""
+        """Make a histogram from `bins`, which holds several: from that with index `number`."""
         histogram = cls(capacity)
         begin, end = bins.offsets[number : number + 2]
         histogram._held[0] = end - begin
@@ -217,12 +217,12 @@ class ApproximateHistogram(Sketch):
         return histogram
 
     def to_bytes(self) -> bytes:
-        """Serialize; equal histograms give equal bytes."""
+        """Serialize the histogram; equal histograms have equal bytes."""
         return _HEADER.pack(_MAGIC, self.capacity, len(self)) + self.bins().tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Restore what `to_bytes` gave.
+        """Restore a histogram from the bytes of `to_bytes`.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class ApproximateHistogram(Sketch):
                 columns = (items[name] for name in _ITEM.names or ())
                 return cls.of(capacity, Bins(np.array([0, held]), *columns))
         message = (
-            f"these {len(data)} bytes are no histogram, or a damaged one; "
+            f"these {len(data)} bytes are not a valid histogram; "
             "delete the state that they come from and start again"
         )
         raise RunError(message)
@@ -260,6 +260,6 @@ class ApproximateHistogram(Sketch):
 def _accumulated(
     ends: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sort the ends of bins, and add up the weights of those up to each."""
+    """Sort the ends of bins; return them, and the weight of all bins up to each end."""
     order = np.argsort(ends)
     return ends[order], np.cumsum(weights[order])

@@ -1,4 +1,4 @@
-"""The bins of many histograms in one array, as the aggregator of histograms moves them."""
+"""The bins of many histograms in flat arrays, as the histogram aggregator passes them on."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MOST_BINS = 1 << 20
-_LARGEST = 2.0**1022  # so that a difference of two values is finite
+_LARGEST = 2.0**1022  # of a value, so that the difference of two is finite
 _ROWS = 4
 
 
 class Bins(NamedTuple):
-    """Bins of several histograms, one histogram behind the other.
+    """Bins of several histograms, one histogram after the other.
 
-    Histogram i has the bins ``offsets[i]`` to ``offsets[i + 1] - 1``, in ascending order of
-    their positions, no two at the same.
+    Histogram i has the bins ``offsets[i]`` to ``offsets[i + 1] - 1``, in ascending order of their
+    positions; no two bins have the same position.
     """
 
     offsets: NDArray[np.int64]
-    """int64[histograms + 1]."""
+    """int64[histograms + 1], the index of the first bin of each, and the end of the last."""
     positions: NDArray[np.float64]
     """float64[bins], the mean of the values in each bin."""
     weights: NDArray[np.float64]
-    """float64[bins], above 0."""
+    """float64[bins], the weight of each bin, above 0."""
     lows: NDArray[np.float64]
     """float64[bins], the lowest value in each bin."""
     highs: NDArray[np.float64]
@@ -46,16 +46,16 @@ class Bins(NamedTuple):
         groups: NDArray[np.int64],
         count: int,
     ) -> Self:
-        """Make `count` histograms, each of the values of its group in their order.
+        """Make `count` histograms, one per group, from the values of each group in order.
 
         Parameters
         ----------
         capacity
-            Bins of a histogram at most.
+            Maximum number of bins of a histogram.
         values, weights
-            float64[n], as `check_values` gives them.
+            float64[n], as `check_values` returns them.
         groups
-            int64[n], 0 to `count` - 1.
+            int64[n], the group of each value, 0 to `count` - 1.
         """
         from evenkey.core.sketches.histograms import _kernels
 
@@ -64,7 +64,7 @@ class Bins(NamedTuple):
         return cls.used(bins, starts, held)
 
     def merged(self, capacity: int, groups: NDArray[np.int64], count: int) -> Bins:
-        """Make `count` histograms, each of the histograms of its group, in any order."""
+        """Merge histograms by group into `count` histograms; the groups may be in any order."""
         from evenkey.core.sketches.histograms import _kernels
 
         group = np.repeat(groups, np.diff(self.offsets))
@@ -79,7 +79,7 @@ class Bins(NamedTuple):
     def used(
         cls, bins: NDArray[np.float64], starts: NDArray[np.int64], held: NDArray[np.int64]
     ) -> Self:
-        """Take the bins in use out of arrays as kernels have them."""
+        """Copy the bins in use from arrays in the layout of the kernels."""
         sizes = np.diff(starts)
         place = np.arange(bins.shape[1]) - np.repeat(starts[:-1], sizes)
         inside = place < np.repeat(held, sizes)
@@ -89,17 +89,17 @@ class Bins(NamedTuple):
 def allocated(
     counts: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Allocate histograms of the given numbers of values: bins, starts and held, as in the kernels.
+    """Allocate histograms for these numbers of values: bins, starts and held, as kernels use them.
 
-    A histogram with fewer values than bins never merges any, so it gets no more bins than values.
-    There can be very many of these.
+    A histogram with fewer values than `capacity` needs only one bin per value. There can be very
+    many of these, so this saves much memory.
     """
     starts = np.concatenate([[0], np.cumsum(np.minimum(counts, capacity))])
     return np.zeros((_ROWS, starts[-1])), starts, np.zeros(len(counts), dtype=np.int64)
 
 
 def check_capacity(bins: int) -> None:
-    """Raise a ConfigurationError unless there can be that many bins."""
+    """Raise a ConfigurationError if a histogram cannot have this number of bins."""
     whole_number("bins", bins)
     if not 2 <= bins <= MOST_BINS:  # noqa: PLR2004  what the message says
         message = f"bins = {bins}: a histogram has 2 to {MOST_BINS} bins"
@@ -109,12 +109,13 @@ def check_capacity(bins: int) -> None:
 def check_values(
     values: ArrayLike, weights: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read values and their weights, 1 each if left out.
+    """Check values and their weights, and return them as float64 arrays; by default 1 each.
 
     Raises
     ------
     ConfigurationError
-        A value is not finite, a weight is not finite or negative, or there is not one per value.
+        A value is not finite or above 2**1022 in size, a weight is negative or not finite, or there
+        is not one weight per value.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if weights is None:

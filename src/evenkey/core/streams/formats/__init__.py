@@ -1,4 +1,4 @@
-"""Input formats: the one list of what can be read, from which options, checks and help follow."""
+"""Input formats: the one list of them, from which options, checks and help texts are made."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class InputFormats(dict[str, InputFormat]):
 
     @cached_property
     def with_columns(self) -> dict[str, ColumnFormat]:
-        """Those whose records have columns."""
+        """The formats whose records have columns."""
         return {name: each for name, each in self.items() if isinstance(each, ColumnFormat)}
 
     @cached_property
     def of_lines(self) -> dict[str, LineFormat]:
-        """Those of text."""
+        """The formats of text files."""
         return {name: each for name, each in self.items() if isinstance(each, LineFormat)}
 
     @cached_property
     def of_rows(self) -> dict[str, RowFormat]:
-        """Those of rows."""
+        """The formats of files with row groups."""
         return {name: each for name, each in self.items() if isinstance(each, RowFormat)}
 
     @cached_property
     def by_suffix(self) -> dict[str, InputFormat]:
-        """Those that a file's suffix names."""
+        """The formats by the suffix of a file."""
         return {suffix: each for each in self.values() for suffix in each.suffixes}
 
 

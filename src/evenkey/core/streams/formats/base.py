@@ -1,4 +1,4 @@
-"""What every input format is: how messages, and labelled records, are read from its files."""
+"""The base of input formats: how messages, and labelled records, are read from files."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     from evenkey.core.streams.splits import Columns
 
 PIECE = 8192
-"""Most records of a `Piece`."""
+"""Maximum number of records in a `Piece`."""
 
 
 class Piece(NamedTuple):
-    """Some records in order.
+    """Consecutive records.
 
     Parameters
     ----------
     table
-        Their columns; in formats without types all are strings, null if a record has none.
+        Columns of the records. In formats without types, all are strings; null if a record has no
+        value.
     fault
         string[n], why a record cannot be read; null if it can.
     text
-        The records as they stand in the file, for dead letters; None if they are no text.
+        The records as they are written in the file, for dead letters. None: they are not text.
     """
 
     table: pa.Table
@@ -50,29 +51,30 @@ class RecordFile(ABC):
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """The columns.
+        """The columns of the records.
 
         In a format without types, a column with mostly numbers is float64, and others are string.
         """
 
     def check(self, columns: Iterable[str]) -> None:
-        """Check that each column is there, once.
+        """Check that each column exists exactly once.
 
         Raises
         ------
         ConfigurationError
-            A column is missing, or there are two of its name.
+            A column is missing, or two columns have its name.
         """
         check_there(self.path, columns, self.schema.names)
 
     @abstractmethod
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
-        """Read columns of all records in order, empty lines left out.
+        """Read columns of all records in order, without empty lines.
 
         Raises
         ------
         ConfigurationError
-            A column is missing, or there are two of its name, if that is known without the records.
+            A column is missing, or two columns have its name. A format whose columns are known only
+            from the records does not raise it.
         """
 
 
@@ -80,38 +82,39 @@ class InputFormat(ABC):
     """An input format."""
 
     name: str
-    """What users pass as ``--split``."""
+    """Name of the format, as users pass it by ``--split``."""
     suffixes: tuple[str, ...] = ()
-    """Of files that are read in this format where no split is given."""
+    """Suffixes of files that are read in this format if no split is passed."""
     reader: str | None = None
-    """Spark's own reader, for code to paste: ``$paths`` is one path or a list, ``$unpacked`` has
-    the paths one by one. None where Spark has none."""
+    """Code to paste that reads such files by Spark: ``$paths`` stands for one path or a list,
+    ``$unpacked`` for the paths as separate arguments. None: Spark has no reader for them."""
     long_reader: str | None = None
-    """The same for files with records of several lines, where that is another."""
+    """The same for files with records of several lines, if it is different."""
     key: str | None = None
-    """Column with the key of what this reader gives; None where the user names it."""
+    """Column of the reader's result that holds the key. None: the user names it."""
     in_topics: bool = False
-    """Whether a record of a topic can be of this format."""
+    """Whether a record of a Kafka topic can have this format."""
 
     @abstractmethod
     def index(
         self, paths: Sequence[Path], columns: Columns, values: Sequence[str]
     ) -> SplitLines | RowIndex:
-        """Index files.
+        """Index files, so that their lines or rows can be read by number.
 
         Parameters
         ----------
         paths
-            The files, none of them compressed.
+            The files, not compressed.
         columns
-            Those that make a message; a format without columns ignores them.
+            Columns that make a message; a format without columns ignores them.
         values
-            What else is read. A format without types leaves all that `columns` gives no type to.
+            Names of other columns to read. A format without types ignores them: it reads the values
+            that have a type in `columns`.
 
         Raises
         ------
         ConfigurationError
-            A file cannot be read, or lacks a column; or there is nothing in the files.
+            A file cannot be read or lacks a column, or the files have no line or row.
         """
 
 
@@ -119,14 +122,14 @@ class ColumnFormat(InputFormat):
     """A format whose records have columns or fields, one of which is the key."""
 
     has_types: bool = False
-    """Whether its files hold the types of their columns."""
+    """Whether its files state the types of their columns."""
 
     @abstractmethod
     def records(self, path: str) -> RecordFile:
-        """Give the records of a file.
+        """Return the records of a file.
 
         Raises
         ------
         ConfigurationError
-            It cannot be read.
+            The file cannot be read.
         """

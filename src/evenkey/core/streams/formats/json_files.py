@@ -1,4 +1,4 @@
-"""Files of JSON objects, one a line."""
+"""The format of files with one JSON object per line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class JsonFiles(ColumnLines):
-    """JSON objects, one a line."""
+    """JSON objects, one per line."""
 
     name = JsonLines.name
     suffixes = (".json", ".jsonl", ".ndjson")

@@ -1,4 +1,4 @@
-"""Formats of text files, in which a message is a line or a record."""
+"""Formats of text files, which are read line by line or record by record."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from evenkey.core.streams.splits import ColumnSplitter, Splitter
 
 _SEEN = 1000
-"""Records by which it is judged which columns hold numbers."""
+"""Number of records that decide which columns hold numbers."""
 
 
 class LineFormat(InputFormat):
-    """A format that a splitter takes apart line by line, or record by record."""
+    """A format in which a splitter finds the messages, line by line or record by record."""
 
     in_topics = True
 
     @abstractmethod
     def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> Splitter:
-        """Make the splitter; `header` has the columns of files where these have a header."""
+        """Make the splitter; `header` has the column names if the files have a header."""
 
 
 class TextFormat(LineFormat):
@@ -41,7 +41,7 @@ class TextFormat(LineFormat):
     Parameters
     ----------
     splitter
-        Takes its lines apart.
+        Finds the messages in lines.
     reader, key
         As in `InputFormat`.
     """
@@ -55,34 +55,34 @@ class TextFormat(LineFormat):
         self._splitter = splitter
 
     def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> Splitter:
-        """Give the splitter."""
+        """Return the splitter."""
         del columns, header
         return self._splitter
 
     def index(self, paths: Sequence[Path], columns: Columns, values: Sequence[str]) -> SplitLines:
-        """Index lines."""
+        """Index the lines of files."""
         del columns, values
         return SplitLines(LineIndex.build(paths), self._splitter)
 
 
 class ColumnLines(LineFormat, ColumnFormat):
-    """Text whose records have columns or fields."""
+    """A text format whose records have columns or fields."""
 
     @abstractmethod
     def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> ColumnSplitter:
-        """Make the splitter; `header` has the columns of files where these have a header."""
+        """Make the splitter; `header` has the column names if the files have a header."""
 
     def lines(self, paths: Sequence[str | Path], *, may_be_empty: bool = False) -> LineIndex:
         """Index the records of files."""
         return LineIndex.build(paths, may_be_empty=may_be_empty)
 
     def header(self, lines: LineIndex) -> tuple[str, ...] | None:
-        """Read the header, which all files have; None where the format has none."""
+        """Read the header that all files share; None if the format has no headers."""
         del lines
         return None
 
     def index(self, paths: Sequence[Path], columns: Columns, values: Sequence[str]) -> SplitLines:
-        """Index records; types of values are for others to find."""
+        """Index the records of files; `values` is ignored, because the files state no types."""
         del values
         lines = self.lines(paths)
         return SplitLines(lines, self.splitter(columns, self.header(lines)))
@@ -103,7 +103,7 @@ class _RecordLines(RecordFile):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns, by the first records."""
+        """The columns, with types judged from the first records."""
         some = _filled(self._lines.read(0, PIECE))
         names = self._header or tuple(self._form.splitter(Columns(())).fields(as_text(some))[1])
         if len(set(names)) < len(names):
@@ -114,7 +114,7 @@ class _RecordLines(RecordFile):
         return pa.schema([(name, pa.float64() if numbers[name] else pa.string()) for name in names])
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
-        """Read records in order."""
+        """Read the records in order, piece by piece."""
         if self._header is not None:
             check_there(self.path, columns, self._header)
         splitter = self._form.splitter(Columns(columns), self._header)

@@ -1,4 +1,4 @@
-"""Formats of files that hold rows with columns of types, in groups."""
+"""Formats of files with row groups, whose columns have types."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RowFormat(ColumnFormat):
-    """A format of rows.
+    """A format of files with row groups.
 
     Parameters
     ----------
     files
-        How such files are read.
+        Reads such files.
     suffixes, reader
         As in `InputFormat`.
     """
@@ -38,16 +38,16 @@ class RowFormat(ColumnFormat):
         self.reader = reader
 
     def index(self, paths: Sequence[Path], columns: Columns, values: Sequence[str]) -> RowIndex:
-        """Index row groups."""
+        """Index the row groups of files."""
         return RowIndex.build(paths, columns, values, self.files)
 
     def records(self, path: str) -> RecordFile:
-        """Read row groups when they are needed."""
+        """Return the records of a file; its row groups are read when they are needed."""
         return _RecordRows(self.files, path)
 
 
 class _RecordRows(RecordFile):
-    """The records of a file of rows."""
+    """The records of a file with row groups."""
 
     def __init__(self, files: RowFiles, path: str) -> None:
         self.path = path
@@ -55,11 +55,11 @@ class _RecordRows(RecordFile):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns, with the types that the file has."""
+        """The columns, with their types in the file."""
         return self._files.schema(self.path)
 
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
-        """Read row group by row group."""
+        """Read the records, row group by row group."""
         self.check(columns)
         names = tuple(columns)
         for number, _ in enumerate(self._files.extents(self.path, names)):

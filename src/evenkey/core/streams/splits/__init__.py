@@ -1,4 +1,4 @@
-"""Splitters: what messages raw lines hold, or why they hold none."""
+"""Splitters: they find the messages in raw lines, or the reason why a line is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every splitter does with a batch of lines."""
+"""The base of splitters, and the result of splitting a batch of lines."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import pyarrow.compute as pc
 
 
 class Split(NamedTuple):
-    """What a batch of lines holds.
+    """The messages in a batch of lines, and the lines that are rejected.
 
     Parameters
     ----------
     messages
-        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64),
-        where the lines name it ``sender`` (string), and `Splitter.extra`, in the order of the
-        lines.
+        Messages in the order of the lines. Columns: ``line`` (int64, index of the line in the
+        batch), ``key`` (string), ``count`` (int64), ``sender`` (string, if the lines name it), and
+        those of `Splitter.extra`.
     rejected
-        Columns ``line`` (int64), ``reason`` (string), in the order of the lines.
+        Rejected lines in order. Columns: ``line`` (int64), ``reason`` (string).
     """
 
     messages: pa.Table
@@ -31,12 +31,12 @@ class Split(NamedTuple):
 
 
 class RawMessages(NamedTuple):
-    """What a splitter found in a batch of texts, before keys and counts are vetted.
+    """What a splitter finds in a batch of texts, before keys and counts are checked.
 
     Parameters
     ----------
     line
-        int64[n], place of the line in the batch, ascending.
+        int64[n], index of the line in the batch, ascending.
     key
         string[n]; a null is a key like any other, as in Spark's ``groupBy``.
     count
@@ -44,9 +44,9 @@ class RawMessages(NamedTuple):
     fault
         string[n], why the line cannot be read, null if it can.
     sender
-        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64),
-        where the lines name it ``sender`` (string), and `Splitter.extra`, in the order of the
-        lines.
+        string[n], sender of each message. None: the lines name no senders.
+    extra
+        The columns of `Splitter.extra`, by name.
     """
 
     line: pa.Int64Array
@@ -59,7 +59,7 @@ class RawMessages(NamedTuple):
 
 @dataclass(frozen=True)
 class Splitter(ABC):
-    """Takes raw lines apart; a line holds one message, several or none, or is rejected."""
+    """Finds the messages in raw lines; a line has one message, several or none, or is rejected."""
 
     name: ClassVar[str]
 
@@ -71,8 +71,8 @@ class Splitter(ABC):
     def split(self, lines: pa.BinaryArray) -> Split:
         """Split a batch of raw lines.
 
-        A line is rejected that is not UTF-8, does not parse, has no key or an empty one, or whose
-        count is not a whole number of at least 1. A key that is null is a key (decision 092).
+        A line is rejected if it is not UTF-8, does not parse, has no key or an empty one, or if its
+        count is not a whole number of at least 1. A null is a valid key (decision 092).
         """
         readable, unreadable = decode(lines)
         found = self._find(readable.text)
@@ -121,7 +121,7 @@ def vet(found: RawMessages) -> Split:
 
 
 def as_text(lines: pa.BinaryArray) -> pa.StringArray:
-    """Give lines as text, with U+FFFD for bytes that are not UTF-8."""
+    """Convert lines to text, with U+FFFD for bytes that are not UTF-8."""
     try:
         return lines.cast(pa.string())
     except pa.ArrowInvalid:
@@ -130,14 +130,14 @@ def as_text(lines: pa.BinaryArray) -> pa.StringArray:
 
 
 class Readable(NamedTuple):
-    """Lines that are text, and their places."""
+    """Lines that are text, and their indices in the batch."""
 
     line: pa.Int64Array
     text: pa.StringArray
 
 
 def decode(lines: pa.BinaryArray) -> tuple[Readable, pa.Table]:
-    """Lines that are UTF-8, and a table of those that are not, or that are null."""
+    """Return the lines that are UTF-8, and a table of those that are not, or that are null."""
     places, reasons = [], []
     every = pa.array(np.arange(len(lines)))
     try:
@@ -150,7 +150,7 @@ def decode(lines: pa.BinaryArray) -> tuple[Readable, pa.Table]:
             try:
                 if line is None:
                     places.append(place)
-                    reasons.append("there is nothing: it is null")
+                    reasons.append("the line is null")
                 else:
                     line.decode("utf-8")
             except UnicodeDecodeError as error:

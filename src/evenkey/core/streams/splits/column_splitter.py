@@ -1,4 +1,4 @@
-"""Splitters of records that have columns, of which they can also give the texts."""
+"""The base of splitters for records with columns, which can also return the columns as text."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 
 
 class ColumnSplitter(Splitter):
-    """Takes records apart whose columns, or fields, have names."""
+    """Finds the messages in records whose columns, or fields, have names."""
 
     columns: Columns
-    """Those that make a message."""
+    """Columns that make a message: the wanted columns."""
 
     @property
     def extra(self) -> pa.Schema:
-        """Own times and values, as `Columns` has them."""
+        """Columns for the event time and the values, as `Columns.extra` has them."""
         return self.columns.extra
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns that each record has; none where only the records name them."""
+        """Columns that each record has; empty if only the records themselves name them."""
         return ()
 
     def with_columns(self, columns: Columns) -> Self:
-        """Give the same with other columns."""
+        """Return the same splitter with other columns."""
         replaced: Self = dataclasses.replace(cast("Any", self), columns=columns)
         return replaced
 
     def read(self, lines: pa.BinaryArray) -> tuple[Mapping[str, pa.StringArray], pa.StringArray]:
-        """Read the columns that are wanted, of raw lines.
+        """Read the wanted columns of raw lines.
 
         Returns
         -------
         tuple
-            string[n] of each column, null if a line has no value, or cannot be read; and
+            string[n] for each column, null if a line has no value or cannot be read; and
             string[n], why a line cannot be read, null if it can.
         """
         readable, unreadable = decode(lines)
         values, fault = self._values(readable.text)
-        # A line takes its values from among those that are text, or its reason from the others.
+        # Lines that are text get values; all others get nulls, and the reason from `decode`.
         places = np.full(len(lines), -1)
         places[readable.line] = np.arange(len(readable.line))
         order = pa.array(places, mask=places < 0)
@@ -60,14 +60,14 @@ class ColumnSplitter(Splitter):
         return {name: each.take(order) for name, each in values.items()}, faults
 
     def fields(self, text: pa.StringArray) -> tuple[set[str], dict[str, None]]:
-        """Say which wanted columns records have, null or not, and name all that there are."""
+        """Return the wanted columns in records, null or not, and the names of all columns there."""
         del text
         return set(self.columns.names), dict.fromkeys(self.names)
 
     @abstractmethod
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
-        """Read the columns that are wanted as they are written; null if there is no value."""
+        """Read the wanted columns as they are written; null if there is no value."""
 
     @abstractmethod
     def _values(self, text: pa.StringArray) -> tuple[Mapping[str, pa.StringArray], pa.StringArray]:
-        """As `read`, of lines that are text."""
+        """Read the wanted columns as `read` does, of lines that are text."""

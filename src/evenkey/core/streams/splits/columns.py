@@ -1,4 +1,4 @@
-"""Which columns of a record make a message."""
+"""The columns of a record that make a message."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from typing import Self
 
 EVENT_TIME = "event_time"
-"""Column of a message's event time, if records have one."""
+"""Name of the column with the event time of a message, if records have one."""
 TIMES = pa.timestamp("us", "UTC")
 _VALUE = "value_"
 
 
 def value_name(number: int) -> str:
-    """Name, inside a run, of the aggregator's column of this number: users' names may be any."""
+    """Return the internal name of a value column by its number, as users' names can be any text."""
     return f"{_VALUE}{number}"
 
 
 def read_names(text: str) -> tuple[str, ...]:
-    """Read names of columns with commas between; one that has a comma stands in double quotes.
+    """Read column names separated by commas; a name with a comma must be in double quotes.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def read_names(text: str) -> tuple[str, ...]:
 
 
 def spell_names(names: Iterable[str]) -> str:
-    """Spell names of columns as `read_names` reads them."""
+    """Write column names as `read_names` reads them."""
     names = list(names)
     if len(names) == 1 and read_names(names[0]) == (names[0],):
         return names[0]
@@ -55,12 +55,12 @@ def spell_names(names: Iterable[str]) -> str:
 
 
 def check_there(path: str | Path, names: Iterable[str], there: Sequence[str]) -> None:
-    """Check that a file has each column, once.
+    """Check that a file has each column exactly once.
 
     Raises
     ------
     ConfigurationError
-        It has none of a name, or two.
+        A column is missing, or two columns have its name.
     """
     for name in names:
         if there.count(name) != 1:
@@ -71,18 +71,18 @@ def check_there(path: str | Path, names: Iterable[str], there: Sequence[str]) ->
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns, or fields, of a record make a message.
+    """The columns, or fields, of a record that make a message.
 
     Parameters
     ----------
     key
-        Those that are the key; several make a composite key.
+        Columns of the key; several make a composite key.
     count
-        The message's weight, or None: 1.
+        Column of the message's weight. None: each message weighs 1.
     time
-        The message's own time, or None.
+        Column of the message's event time. None: records have no time.
     values
-        What else is read, each with its type.
+        Other columns to read, each with its type.
 
     Examples
     --------
@@ -115,19 +115,19 @@ class Columns:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The columns of times and values, each once."""
+        """The columns of the time and the values, each once."""
         every = (self.time, *(name for name, _ in self.values))
         return tuple(dict.fromkeys(name for name in every if name is not None))
 
     @property
     def extra(self) -> pa.Schema:
-        """Columns of messages besides key and count: their own time, then the values by number."""
+        """Columns of messages besides key and count: the event time, then the values by number."""
         time = [(EVENT_TIME, TIMES)] if self.time is not None else []
         values = [(value_name(i), kind) for i, (_, kind) in enumerate(self.values)]
         return pa.schema([*time, *values])
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Convert the columns to values that JSON can represent."""
         types = pa.schema(list(self.values)).serialize().to_pybytes()
         return {
             "key": list(self.key),
@@ -138,7 +138,7 @@ class Columns:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        """Make it of what `to_json` gave."""
+        """Restore the columns from the result of `to_json`."""
         types = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(kept["values"])))
         values = tuple((field.name, field.type) for field in types)
         return cls(kept["key"], kept["count"], kept["time"], values)

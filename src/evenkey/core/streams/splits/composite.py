@@ -1,4 +1,4 @@
-"""Composite keys as one text, which is routed, counted and shown as any other key is."""
+"""Converts composite keys to one text, which is routed, counted and shown like any other key."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ESCAPED = r"[\x00-\x1f]"
 
 
 def compose(parts: Sequence[pa.StringArray], *, empty_is_null: bool = False) -> pa.StringArray:
-    """Spell keys of several parts as JSON lists of texts and nulls; a key of one part stays.
+    """Write keys of several parts as JSON lists of texts and nulls; a key of one part stays.
 
     Parameters
     ----------
     parts
-        string[n] each, the values of one column of the key.
+        A string[n] for each column of the key.
     empty_is_null
         Whether an empty part of a composite key is null, as in CSV.
 
@@ -45,7 +45,7 @@ def _without_empty(part: pa.StringArray) -> pa.StringArray:
 
 
 def _spelled(part: pa.StringArray) -> pa.StringArray:
-    """Spell texts as in JSON, with ``null`` for missing ones."""
+    """Write texts as JSON strings, with ``null`` for missing ones."""
     if pc.any(pc.match_substring_regex(part, _ESCAPED)).as_py():
         return pa.array([json.dumps(each, ensure_ascii=False) for each in part.to_pylist()])
     escaped = pc.replace_substring(pc.replace_substring(part, "\\", "\\\\"), '"', '\\"')

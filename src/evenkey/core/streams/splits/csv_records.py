@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CsvRecords(ColumnSplitter):
-    """Comma-separated records; a quoted field may hold commas and line ends.
+    """Comma-separated records; a quoted field may contain commas and line ends.
 
-    A field that is empty, or blank, holds no value and no time. As a part of a composite key an
-    empty field is null, as Spark reads it; a key of one column that is empty is no key.
+    An empty or blank field is a missing value or a missing time. In a composite key, an empty field
+    is null, as in Spark's reader. If the key is one column, a record with an empty key is rejected.
 
     Parameters
     ----------
     header
         Names of the columns.
     columns
-        Those that make a message.
+        Columns that make a message.
 
     Raises
     ------
     ConfigurationError
-        There is no such column, or there are two; the message lists those there are.
+        A column is missing, or two columns have its name; the message lists all columns.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class CsvRecords(ColumnSplitter):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The header's."""
+        """The column names in the header."""
         return self.header
 
     @staticmethod
@@ -79,7 +79,7 @@ class CsvRecords(ColumnSplitter):
         return tuple(next(csv.reader([text]), []))
 
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
-        """Read the columns that are wanted as they are written; null if a line has none."""
+        """Read the wanted columns as they are written; null if a line has no value."""
         values, _ = self._values(text)
         return {name: _filled(each) for name, each in values.items()}
 
@@ -89,7 +89,7 @@ class CsvRecords(ColumnSplitter):
         return {name: fields.column(self.header.index(name)) for name in columns}, fault
 
     def _fields(self, text: pa.StringArray) -> tuple[Fields, pa.StringArray]:
-        """Take lines apart, and say of those that are no records why."""
+        """Split lines into fields; also return the reason for each line that is not a record."""
         quoted = pc.match_substring(text, '"').to_numpy(zero_copy_only=False)
         plain, slow = np.flatnonzero(~quoted), np.flatnonzero(quoted)
         fields = pc.split_pattern(text.take(pa.array(plain)), ",")
@@ -118,15 +118,15 @@ class CsvRecords(ColumnSplitter):
 
 
 def _filled(texts: pa.StringArray) -> pa.StringArray:
-    """Take blank values as missing."""
+    """Replace blank values by null."""
     blank = pc.equal(pc.utf8_trim_whitespace(texts), "")
     return pc.if_else(blank, pa.scalar(None, pa.string()), texts)
 
 
 def _read_records(lines: list[str]) -> tuple[list[list[str] | None], list[str | None]]:
-    """Fields of CSV records with quotes, and why one has none."""
+    """Parse CSV records with quotes; return their fields, and why a line is not a record."""
     with contextlib.suppress(csv.Error):
-        # Only if each is a whole record are there as many records as lines.
+        # There are as many records as lines only if each line is a whole record.
         records: list[list[str] | None] = list(csv.reader(lines, strict=True))
         if len(records) == len(lines):
             return records, [None] * len(lines)

@@ -1,4 +1,4 @@
-"""Splitters of the DKG paper's data sets whose lines are rows of a table without a header."""
+"""Splitters for data sets of the DKG paper whose lines are rows of a table without a header."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SECONDS = r"^[0-9]+(\.[0-9]+)?$"
 
 @dataclass(frozen=True)
 class _Table(Splitter, ABC):
-    """Lines with fields between separators; which of them is what, by its place.
+    """Lines of fields with separators between; class variables give the index of each field.
 
-    The time is checked, not used: a message's event time is that of its line.
+    The time is checked but not used: the event time of a message is that of its line.
     """
 
     separator: ClassVar[str] = "\t"
@@ -42,7 +42,7 @@ class _Table(Splitter, ABC):
         return RawMessages(line, self._keys(fields.column(self.key)), count, fault)
 
     def _keys(self, texts: pa.StringArray) -> pa.StringArray:
-        """Make keys of their fields."""
+        """Make the keys from the key fields."""
         return texts
 
 
@@ -72,7 +72,7 @@ class TwitterTicker(_Table):
 class WikipediaPageviews(_Table):
     r"""Pages visited: ``epochSeconds<TAB>url``; the key is the page's name in the English wiki.
 
-    Other addresses are keys as they stand.
+    The key of any other address is the address itself.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class WikipediaPageviewsByLang(_Table):
 
 @dataclass(frozen=True)
 class WikipediaClickstream(_Table):
-    r"""Links followed: ``from<TAB>to<TAB>type<TAB>clicks``; the key is the page led to.
+    r"""Links followed: ``from<TAB>to<TAB>type<TAB>clicks``; the key is `to`, the count `clicks`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The splitter of graphs that are written as lists of edges."""
+"""The splitter for graphs that are written as lists of edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenkey.core.streams.splits.fields import Fields
 
 @dataclass(frozen=True)
 class Edges(Splitter):
-    r"""Edges, ``from to`` with blanks or tabs between: the key is `to`, its sender `from`.
+    r"""Edges, written ``from to`` with blanks or tabs between: the key is `to`, the sender `from`.
 
     Lines that begin with ``#`` are comments: they hold no message and are not rejected.
 

@@ -1,4 +1,4 @@
-"""The splitter of the DKG paper's tweets about an election."""
+"""The splitter for the DKG paper's tweets about an election."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from evenkey.core.streams.splits.base import RawMessages, Splitter
 class TwitterElection(Splitter):
     """Tweets as JSON, one per line: each of its hashtags is a message.
 
-    The key is the hashtag as it is written, or ``ElectionDay`` for every one that contains, in
-    upper or lower case, a word of the election; words and rule are those of the DKG paper's
-    reference implementation, so ``us`` is found in ``MusicMonday`` too. Hashtags with a question
-    mark, which replaces lost characters, and empty ones are left out. A tweet without
-    hashtags and a notice with a field ``limit`` hold no message; they are not rejected.
+    The key is the hashtag as it is written, or ``ElectionDay`` if it contains one of `words`, in
+    upper or lower case. Words and rule are those of the DKG paper's reference implementation, so
+    ``us`` is found in ``MusicMonday`` too. Empty hashtags are left out, and so are hashtags with a
+    question mark, which replaces lost characters. A tweet without hashtags and a notice with a
+    field ``limit`` have no message; they are not rejected.
 
     Examples
     --------

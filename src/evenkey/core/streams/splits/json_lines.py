@@ -1,4 +1,4 @@
-"""The splitter of JSON objects, one a line."""
+"""The splitter for JSON objects, one per line."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from evenkey.core.streams.splits.columns import Columns
 
 Row: TypeAlias = tuple[str | None, ...]
-"""Some fields of a record, as texts."""
+"""Texts of some fields of a record."""
 
 
 @dataclass(frozen=True)
 class JsonLines(ColumnSplitter):
-    """JSON objects, one a line.
+    """JSON objects, one per line.
 
-    A key that is a number, true or false is spelled as in JSON. A field that is null or missing
-    holds no value and no time. As a part of a composite key a missing field is null, as Spark
-    reads it; a record without the one field of its key has no key.
+    A key that is a number, true or false is converted to its JSON text. A field that is null or
+    missing is a missing value or a missing time. In a composite key, a missing field is null, as in
+    Spark's reader. If the key is one field, a record without this field is rejected.
 
     Parameters
     ----------
     columns
-        Fields that make a message; ``user.name`` looks into the object ``user``.
+        Fields that make a message; ``user.name`` is the field ``name`` of the object ``user``.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class JsonLines(ColumnSplitter):
     columns: Columns
 
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
-        """Read the fields that are wanted as they are written; null if a line has none."""
+        """Read the wanted fields as they are written; null if a line has no value."""
         names = self.columns.names
         rows: list[Row] = []
         for line in text.to_pylist():
@@ -66,7 +66,7 @@ class JsonLines(ColumnSplitter):
         return dict(zip(names, _transposed(rows, len(names)), strict=True))
 
     def fields(self, text: pa.StringArray) -> tuple[set[str], dict[str, None]]:
-        """Say which wanted fields there are, null or not, and name those at the top of records."""
+        """Return the wanted fields that occur, null or not, and the names of top-level fields."""
         there: set[str] = set()
         names: dict[str, None] = {}
         for line in text.to_pylist():
@@ -118,10 +118,11 @@ class JsonLines(ColumnSplitter):
         return RawMessages(line, key, pa.array(counts, pa.int64()), fault, extra=extra)
 
     def _read(self, line: str, others: Sequence[str]) -> tuple[Row, int]:
-        """Read the parts of the key and what else is wanted, as texts, and the count."""
+        """Read the parts of the key and the other wanted fields, as texts, and the count."""
         columns = self.columns
         record = _parsed(line, exact=bool(others))
-        # A key is spelled alike whether or not values are read, which are taken as written.
+        # Values are read as they are written, but a key must have the same text with or without
+        # values, so it is never read as it is written.
         if len(columns.key) == 1:
             key = _field(record, columns.key[0])
             parts: Row = (_single(line, key, columns.key[0], "the key", as_written=False),)
@@ -141,11 +142,11 @@ class JsonLines(ColumnSplitter):
 
 
 class _FaultyError(Exception):
-    """A line cannot be read; says why."""
+    """A line cannot be read; the message says why."""
 
 
 class _Number(float):
-    """A number with a point or an exponent, which knows how it was written."""
+    """A number with a point or an exponent, with the text by which it was written."""
 
     text: str
 
@@ -159,7 +160,7 @@ _EXACT = json.JSONDecoder(parse_float=_Number)
 
 
 def _parsed(line: str, *, exact: bool) -> Any:
-    """Parse a line; `exact` keeps how numbers are written."""
+    """Parse a line; `exact` keeps the texts by which numbers were written."""
     try:
         return _EXACT.decode(line) if exact else json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -188,7 +189,7 @@ def _missing(record: Any, path: str) -> bool:
 def _text(
     line: str, record: Any, path: str, what: str = "", *, as_written: bool = True
 ) -> str | None:
-    """Give a field as text, None if it is null or missing."""
+    """Return a field as text; None if it is null or missing."""
     try:
         value = _field(record, path)
     except _FaultyError:
@@ -197,7 +198,7 @@ def _text(
 
 
 def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) -> str | None:
-    """Spell a single value as text; None is None."""
+    """Convert a single value to text; None stays None."""
     if isinstance(value, dict | list):
         message = f"field {path!r} is not a single value"
         raise _FaultyError(message)
@@ -211,5 +212,5 @@ def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) ->
 
 
 def _transposed(rows: list[Row], width: int) -> list[pa.StringArray]:
-    """Make columns of rows."""
+    """Convert rows to columns."""
     return [pa.array([row[place] for row in rows], pa.string()) for place in range(width)]

@@ -30,7 +30,7 @@ class Lines(Splitter):
 
 @dataclass(frozen=True)
 class Country(Lines):
-    """The DKG paper's files of countries: a name a line, without the blanks around it.
+    """The DKG paper's files of countries: the key is the line, without the blanks around it.
 
     Examples
     --------
@@ -46,9 +46,9 @@ class Country(Lines):
 
 @dataclass(frozen=True)
 class Words(Splitter):
-    """Every word is a message: alphabetic characters with marks, digits, underscores; lower case.
+    """Each word is a message: alphabetic characters with marks, digits, underscores; lower case.
 
-    A line without words holds no message; it is not rejected.
+    A line without words has no message; it is not rejected.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Words(Splitter):
     def _find(self, text: pa.StringArray) -> RawMessages:
         parts = pc.split_pattern_regex(pc.utf8_lower(text), self._BETWEEN)
         words = pc.list_flatten(parts)
-        some = pc.not_equal(words, "")  # before a leading and behind a trailing gap
+        some = pc.not_equal(words, "")  # a line that begins or ends with a gap gives an empty word
         return _once_each(pc.list_parent_indices(parts).filter(some), words.filter(some))
 
 

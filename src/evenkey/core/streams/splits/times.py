@@ -1,4 +1,4 @@
-"""Event times of records, whichever way they are written, as timestamps."""
+"""Converts event times of records, in several notations, to timestamps."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CLOCK = r"[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?"
 _WITHOUT_ZONE = rf"{_DAY}(?:{_CLOCK})?$"
 _WITH_ZONE = rf"{_DAY}{_CLOCK}(?:Z|[+-]\d{{2}}:\d{{2}})$"
 _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""Microseconds of the years 1 to 9999, which Spark has timestamps of."""
+"""First and last microsecond of the years 1 to 9999, for which Spark has timestamps."""
 _UNITS = ((1e11, 1_000_000.0), (1e14, 1_000.0), (1e17, 1.0), (np.inf, 1e-3))
-"""Below which size a number counts what: microseconds in its unit."""
+"""For each unit, the size below which a number is in it, and the microseconds of the unit."""
 _IN_MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}
 _DAY_MICROS = 86_400_000_000
 _MOST = 1e20
@@ -28,15 +28,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def read_times(texts: pa.StringArray, column: str) -> tuple[pa.TimestampArray, pa.StringArray]:
     """Read times that are written as text.
 
-    ISO 8601 (``2026-11-22``, ``2026-11-22 10:00``, ``2026-11-22T10:00:00.5+01:00``), in UTC
-    where no zone is given. A number counts from 1970, by its size: seconds below 10^11, then
-    milliseconds below 10^14, microseconds below 10^17, nanoseconds.
+    ISO 8601 (``2026-11-22``, ``2026-11-22 10:00``, ``2026-11-22T10:00:00.5+01:00``), in UTC if no
+    time zone is stated. A number counts from 1970, in a unit that depends on its size: seconds
+    below 10^11, then milliseconds below 10^14, microseconds below 10^17, and then nanoseconds.
 
     Returns
     -------
     tuple
-        timestamp(us, UTC)[n], null if there is none; and string[n], why not, null if there
-        is one.
+        timestamp(us, UTC)[n], null if a text is not a time; and string[n], the reason, null if it
+        is a time.
 
     Examples
     --------
@@ -56,14 +56,15 @@ def read_times(texts: pa.StringArray, column: str) -> tuple[pa.TimestampArray, p
 
 
 def times_of(values: pa.Array, column: str) -> tuple[pa.TimestampArray, pa.StringArray]:
-    """Give the times of a typed column, as `read_times` does.
+    """Convert a typed column to times, with the same result as `read_times`.
 
-    Timestamps and dates without a zone are taken for UTC; numbers and texts are read as there.
+    Timestamps without a time zone and dates are in UTC; numbers and texts are read as by
+    `read_times`.
 
     Raises
     ------
     pyarrow.ArrowNotImplementedError
-        Values of this type are no times.
+        Values of this type are not times.
     """
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -81,13 +82,13 @@ def times_of(values: pa.Array, column: str) -> tuple[pa.TimestampArray, pa.Strin
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         micros = _of_numbers(values)
     else:
-        message = f"{kind} is no type of times"
+        message = f"{kind} is not a type of times"
         raise pa.ArrowNotImplementedError(message)
     return _vetted(micros, values, column)
 
 
 def _numbers(texts: pa.StringArray) -> pa.Int64Array:
-    """Microseconds of numbers that are written as text."""
+    """Compute the microseconds of numbers that are written as text."""
     none = pa.scalar(None, pa.string())
     whole = pc.fill_null(pc.match_substring_regex(texts, WHOLE), fill_value=False)
     exact = _of_numbers(pc.if_else(whole, texts, none).cast(pa.int64()))
@@ -97,7 +98,7 @@ def _numbers(texts: pa.StringArray) -> pa.Int64Array:
 
 
 def _of_numbers(values: pa.Array) -> pa.Int64Array:
-    """Microseconds of numbers, whose size determines the unit; null if they are too large."""
+    """Compute the microseconds of numbers, whose size determines the unit; null if too large."""
     if pa.types.is_integer(values.type) and values.type != pa.uint64():
         given = values.cast(pa.int64())
         known = pc.fill_null(given, 0).to_numpy(zero_copy_only=False)
@@ -120,7 +121,7 @@ def _of_numbers(values: pa.Array) -> pa.Int64Array:
 
 
 def _of_iso(texts: pa.StringArray) -> pa.Int64Array:
-    """Microseconds of times of ISO 8601, null if they are none."""
+    """Compute the microseconds of ISO 8601 times; null if a text is not one."""
     none = pa.scalar(None, pa.string())
     found = pa.nulls(len(texts), pa.int64())
     for pattern, zone in ((_WITHOUT_ZONE, None), (_WITH_ZONE, "UTC")):
@@ -128,7 +129,7 @@ def _of_iso(texts: pa.StringArray) -> pa.Int64Array:
         try:
             times = pc.if_else(like, texts, none).cast(pa.timestamp("us", zone))
         except pa.ArrowInvalid:
-            continue  # one of them is no time, such as the 31st of June
+            continue  # one of them is not a time, such as the 31st of June
         found = pc.coalesce(found, times.cast(pa.int64()))
     rest = pc.is_null(pc.if_else(pc.is_null(texts), 0, found))
     if not pc.any(rest).as_py():
@@ -150,7 +151,7 @@ def _micros_of(text: str) -> int | None:
 
 
 def _scaled(values: pa.Int64Array, factor: int) -> pa.Int64Array:
-    """Microseconds of whole units, null where these are too many."""
+    """Convert whole units to microseconds; null if there are too many."""
     inside = pc.less_equal(pc.abs_checked(pc.max_element_wise(values, -_LATEST)), _LATEST // factor)
     return pc.multiply(pc.if_else(inside, values, None), factor)
 
@@ -158,7 +159,7 @@ def _scaled(values: pa.Int64Array, factor: int) -> pa.Int64Array:
 def _vetted(
     micros: pa.Int64Array, given: pa.Array, column: str
 ) -> tuple[pa.TimestampArray, pa.StringArray]:
-    """Make timestamps of microseconds, and give the reason if there is none."""
+    """Convert microseconds to timestamps; also return the reason if there is none."""
     inside = pc.and_(pc.greater_equal(micros, _EARLIEST), pc.less_equal(micros, _LATEST))
     micros = pc.if_else(inside, micros, pa.scalar(None, pa.int64()))
     times = micros.cast(TIMES)

@@ -1,4 +1,4 @@
-"""Values of a type, read from the texts that CSV and JSON hold."""
+"""Reads values of a type from the texts in CSV and JSON."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ _NAMES: dict[pa.DataType, str] = {
 
 
 def read_types(text: str) -> dict[str, pa.DataType]:
-    """Read names of columns and their types, written as Spark writes a schema.
+    """Read the names and types of columns from a schema in Spark's notation.
 
     Raises
     ------
     ConfigurationError
-        It cannot be read, names a column twice, or a type that texts cannot be read as.
+        The text cannot be read, names a column twice, or names a type that cannot be read from
+        text.
 
     Examples
     --------
@@ -49,37 +50,38 @@ def read_types(text: str) -> dict[str, pa.DataType]:
     for name, kind in found.items():
         if kind not in _NAMES and not pa.types.is_decimal(kind):
             message = (
-                f"types = {text!r}: texts are not read as the type of {name!r}, but as: bigint, "
-                "int, double, float, decimal(DIGITS,PLACES), string"
+                f"types = {text!r}: the type of {name!r} cannot be read from text; use bigint, "
+                "int, double, float, decimal(DIGITS,PLACES) or string"
             )
             raise ConfigurationError(message)
     return found
 
 
 def spell_type(kind: pa.DataType) -> str:
-    """Spell a type as Spark does, one of those that `read_types` reads."""
+    """Return Spark's name of a type, one of those that `read_types` can read."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     return _NAMES[kind]
 
 
 def quoted(value: object) -> str:
-    """Show a value in a reason, not too long."""
+    """Format a value for a reason; a long one is shortened."""
     return repr(value if isinstance(value, str) else str(value))[:_SHOWN]
 
 
 def read_values(
     texts: pa.StringArray, kind: pa.DataType, column: str
 ) -> tuple[pa.Array, pa.StringArray]:
-    """Read values of a type; a null is a null.
+    """Read values of a type; a null stays null.
 
-    Nothing is rounded: a decimal with more places than its type has, and a whole number with a
-    point, are no values of it.
+    Nothing is rounded: a decimal with more places than its type allows is not a value of the type,
+    and neither is a number with a point if the type is a whole number.
 
     Returns
     -------
     tuple
-        The values, null if there is none; and string[n], why not, null if nothing is wrong.
+        The values, null if a text is not a value; and string[n], the reason, null if nothing is
+        wrong.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def read_values(
 
 
 def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
-    """Cast trimmed texts, null if one is none of the type."""
+    """Cast trimmed texts to a type; null if a text is not a value of the type."""
     pattern = _FLOATING if pa.types.is_floating(kind) else NUMBER
     if pa.types.is_integer(kind):
         pattern = _DIGITS
@@ -115,7 +117,7 @@ def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
 
 
 def _fitting(text: str | None, kind: pa.DataType) -> object:
-    """Read one number, None if it does not fit."""
+    """Read one number; None if it does not fit into the type."""
     if text is None:
         return None
     if pa.types.is_integer(kind):
@@ -132,11 +134,12 @@ def _fitting(text: str | None, kind: pa.DataType) -> object:
 
 
 class Guess:
-    """Finds out which type a column of texts has, over all of its values.
+    """Finds the type of a column of texts from all of its values.
 
-    It is ``bigint`` where all numbers are whole, a decimal of 38 digits where some are too long
-    for that, else ``double``; and ``string`` where more values are no numbers than are. What is
-    no number in a column of numbers is for dead letters.
+    The type is ``string`` if more than half of the values are not numbers. Otherwise it is
+    ``bigint`` if all numbers are whole, a decimal of 38 digits if some of these are too long for
+    ``bigint``, and ``double`` in all other cases. Values that are not numbers in a column of
+    numbers become dead letters.
 
     Examples
     --------
@@ -150,7 +153,7 @@ class Guess:
         self._values = self._numbers = self._whole = self._longest = 0
 
     def add(self, texts: pa.StringArray) -> None:
-        """Take in some of the values."""
+        """Add some of the values."""
         bare = pc.utf8_trim_whitespace(texts)
         self._values += len(texts) - texts.null_count
         self._numbers += _matching(bare, _FLOATING)
@@ -163,7 +166,7 @@ class Guess:
 
     @property
     def type(self) -> pa.DataType:
-        """What the values seen so far are."""
+        """Type of the values so far."""
         if 2 * self._numbers < self._values:
             return pa.string()
         if self._whole < self._numbers or self._longest > _MOST_DIGITS:
@@ -176,7 +179,7 @@ def _matching(texts: pa.StringArray, pattern: str) -> int:
 
 
 def _lengths(whole: Iterable[str]) -> Iterable[int]:
-    """Digits of whole numbers; 0 for those that fit into 64 bits."""
+    """Yield the number of digits of whole numbers; 0 for those that fit into 64 bits."""
     for text in whole:
         digits = text.lstrip("+-0")[: _MOST_DIGITS + 1]
         yield len(digits) if int(digits or 0) > _LARGEST else 0

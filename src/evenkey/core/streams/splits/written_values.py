@@ -1,4 +1,4 @@
-"""Times and values of records that are written as text."""
+"""Reads the times and values of records from texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def read_extra(
     columns: Columns, texts: Mapping[str, pa.StringArray], lines: int
 ) -> tuple[dict[str, pa.Array], pa.StringArray]:
-    """Read own times and values of what is written, and say of lines where that fails why."""
+    """Read the event times and the values from texts; also return the reasons where this fails."""
     found: dict[str, pa.Array] = {}
     faults = [pa.nulls(lines, pa.string())]
     if columns.time is not None:
