@@ -133,7 +133,7 @@ ROUTES: Wrong = [
         "real_time = True: df is a batch",
         lambda at: eks.route(at.df, "user", "kg", 2, column="w", real_time=True),
     ),
-    ("key = 'user': only placing by split", lambda at: eks.place(at.df, 2, key="user")),
+    ("key = 'user': only by='split' uses a key", lambda at: eks.place(at.df, 2, key="user")),
     (
         "grouping = 'nope': a groupBy follows 'auto', 'whole', 'planned' or 'spark'; pass one",
         lambda at: eks.groupBy(at.df, "user", grouping="nope"),
