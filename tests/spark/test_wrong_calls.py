@@ -135,7 +135,7 @@ ROUTES: Wrong = [
     ),
     ("key = 'user': only by='split' uses a key", lambda at: eks.place(at.df, 2, key="user")),
     (
-        "grouping = 'nope': a groupBy follows 'auto', 'whole', 'planned' or 'spark'; pass one",
+        "grouping = 'nope': groupBy accepts 'auto', 'whole', 'planned' or 'spark'; pass one",
         lambda at: eks.groupBy(at.df, "user", grouping="nope"),
     ),
     (
@@ -191,7 +191,7 @@ OPERATORS: Wrong = [
         lambda at: eks.fit(PANDAS, "user", "planned", 2, state=at.directory),
     ),
     (
-        "only planned grouping is fitted",
+        "fit makes plans for 'planned' and 'whole' only",
         lambda at: eks.fit(at.df, "user", "kg", 2, state=at.directory),
     ),
     (
