@@ -1,4 +1,4 @@
-"""Explain: what an operator would do with its keys, and why."""
+"""`explain`: say what an operator would do with its keys, and why."""
 
 from __future__ import annotations
 

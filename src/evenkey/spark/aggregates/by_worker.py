@@ -144,7 +144,7 @@ def aggregate_by_worker(
         ).alias(each.name)
         for number, each in enumerate(wanted)
     ]
-    # Rows with the same key and split have the same worker, so any aggregate of it gives it.
+    # Rows with the same key and split have the same worker, so the maximum is that worker.
     parts = placed.groupBy(*map(quoted, by), SPLIT).agg(F.max(WORKER).alias(WORKER), *made)
     return parts.select(*map(quoted, by), WORKER, *(quoted(each.name) for each in wanted))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenkey.spark.plans.plan_source import Learned
 
 HASH = "__hash"
-"""Column of the hash of each message's key, as the grouping sees it."""
+"""Column with the hash of each message's key, by which the grouping routes."""
 _HELD = 1 << 20
 """Number of hashes that a worker buffers before it counts them: large batches are faster."""
 

@@ -46,8 +46,10 @@ def worked(
         Rows with the column `WORKER`.
     worker
         Function that makes a worker's task from the bound aggregator and the grouping columns.
-    key, aggregator, workers, time, window, weight
+    key, aggregator, workers, time, window
         As for `aggregate`.
+    weight
+        Column of whole numbers, the weight of each message; None: messages have no weights.
 
     Returns
     -------

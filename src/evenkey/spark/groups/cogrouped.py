@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Cogrouped:
     """Two DataFrames grouped by the same keys, as Spark's ``cogroup`` returns them.
 
-    The load of a key is that of its rows on both sides. Options such as `grouping` and `workers`
+    The load of a key counts its rows on both sides. Options such as `grouping` and `workers`
     are those of the first groupBy.
     """
 

@@ -170,7 +170,7 @@ class Grouped(Combining, Stateful):
         Returns
         -------
         DataFrame
-            The results; without `merge`, each partition has those of one worker.
+            The results; without `merge`, each partition has the results of one worker.
 
         Raises
         ------

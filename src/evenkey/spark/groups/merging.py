@@ -120,7 +120,7 @@ def merged(
         call = wrapped(merge, given, given.own, arrow=arrow)
         return applied(given.frame.groupBy(*given.columns), call, schema, arrow=arrow)
     named = [quoted(own).alias(name) for own, name in zip(texts.keys, keys.shown, strict=True)]
-    # Analyze it without the added key columns first, so that Spark's errors do not list these.
+    # Analyze the aggregates without the added key columns first: Spark's errors then omit these.
     _ = results.drop(*texts.keys).agg(*merge).schema
     return results.groupBy(*named).agg(*merge)
 

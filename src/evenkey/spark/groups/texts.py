@@ -127,7 +127,7 @@ def _form(column: Column, kind: DataType) -> Column:
             ),
         )
     if isinstance(kind, StructType):
-        # Fields are numbered, as names may differ in case only. The text keeps an empty struct.
+        # Fields are numbered: names may differ only in case. Field `there` keeps an empty struct.
         fields = [
             _form(column.getField(field.name), field.dataType).alias(f"f{number}")
             for number, field in enumerate(kind)

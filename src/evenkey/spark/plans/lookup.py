@@ -138,7 +138,7 @@ def with_places(
 
 
 def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None) -> DataFrame:
-    """Add the int column `name`: the worker that `position` selects from those of the row's key."""
+    """Add the int column `name`: the worker of the row's key that `position` selects."""
     place, scaled, cell = (F.col(step) for step in (PLACE, _SCALED, _CELL))
     df = df.withColumn(_SCALED, _points(position) * _high(place))
     df = df.withColumn(_CELL, F.get(words, _low(place) + _high(scaled)))

@@ -304,7 +304,7 @@ class Held(PerEpoch):
 
 
 def held_of(tables: RoutingTables, query: str) -> RoutingTables:
-    """Return where `Held` stores a query's tables, and which runs have read all old rows."""
+    """Return a query's tables for `Held`, with records of the runs that have read all old rows."""
     return tables.under(query).under(HELD)
 
 

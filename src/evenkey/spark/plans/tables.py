@@ -294,7 +294,7 @@ class RoutingTables:
         return encoded(entries)
 
     def drop_before(self, number: int, numbers: list[int]) -> None:
-        """Delete those of `numbers` that epoch `number`, and epochs Spark may replay, do not need.
+        """Delete tables, of `numbers`, that neither epoch `number` nor one Spark may replay needs.
 
         Raises
         ------

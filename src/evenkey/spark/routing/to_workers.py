@@ -114,7 +114,7 @@ def _checked(df: DataFrame, column: str, workers: int) -> Column:
             f"to {workers - 1}; name the column that route has added"
         )
         raise ConfigurationError(message)
-    # Spark casts a subscript to int: it would use the lower 32 bits of a long, perhaps a valid one.
+    # Spark casts a subscript to int, which could cut a long to the number of a valid worker.
     subscript = quoted(name).try_cast("int") if isinstance(kind, LongType) else quoted(name)
     valid = F.get(F.sequence(F.lit(0), F.lit(workers - 1)), subscript)
     wrong = F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))

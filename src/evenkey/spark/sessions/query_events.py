@@ -2,7 +2,7 @@
 
 Spark keeps a listener, and the threads that call it, until the listener is removed. So evenkey adds
 one listener per session, for all routed streams. The listener holds no state of a query: functions
-find that by the query's id or by the name of the metric.
+find it by the query's id or by the name of the metric.
 """
 
 from __future__ import annotations
