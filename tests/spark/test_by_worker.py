@@ -110,7 +110,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "aggregates": ({"aggregates": {"n": "mean(id)"}}, "must be 'count', or count, sum, min or max"),
     "no aggregates": ({"aggregates": {}}, "a dict of at least one column"),
     "text": ({"aggregates": {"n": "sum(user id)"}}, "n = sum\\(user id\\): is of type string"),
-    "names": ({"aggregates": {"worker": "count"}}, "'worker': the result has two columns"),
+    "names": ({"aggregates": {"worker": "count"}}, "'worker': the result would have two columns"),
     "collation": ({"key": "any case"}, "key = 'any case' is of type string collate UTF8_LCASE"),
     "window": ({"window": "1 minute"}, "window = '1 minute': needs time=... too"),
     "time": ({"time": "at"}, "time = 'at': needs window=... too"),
@@ -143,7 +143,7 @@ IN_REAL_TIME: dict[str, tuple[dict[str, Any], str]] = {
     "dkg": ({"grouping": "dkg"}, "grouping = dkg: it routes in Python"),
     "sg": ({"grouping": "sg"}, "grouping = sg: it routes in Python"),
     "time": ({"grouping": "kg", "time": "timestamp"}, "time = 'timestamp': no grouping that runs"),
-    "position": ({"grouping": "planned"}, "position = None: in real time planned distributes"),
+    "position": ({"grouping": "planned"}, "position = None: in real time, grouping='planned' dist"),
     "state": (
         {"grouping": "planned", "position": "value"},
         "state = None: after a restart in real time",

@@ -144,7 +144,7 @@ def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
         (["sh", "-c", "kill -KILL $$"], "killed by SIGKILL, perhaps by the system"),
         (["sh", "-c", "kill -TERM $$"], "killed by SIGTERM): "),
         (["sh", "-c", "exit 52"], "(out of memory): give the same command again"),
-        (["sh", "-c", "exit 50"], "nobody caught; EVENKEY_SPARK_LOG=ERROR shows it)"),
+        (["sh", "-c", "exit 50"], "an uncaught error; EVENKEY_SPARK_LOG=ERROR shows it)"),
         (["sh", "-c", "exit 1"], "(exit code 1)"),
     ],
 )

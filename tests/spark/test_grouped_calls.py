@@ -204,7 +204,7 @@ WRONG = {
     "grouping = 5: must be 'auto', 'whole', 'planned' or 'spark'": lambda df: eks.groupBy(
         df, "id", grouping=5
     ),
-    "grouping = 'pkg': a groupBy follows 'auto'": lambda df: eks.groupBy(df, "id", grouping="pkg"),
+    "grouping = 'pkg': groupBy accepts 'auto'": lambda df: eks.groupBy(df, "id", grouping="pkg"),
     "pass merge= to applyInPandas": lambda df: eks.groupBy(
         df, "id", grouping="planned", workers=2
     ).applyInPandas(center, "id int, v double"),
@@ -225,16 +225,16 @@ WRONG = {
         .cogroup(eks.groupBy(df, "id"))
         .applyInPandas(nothing, "id int")
     ),
-    "merge_schema = 'id int': nothing merges": lambda df: eks.groupBy(
+    "merge_schema = 'id int': there is no merge": lambda df: eks.groupBy(
         df, "id", workers=2
     ).applyInPandas(center, "id int, v double", merge_schema="id int"),
     "merge = 'sum': must be a function of 1 or 2 arguments, or Spark's aggregates": lambda df: (
         eks.groupBy(df, "id", workers=2).applyInPandas(center, "id int, v double", merge="sum")
     ),
-    "merge_schema = 'v double': Spark's aggregates have types of their own": lambda df: eks.groupBy(
+    "merge_schema = 'v double': Spark's aggregates have their own types": lambda df: eks.groupBy(
         df, "id", workers=2
     ).applyInPandas(center, "id int, v double", merge=F.sum("v"), merge_schema="v double"),
-    "merge= cannot carry; make text of it first": lambda df: eks.groupBy(
+    "merge= does not support; convert it to text": lambda df: eks.groupBy(
         df.select(F.array(F.parse_json(F.lit("1"))).alias("list")), "list", workers=2
     ).applyInPandas(center, "id int", merge=center),
     "agg: two results are named 'sum(v)'; name them: agg(first=sum(": lambda df: eks.groupBy(
@@ -249,12 +249,12 @@ WRONG = {
     "names that begin with '__evenkey_' are taken": lambda df: eks.groupBy(
         df.withColumn("__evenkey_split", F.lit(1)), "id", workers=2
     ).applyInPandas(center, "id int"),
-    "are computed apart": lambda df: eks.groupBy(df, "id").agg(Sum("v"), F.sum("v")),
+    "cannot be mixed": lambda df: eks.groupBy(df, "id").agg(Sum("v"), F.sum("v")),
     "call agg for each kind, and join the results by key": lambda df: eks.groupBy(df, "id").agg(
         total=Sum("v"), own=F.sum("v")
     ),
     "evenkey aggregates by key; name one": lambda df: eks.groupBy(df).agg(Sum("v")),
-    "count all rows the same; leave cost out": lambda df: eks.groupBy(df, "id", cost="v").agg(
+    "do not use a cost per row; leave cost out": lambda df: eks.groupBy(df, "id", cost="v").agg(
         Sum("v")
     ),
     "cost: the rows of some key cost -": lambda df: eks.groupBy(

@@ -133,12 +133,12 @@ def test_a_stream_and_a_batch(plain, tmp_path):
 @pytest.mark.parametrize(
     ("on", "says"),
     [
-        (lambda left, right: left.a > right.b, "is no equality of two columns; pass left.a =="),
-        (lambda left, right: (left.a == right.b) | (left.k == right.k), "is no equality of two"),
-        (lambda left, right: (left.a == right.b) & (left.k < right.k), "filter the result by the"),
-        (lambda _, __: F.expr("a = b"), "it is no equality of two columns; pass"),
+        (lambda left, right: left.a > right.b, "is not an equality of two columns; pass left.a"),
+        (lambda left, right: (left.a == right.b) | (left.k == right.k), "is not an equality"),
+        (lambda left, right: (left.a == right.b) & (left.k < right.k), "filter the result by"),
+        (lambda _, __: F.expr("a = b"), "it is not an equality of two columns; pass"),
         (lambda left, _: left.a == left.k, "must compare a column of the left side with one of"),
-        (lambda left, right: ["k", left.a == right.b], "on: names and conditions stand together"),
+        (lambda left, right: ["k", left.a == right.b], "on: names and conditions are mixed"),
         (lambda _, __: F.col("a") == F.col("nowhere"), "with name `nowhere` cannot be resolved"),
         (lambda _, __: F.col("k") == F.col("k"), "on: Spark has no such join: [AMBIGUOUS_"),
     ],

@@ -96,7 +96,7 @@ def test_an_epoch_that_ran_again_counts_once():
 def test_an_observer_watches_once(batch):
     observer = LoadObserver(WORKERS)
     operators.observe(batch, observer)
-    with pytest.raises(RunError, match="watches a DataFrame already: make one for each"):
+    with pytest.raises(RunError, match="observes a DataFrame already: make one per DataFrame"):
         operators.observe(batch, observer)
 
 

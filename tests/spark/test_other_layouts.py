@@ -172,6 +172,6 @@ def test_errors_of_heavy_hitters_ask_for_the_layout_of_before(session, tmp_path)
         )
         if epochs == 1:
             oracle.run(found.select(F.col("key"), "count"), tmp_path)
-    with pytest.raises(StreamingQueryException, match="goes by which workers a key is on") as ended:
+    with pytest.raises(StreamingQueryException, match="uses the workers that a key is on") as ended:
         oracle.run(found.select(F.col("key"), "count"), tmp_path)
     assert "this query started with 'pkg' and 4: pass these" in str(ended.value)

@@ -136,5 +136,5 @@ def test_a_record_that_cannot_be_read_is_named(tables):
     started(tables)
     record = Path(tables.store.path("pinned/queries/query.json"))
     record.write_bytes(b"{")
-    with pytest.raises(RunError, match=r"queries/query\.json, which says by which plan"):
+    with pytest.raises(RunError, match=r"queries/query\.json, which records the plan"):
         started(tables, epoch=1)

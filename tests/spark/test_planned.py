@@ -181,7 +181,7 @@ def test_a_stream_makes_its_plans(session, tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"grouping": "pkg"}, "only planned grouping is fitted"),
+        ({"grouping": "pkg"}, "fit makes plans for 'planned' and 'whole' only"),
         ({"fraction": 0.0}, "fraction = 0.0"),
         ({"cost": "price"}, "no column 'price'"),
         ({"grouping": "planned(capacities=1:2)"}, "there are 5 workers"),

@@ -33,7 +33,7 @@ def test_a_session_of_a_users_own_is_warned_once(unsafe):
         route(stream, "value", "dkg", 4)
     (line,) = log.messages
     assert line.startswith("dkg places the rows of a stream by their order")
-    assert f"come twice, as {', '.join(SAFE_RETRIES)} is not true" in line
+    assert f"come twice, because {', '.join(SAFE_RETRIES)} is not true" in line
 
 
 def test_rows_that_are_placed_by_their_contents_need_no_warning(unsafe):

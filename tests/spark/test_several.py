@@ -201,7 +201,7 @@ def test_stream(session, tmp_path):
         ),
         (
             {"aggregators": {"key": "count"}, "key": "Kind of"},
-            "a result is named 'key', which is the key while it is computed",
+            "a result is named 'key', which is the key's name during the computation",
         ),
         (
             {"aggregator": "count", "aggregators": {"n": "count"}},

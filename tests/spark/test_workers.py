@@ -72,7 +72,7 @@ def test_a_chosen_python_without_evenkey_is_one_line(bare_python):
     ("answer", "said"),
     [
         ("echo '[3, 1]'", "is 3.1, and this program's is"),
-        ("exit 3", "has no evenkey (it said nothing)"),
+        ("exit 3", "has no evenkey (it printed nothing)"),
     ],
 )
 def test_a_chosen_python_is_asked_for_version_and_package(tmp_path, answer, said):

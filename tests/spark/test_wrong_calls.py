@@ -73,12 +73,12 @@ ROUTES: Wrong = [
     ("df = None: it is not a Spark", lambda _: eks.route(None, "user", "pkg", 2)),
     ("df = 'x.csv': it is not a Spark", lambda _: eks.route("x.csv", "user", "pkg", 2)),
     (
-        "key = a Column: columns go by their names",
+        "key = a Column: pass columns by their names",
         lambda at: eks.route(at.df, expression(), "pkg", 2),
     ),
     ("key = a Column: columns go", lambda at: eks.route(at.df, ["n", expression()], "pkg", 2)),
-    ("key = 3: columns go by their names", lambda at: eks.route(at.df, 3, "pkg", 2)),
-    ("key = None: columns go by their names", lambda at: eks.route(at.df, None, "pkg", 2)),
+    ("key = 3: pass columns by their names", lambda at: eks.route(at.df, 3, "pkg", 2)),
+    ("key = None: pass columns by their names", lambda at: eks.route(at.df, None, "pkg", 2)),
     ("name at least one", lambda at: eks.route(at.df, [], "pkg", 2)),
     ("'user' is named twice", lambda at: eks.route(at.df, ["user", "user"], "pkg", 2)),
     ("there is no column 'usr'; there are: user", lambda at: eks.route(at.df, "usr", "pkg", 2)),
@@ -133,9 +133,9 @@ ROUTES: Wrong = [
         "real_time = True: df is a batch",
         lambda at: eks.route(at.df, "user", "kg", 2, column="w", real_time=True),
     ),
-    ("key = 'user': only placing by split", lambda at: eks.place(at.df, 2, key="user")),
+    ("key = 'user': only by='split' uses a key", lambda at: eks.place(at.df, 2, key="user")),
     (
-        "grouping = 'nope': a groupBy follows 'auto', 'whole', 'planned' or 'spark'; pass one",
+        "grouping = 'nope': groupBy accepts 'auto', 'whole', 'planned' or 'spark'; pass one",
         lambda at: eks.groupBy(at.df, "user", grouping="nope"),
     ),
     (
@@ -191,7 +191,7 @@ OPERATORS: Wrong = [
         lambda at: eks.fit(PANDAS, "user", "planned", 2, state=at.directory),
     ),
     (
-        "only planned grouping is fitted",
+        "fit makes plans for 'planned' and 'whole' only",
         lambda at: eks.fit(at.df, "user", "kg", 2, state=at.directory),
     ),
     (
@@ -475,7 +475,7 @@ DIVIDED: Wrong = [
     ("on = 'n': there is no column 'n'; there are: user, place", lambda at: _join(at, "n")),
     ("on = 'place': there is no column 'place'", lambda at: _join(at, "place")),
     ("how = 'outter': must be", lambda at: _join(at, how="outter")),
-    ("how = 'cross': it has no key", lambda at: _join(at, how="cross")),
+    ("how = 'cross': a cross join has no key", lambda at: _join(at, how="cross")),
     ("how = 3: must be text; pass how='inner'", lambda at: _join(at, how=3)),
     ("workers = 0: there must be at least 1 worker", lambda at: _join(at, workers=0)),
     ("workers = 2.5: must be a whole number", lambda at: _join(at, workers=2.5)),

@@ -1,6 +1,6 @@
 """Operators on Spark DataFrames, batch, streaming and real time: groupBy, aggregate, join, route.
 
-Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
+The first argument of each is a DataFrame, so ``df.transform`` can chain them::
 
     routed = df.transform(route, "key", workers=8).transform(place, 8)
 """

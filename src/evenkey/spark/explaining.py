@@ -1,4 +1,4 @@
-"""Explain: what an operator would do with its keys, and why."""
+"""`explain`: say what an operator would do with its keys, and why."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ P = ParamSpec("P")
 def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs) -> Explanation:
     """Say what an operator would do with the same arguments, and why.
 
-    The keys of batches are counted, as the operator counts them; a plan that `state` of `groupBy`
-    or `join` holds is the one that is explained. The explanation also says what Spark's own
-    placement would do: it sends each key to a task by its hash, into
-    ``spark.sql.shuffle.partitions`` tasks. For `groupBy` and `partition_for_write` that reads the
-    input one more time. What adaptive execution would change is not considered.
+    This counts the keys of a batch as the operator does. If the `state` of `groupBy` or `join` has
+    a plan, that plan is explained. The explanation also compares Spark's own placement, which
+    sends each key by its hash to one of ``spark.sql.shuffle.partitions`` tasks. For `groupBy` and
+    `partition_for_write` this comparison reads the input one more time. Changes that adaptive
+    execution would make are not considered.
 
     Parameters
     ----------
     operator
         `groupBy`, `join` or `partition_for_write`.
     arguments, options
-        Those of the operator.
+        The arguments of the operator.
 
     Returns
     -------
     Explanation
-        Its text names the hot keys, each with its share and number of tasks; the predicted load per
-        task; the gain; the cost. Its attributes hold the figures.
+        Its text lists the hot keys, each with its share and number of tasks, the predicted load per
+        task, the gain and the cost. Its attributes hold the figures.
 
     Raises
     ------
     ConfigurationError
-        `operator` is none of these, or as the operator does.
+        `operator` is none of these three, or the operator itself raises this error.
     RunError
-        As the operator does.
+        The operator itself raises this error.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Aggregates by key: partial ones on the workers, merged by Spark."""
+"""Aggregate by key: workers compute partial aggregates, and Spark merges them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregate: route, place, aggregate partially on workers, merge by key."""
+"""`aggregate`: route and place rows, compute partial aggregates on workers, merge them by key."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     """Aggregate by key on balanced workers; the result is that of a plain aggregation.
 
     Rows are routed (`route`) and placed on their workers. Each worker computes partial aggregates
-    in Python, and these are merged by key, whichever workers hold them. Under planned grouping the
-    workers of a stream count their rows by key, and the counts of an epoch give the plan of the
-    next one. There the hash of each key goes to Python, which spreads unexpected hot keys, in the
-    first epoch too. A batch is counted first and routed natively. So is a stream under
-    ``planned(surprise=none)``, which saves a transfer to Python but is not balanced when hot keys
-    change.
+    in Python, and Spark merges the partial aggregates of a key from all workers. Under ``planned``,
+    the workers of a stream count their rows by key, and the counts of an epoch give the plan of the
+    next epoch. The hash of each key goes to Python, where unexpected hot keys are spread, also in
+    the first epoch. A batch is counted first and then routed natively, without Python. A stream
+    under ``planned(surprise=none)`` is routed natively too: this saves the transfer to Python, but
+    load is not balanced when hot keys change.
 
     Parameters
     ----------
@@ -84,35 +84,36 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
         None: ``"count"``, unless there are `aggregators`.
     aggregators
-        Several in one pass, by the names of their results:
-        ``{"orders": "count", "revenue": Sum("amount")}``. Each is an `aggregator` and has one
-        result per key. An aggregator with several result columns gives a struct, one with several
-        rows, such as a tally, an array.
+        Several aggregators for one pass, by the names of their result columns:
+        ``{"orders": "count", "revenue": Sum("amount")}``. Each has one result per key. The result
+        of an aggregator with several result columns is a struct; the result of one with several
+        rows per key, such as a tally, is an array. None: only `aggregator`.
     window
-        Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. A
-        stream needs it: the results of a window appear once, when the watermark has passed it.
+        Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. Required in
+        a stream: the results of a window are emitted once, when the watermark has passed its end.
     watermark
         How long a stream waits for late messages, behind the latest event time.
     max_ahead
-        How far a stream's event time may be ahead of the epoch's processing time. A row further
-        ahead would move the watermark past later rows, so it is left out and counted in the query's
-        progress (`rows_far_ahead` reads it). None: all rows are used, for example in streams whose
-        times lie in the future. A batch uses all rows.
+        How far the event time of a stream's row may be ahead of the epoch's processing time. A row
+        further ahead would move the watermark past later rows. So it is left out, and counted in
+        the query's progress (`rows_far_ahead` reads the count). None: all rows are used, for
+        example in streams whose times lie in the future. A batch uses all rows.
 
     Returns
     -------
     DataFrame
-        If there are windows, ``window``, the struct that Spark's ``groupBy(window)`` gives for
-        `time`. If the aggregator's scope is a key, the key's columns under their own names. Then
-        the aggregator's result columns. If its scope is a window, as that of ``top-k``, several
-        key columns become one struct column ``key``.
+        First ``window`` if there are windows, the struct that Spark's ``groupBy(window)`` gives for
+        `time`. Then, if the aggregator has one result per key, the columns of the key under their
+        own names. Then the result columns of the aggregator. If an aggregator such as ``top-k`` has
+        one result per window, a key of several columns is one struct column ``key``.
 
     Raises
     ------
     ConfigurationError
-        As `route` does; a column of the aggregator is missing or of a type that it cannot
-        take; two columns of the result, keys among them, have one name; `aggregator` and
-        `aggregators` are both given; a stream without window, a window without time; no duration.
+        `route` raises it; a column of the aggregator is missing or of a type that the aggregator
+        does not accept; two columns of the result, key columns included, have the same name;
+        `aggregator` and `aggregators` are both given; a stream has no `window`, or a `window` has
+        no `time`; or a duration is invalid.
 
     Notes
     -----
@@ -146,7 +147,7 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         tables, mark = tables_of(df.sparkSession, state, str(grouping), workers)
         why = ""
         if WORKER in chosen.columns:
-            why = f"{chosen.name} goes by which workers a key is on while a window is open"
+            why = f"{chosen.name} uses the workers that a key is on while a window is open"
         known = SameAggregator(tables, mark, str(chosen), chosen.functions_digest, why)
         df = with_same_aggregator(df, known)
     placeable = routed(
@@ -173,7 +174,7 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
 
     partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
     if df.isStreaming:
-        listen(df.sparkSession)  # which says what it means if Spark refuses the states
+        listen(df.sparkSession)  # it explains the error if Spark refuses the checkpoint's states
     merged = merge_partials(
         partials,
         bound,
@@ -187,7 +188,7 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
 def _used(
     df: DataFrame, keys: tuple[str, ...], aggregator: Aggregator, *more: str | None
 ) -> list[str]:
-    """List the columns of a frame that are aggregated; others need not be read."""
+    """List the columns of a frame that the aggregation uses; Spark need not read the others."""
     wanted = {*keys, *aggregator.columns, *(name for name in more if name is not None)}
     return [name for name in df.columns if any(same_name(df, name, each) for each in wanted)]
 
@@ -214,12 +215,12 @@ def check_windows(
     watermark: str,
     max_ahead: str | None,
 ) -> None:
-    """Make sure that windows are what they can be, and that a stream has some.
+    """Check that durations are valid, that windows have a time column, and a stream has windows.
 
     Raises
     ------
     ConfigurationError
-        A stream without window, a window without time; no duration.
+        A stream has no window, a window has no time, or a duration is invalid.
     """
     durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
     for name, duration in durations.items():
@@ -233,7 +234,7 @@ def check_windows(
             message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
             raise ConfigurationError(message)
     if window is not None and not re.search("[1-9]", window):
-        message = f"window = {window!r}: must be longer than nothing"
+        message = f"window = {window!r}: must be longer than 0"
         raise ConfigurationError(message)
     if df.isStreaming and window is None:
         message = (
@@ -256,18 +257,18 @@ def merge_partials(
     zoned: bool = True,
     clock: str | None = None,
 ) -> DataFrame:
-    """Merge partial aggregates by window and key, and finish them.
+    """Merge partial aggregates by window and key, and compute the results.
 
-    A `clock` is a column of timestamps that the watermark of a stream follows in place of the
-    rows' own times: while it stands still, all windows stay open and no row is late. Rows of
-    different clocks are not merged.
+    `clock` is a column of timestamps that the watermark of a stream follows instead of the rows'
+    own times: while the clock does not advance, all windows stay open and no row is late. Rows with
+    different clock values are not merged.
 
-    Windows are the struct ``window``, as Spark's ``groupBy(window)`` gives it. Where the messages'
-    times have no zone (`zoned` is False) they come here as if they were UTC, since Spark has no
-    watermark of such times, and the windows lose their zone again.
+    Windows are the struct ``window``, as Spark's ``groupBy(window)`` gives it. Spark has no
+    watermarks on times without a zone. So if the messages' times have no zone (`zoned` is False),
+    the partial aggregates have these times as UTC, and this removes the zone from the windows.
 
-    In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
-    states are merged in an order of their own, so that rounding is the same however often it runs.
+    In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch,
+    states are sorted before they are merged, so that rounding is the same in every run.
     """
     by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
     groups = [F.col(name) for name in by]
@@ -283,7 +284,7 @@ def merge_partials(
         ]
     else:
         collected = F.collect_list(F.struct(*aggregator.state.names))
-        # Spark has no order for maps.
+        # Spark cannot sort maps.
         kinds = StructType([partials.schema[name] for name in aggregator.state.names])
         if not partials.isStreaming and "map<" not in kinds.simpleString():
             collected = F.sort_array(collected)
@@ -294,7 +295,7 @@ def merge_partials(
         by = ("window", *by)
         if not zoned:
             merged = merged.withColumn("window", _without_zone(merged))
-            # What marks a column of windows for Spark; over Connect an alias in there loses it.
+            # Spark recognizes windows by this metadata, which over Connect the aliases above lose.
             merged = merged.withMetadata("window", {"spark.timeWindow": True})
     if isinstance(aggregator, Algebraic):
         merged = count_overflows(merged, aggregator)
@@ -308,7 +309,7 @@ def merge_partials(
 
 
 def _without_zone(merged: DataFrame) -> Column:
-    """Windows whose bounds lose the zone UTC."""
+    """Return the windows with bounds without a time zone, converted from UTC."""
     bounds = []
     for end in ("start", "end"):
         seconds = F.unix_micros(f"window.{end}").cast("decimal(20)") / F.lit(1_000_000)

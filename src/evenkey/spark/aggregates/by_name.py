@@ -1,4 +1,4 @@
-"""Aggregates by the names of Spark's functions: those whose parts merge by themselves."""
+"""Parse aggregates that are named by Spark's functions: count, sum, min and max."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from evenkey.core.errors import ConfigurationError
 
 _SPELLING = re.compile(r"(count)|(count|sum|min|max)\((.+)\)", re.DOTALL)
 COUNT = {"count": "count"}
-"""How many rows."""
+"""Default aggregates: one column ``count``, the number of rows."""
 
 
 class AggregateByName(NamedTuple):
-    """One column of the result: its name, Spark's function, and the column that it goes over."""
+    """A column of the result: its name, Spark's function, and the column that it aggregates."""
 
     name: str
     function: str
@@ -22,17 +22,17 @@ class AggregateByName(NamedTuple):
 
 
 def parsed_aggregates(aggregates: object) -> list[AggregateByName]:
-    """Read aggregates as users spell them.
+    """Parse aggregates as users spell them.
 
     Parameters
     ----------
     aggregates
-        By the name of a column what it holds, such as ``"sum(amount)"``.
+        Dict from the name of a result column to its aggregate, such as ``"sum(amount)"``.
 
     Raises
     ------
     ConfigurationError
-        There is none, or one is not spelled so.
+        `aggregates` is not a dict or is empty, or an aggregate is not spelled like this.
 
     Examples
     --------

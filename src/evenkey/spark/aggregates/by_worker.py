@@ -1,8 +1,8 @@
 """Two-step aggregation for real time: by key and worker in the query, then by key in the reader.
 
 In real-time mode Spark has no partial aggregation before the shuffle, and in update mode it refuses
-two stateful aggregations in one query. So the query sends each worker's aggregate of a key whenever
-it changes. The reader keeps the latest one per worker and merges them.
+two stateful aggregations in one query. So the query sends a worker's aggregate of a key whenever
+the aggregate changes. The reader keeps the latest aggregate of each worker and merges these.
 """
 
 from __future__ import annotations
@@ -65,23 +65,24 @@ def aggregate_by_worker(
 ) -> DataFrame:
     """Aggregate by key and worker on balanced workers, with Spark's own operators.
 
-    Use it in real-time mode (``trigger(realTime=...)``), where a stream is written in update mode;
-    micro-batches in update mode and batches give the same rows. The grouping routes rows, and
-    `place` moves them in one shuffle, without Python. Each worker keeps the state of its rows.
-    `merge_workers` computes the results from these rows.
+    Use it in real-time mode (``trigger(realTime=...)``) with output mode update. Micro-batches in
+    update mode and batches give the same rows. The grouping routes the input rows, and `place`
+    moves them in one shuffle, without Python. Each worker keeps the state of its rows. The result
+    has one row per key and worker; `merge_workers` merges these to one row per key.
 
     Parameters
     ----------
     df, key, workers, state, position
-        As for `route`; a stream under planned grouping needs `position`, such as Kafka's offset.
+        As for `route`; a stream under ``planned`` needs `position`, such as Kafka's offset.
     grouping
         ``"planned"`` or ``"kg"``.
     aggregates
-        Aggregates by the names of their columns: ``"count"``, ``"count(column)"``,
-        ``"sum(column)"``, ``"min(column)"``, ``"max(column)"``, as Spark's functions of these
-        names.
+        Aggregates by the names of their result columns, each ``"count"``, ``"count(column)"``,
+        ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``, which are Spark's functions of
+        these names.
     time, window, watermark, max_ahead
-        As for `aggregate`, but a stream does not need windows. Without them all keys stay in state.
+        As for `aggregate`, but a stream does not need windows. Without windows, the state keeps all
+        keys.
 
     Returns
     -------
@@ -93,9 +94,9 @@ def aggregate_by_worker(
     Raises
     ------
     ConfigurationError
-        As `route` does; an aggregate is unknown or does not take its column; two columns have the
-        same name; the stream cannot be aggregated in real time (`check_real_time`), or a Spark
-        setting that this needs is missing.
+        `route` raises it; an aggregate is unknown or does not accept the type of its column; two
+        columns have the same name; the stream cannot be aggregated in real time
+        (`check_real_time`), or a Spark setting that this needs is missing.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def aggregate_by_worker(
         ).alias(each.name)
         for number, each in enumerate(wanted)
     ]
-    # All rows of a split are of one worker.
+    # Rows with the same key and split have the same worker, so the maximum is that worker.
     parts = placed.groupBy(*map(quoted, by), SPLIT).agg(F.max(WORKER).alias(WORKER), *made)
     return parts.select(*map(quoted, by), WORKER, *(quoted(each.name) for each in wanted))
 
@@ -153,14 +154,14 @@ def _check_names(df: DataFrame, keys: Sequence[str], own: Sequence[str]) -> None
         for other in [*keys, *own[:number]]:
             if same_name(df, name, other):
                 message = (
-                    f"{name!r}: the result has two columns of that name; it names those of "
-                    f"windows, workers and splits {WINDOW}, {WORKER} and {SPLIT}: rename yours"
+                    f"{name!r}: the result would have two columns of that name; {WINDOW}, {WORKER} "
+                    f"and {SPLIT} are columns that this function adds: rename yours"
                 )
                 raise ConfigurationError(message)
 
 
 def _check_collations(df: DataFrame, keys: Sequence[str]) -> None:
-    """Refuse keys that are one for Spark's groupBy, and several for its hashes."""
+    """Refuse key columns whose collation makes texts equal although their hashes differ."""
     for key in keys:
         kind = df.schema[key].dataType
         if any(map(has_collation, parts_of_type(kind))):
@@ -183,8 +184,8 @@ def _windowed(
     (found,) = find_columns(df, time, "time")
     if isinstance(df.schema[found].dataType, TimestampNTZType):
         message = (
-            f"time = {time!r}: has no time zone, and Spark has no watermark of such times; convert "
-            f"it: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
+            f"time = {time!r}: has no time zone, and Spark has no watermarks on such times; "
+            f"convert it: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
         )
         raise ConfigurationError(message)
     absent(df, WINDOW)
@@ -198,14 +199,15 @@ def _windowed(
 
 
 def _value(df: DataFrame, each: AggregateByName) -> Column:
-    """The column of an aggregate; whole numbers are summed with 38 digits."""
+    """Return the input column of an aggregate; sums of whole numbers have 38 digits."""
     (found,) = find_columns(df, str(each.column), f"aggregates[{each.name!r}]")
     kind, column = df.schema[found].dataType, quoted(found)
     if each.function != "sum":
         return column
     if not isinstance(kind, NumericType):
         message = (
-            f"{each.name} = sum({found}): is of type {kind.simpleString()}, no number: cast it"
+            f"{each.name} = sum({found}): is of type {kind.simpleString()}, which is not a number: "
+            "cast it"
         )
         raise ConfigurationError(message)
     return column.cast(DecimalType(_DIGITS, 0)) if isinstance(kind, IntegralType) else column

@@ -1,4 +1,4 @@
-"""Exact statistics of keys, which workers report for the plan of the next epoch."""
+"""Exact counts of keys, which workers report for the plan of the next epoch."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from evenkey.spark.plans.plan_source import Learned
 
 HASH = "__hash"
-"""Column of the hash of each message's key, as the grouping sees it."""
+"""Column with the hash of each message's key, by which the grouping routes."""
 _HELD = 1 << 20
-"""Hashes that a worker buffers before it counts them: counting large batches is faster."""
+"""Number of hashes that a worker buffers before it counts them: large batches are faster."""
 
 
 class CountingWorker(WorkerTask):
@@ -35,9 +35,9 @@ class CountingWorker(WorkerTask):
     aggregator, by
         As for `WorkerTask`.
     learned
-        Takes the counts; its tables are of the grouping.
+        Plan source to which the counts are reported; its tables belong to `grouping`.
     grouping
-        By which the messages were placed.
+        Grouping that placed the messages.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CountingWorker(WorkerTask):
 
     def hold(self, messages: pa.Table) -> None:
         """Count the messages by key."""
-        # A copy: a view would keep the whole batch.
+        # A copy: a view would keep the whole batch in memory.
         self._hashes.append(messages[HASH].to_numpy().view(np.uint64).copy())
         self._held += messages.num_rows
         if self._held >= _HELD:
@@ -85,7 +85,7 @@ class CountingWorker(WorkerTask):
 
 @dataclass(frozen=True)
 class OfWorkers:
-    """Plans the next epoch from what the workers held, as `evenkey run` does."""
+    """Makes the plan of the next epoch from the workers' counts of keys, as `evenkey run` does."""
 
     grouping: PlannedGrouping
     workers: int

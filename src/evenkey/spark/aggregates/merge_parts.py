@@ -1,4 +1,4 @@
-"""Merging the workers' aggregates by key: the second step of an aggregation in real time."""
+"""Merge the workers' aggregates by key: the second step of an aggregation in real time."""
 
 from __future__ import annotations
 
@@ -38,36 +38,37 @@ def merge_workers(
 ) -> DataFrame:
     """Merge the rows of `aggregate_by_worker` to one row per key.
 
-    Only the last row of each window, key and worker counts, so rows that come twice, or again after
-    a restart, change nothing. This is one aggregation of Spark's own. It works on a batch (what a
-    topic holds now) and in a second query in update mode, also in real time.
+    Only the last row of each window, key and worker counts. So rows that come twice, or again after
+    a restart, change nothing. This is a single aggregation of Spark's own. Use it on a batch, such
+    as the current content of a topic, or in a second query in update mode, also in real time.
 
     Parameters
     ----------
     df
-        Batch or streaming, with the columns that `aggregate_by_worker` gave, and `order`.
+        Batch or streaming, with the columns of the result of `aggregate_by_worker`, and `order`.
     key, workers, aggregates
-        The same as there.
+        The same values as for `aggregate_by_worker`.
     order
         Column that increases with each row of a key and worker, such as Kafka's offset if the
         records' keys consist of window, key and worker.
     window
-        Whether there are windows.
+        Whether `df` has a column ``window``, that is, `aggregate_by_worker` had windows.
     watermark
-        With windows in a stream, how long a window is kept behind the latest window start; None:
-        permanently.
+        For a stream with windows: how far the start of a window may be behind the latest start
+        before its state is dropped; None: state is kept permanently.
 
     Returns
     -------
     DataFrame
-        ``window`` if there are windows, the key's columns, and one column per aggregate, as from
-        Spark's own ``groupBy`` of the rows; sums of whole numbers are decimal(38, 0).
+        ``window`` if there are windows, the key's columns, and one column per aggregate. The values
+        are those of Spark's own ``groupBy`` on the original rows; sums of whole numbers are
+        decimal(38, 0).
 
     Raises
     ------
     ConfigurationError
-        A column is missing, or an aggregate is none. A row whose worker is null or out of range
-        fails the job.
+        A column is missing, or an aggregate is unknown. A row whose worker is null or out of range
+        fails the job when it runs.
 
     Examples
     --------
@@ -108,14 +109,14 @@ def merge_workers(
 
 
 def _merged(parts: list[Column], function: str, kind: DataType) -> Column:
-    """Merge the parts of a key, of which those are null that are not there."""
+    """Merge the workers' parts of a key; the part of a worker without the key is null."""
     if len(parts) == 1:
         return parts[0]
     if function in ("min", "max"):
         return {"min": F.least, "max": F.greatest}[function](*parts)
     there = F.filter(F.array(*parts), lambda part: part.isNotNull())
     others = F.slice(there, 2, len(parts))
-    # A sum of decimals has another type than they.
+    # Spark gives a sum of decimals a wider type, so cast it back.
     return F.aggregate(
         others, F.get(there, F.lit(0)), lambda total, part: (total + part).cast(kind)
     )

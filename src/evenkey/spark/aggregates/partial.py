@@ -1,4 +1,4 @@
-"""Placement and partial aggregation: the steps between routed rows and merged results."""
+"""Place routed rows on workers, and compute partial aggregates there."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ def worked(
     window: str | None,
     weight: str | None = None,
 ) -> tuple[DataFrame, Aggregator]:
-    """Move routed rows to their workers, which aggregate them partially.
+    """Move routed rows to their workers, which compute partial aggregates.
 
     Parameters
     ----------
     routed
         Rows with the column `WORKER`.
     worker
-        Makes a worker's task from the bound aggregator and the columns of a group.
-    key, aggregator, workers, time, window, weight
+        Function that makes a worker's task from the bound aggregator and the grouping columns.
+    key, aggregator, workers, time, window
         As for `aggregate`.
+    weight
+        Column of whole numbers, the weight of each message; None: messages have no weights.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def worked(
 
 
 def _group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
-    """Give the columns that define a group of partial aggregates."""
+    """Return the columns that partial aggregates are grouped by."""
     window = (WINDOW,) if windowed else ()
     return (*window, "key") if aggregator.scope == "key" else window
 
@@ -76,7 +78,7 @@ def _messages_of(
 ) -> tuple[DataFrame, Aggregator]:
     """Select the columns that workers need, and bind the aggregator to them.
 
-    With `weight`, a column of whole numbers, these include `WEIGHT`.
+    With `weight`, a column of whole numbers, the columns include `WEIGHT`.
 
     Returns
     -------
@@ -86,7 +88,7 @@ def _messages_of(
         the bound aggregator.
     """
     keys = column_names(key)
-    taken = {"key": "is not the key", WINDOW: "is no window", TIME: "is no time"}
+    taken = {"key": "is not the key", WINDOW: "is not a window", TIME: "is not a time"}
     for name in aggregator.columns:
         if name in taken and not (name == "key" and keys == ("key",)):
             message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
@@ -109,8 +111,8 @@ def _messages_of(
 def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     """Run a worker's task on each partition of placed messages.
 
-    The worker's number is dropped unless the aggregator needs it: it is the partition's number, and
-    each message would carry it to Python.
+    The column of workers is dropped unless the aggregator needs it: the worker is the number of the
+    partition, so it need not go to Python with each message.
     """
     fields = [
         StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
@@ -120,7 +122,7 @@ def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     unused = [] if WORKER in task.aggregator.columns else [WORKER]
     held = placed.drop(*unused)
     if isinstance(task, CountingWorker):
-        # Here and not before the shuffle, which has enough to carry.
+        # Hash after the shuffle, so that the shuffle does not move the hashes too.
         held = held.withColumn(HASH, hash_of([F.col("key")]))
     named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
     return with_plain_names(held).mapInArrow(named, schema)

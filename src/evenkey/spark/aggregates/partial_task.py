@@ -1,4 +1,4 @@
-"""The task of a worker, for mapInArrow: partial aggregates of its messages."""
+"""Tasks for ``mapInArrow``: compute a worker's partial aggregates, and merge or finish them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _HELD_BYTES = 1 << 25
 class WorkerTask:
     """The work of a worker in one epoch: it emits one partial aggregate per group.
 
-    Subclasses extend it in `hold` and `close`.
+    Subclasses can override `hold` and `close`.
 
     Parameters
     ----------
     aggregator
-        Bound to the schema of the messages.
+        Aggregator, bound to the schema of the messages.
     by
-        Grouping columns of the partial aggregates. If `WINDOW` is among them, the partial
-        aggregates have instead the latest event time of their messages, as `TIME`. It lies in the
-        same window and moves the watermark as the messages themselves would. A time without a zone
-        is taken as UTC.
+        Grouping columns of the partial aggregates. If `WINDOW` is among them, partial aggregates
+        have the column `TIME` instead: the latest event time of their window's messages. This time
+        lies in the same window and moves the watermark as the messages themselves would. A time
+        without a zone becomes UTC.
     """
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
@@ -59,7 +59,7 @@ class WorkerTask:
             if held > limit:
                 partials = [self.aggregator.merge(pa.concat_tables(partials), self.by)]
                 held = partials[0].nbytes
-                # What does not merge to less must not be merged again with every batch.
+                # If merging hardly reduces the size, do not merge again with every batch.
                 limit = max(_HELD_BYTES, 2 * held)
         self.close()
         if partials:
@@ -67,10 +67,10 @@ class WorkerTask:
             yield from self._timed(merged, latest).to_batches()
 
     def hold(self, messages: pa.Table) -> None:
-        """Take note of messages that the worker is about to aggregate."""
+        """Process messages before the worker aggregates them; does nothing here."""
 
     def close(self) -> None:
-        """Finish the epoch; runs before any partial aggregate leaves the worker."""
+        """Finish the epoch, before any partial aggregate leaves the worker; does nothing here."""
 
     def _timed(self, merged: pa.Table, latest: list[pa.Table]) -> pa.Table:
         if WINDOW not in self.by:
@@ -84,14 +84,14 @@ class WorkerTask:
 
 
 class MergeTask:
-    """Merge and finish collected partial aggregates: one row a group in, results out."""
+    """Merge the partial aggregates of each group, which come as one list per group, to results."""
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
         self._aggregator = aggregator
         self._by = by
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over batches with the columns `by` and a list of states."""
+        """Run over batches with the columns `by` and the column `STATES`, lists of states."""
         for batch in batches:
             states = batch.column(batch.schema.get_field_index(STATES))
             parents = pc.list_parent_indices(states)
@@ -106,7 +106,7 @@ class MergeTask:
 
 
 class FinishTask:
-    """Finish aggregates whose states Spark has merged."""
+    """Compute results from states that Spark has merged."""
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
         self._aggregator = aggregator

@@ -1,8 +1,8 @@
-"""Streams that keep the aggregator that they began with, and say when its functions change.
+"""Check that a restarted stream keeps its aggregator, and warn if the functions in it change.
 
-Spark compares the types of states with a checkpoint, not what they mean: states of
-``sum(column=a)`` and of ``sum(column=b)`` are alike. So the aggregator of each query is written
-down in its state.
+When a query restarts, Spark compares the types of its states with those in the checkpoint, but not
+their meaning: states of ``sum(column=a)`` and of ``sum(column=b)`` have equal types. So evenkey
+stores the aggregator of each query in `state`.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _COLUMN = "__evenkey_changed"
 
 @dataclass(frozen=True)
 class SameAggregator:
-    """The aggregator that a query began with.
+    """Checks in each epoch that a query still has the aggregator that it began with.
 
     Parameters
     ----------
     tables
-        Of the state, for the layout that the query has now.
+        Tables in `state`, with the layout that the query has now.
     mark
-        By which a task makes sure that it sees the state.
+        Mark with which a task checks that it sees the state.
     spelled
-        The aggregator, as text.
+        The aggregator that the query has now, as text.
     code
-        Names the code of its functions; empty if users have none in it.
+        Digest of the code of users' functions in the aggregator; empty if it has none.
     why
-        Half a sentence that says why the layout must stay too; empty: it may change.
+        Half a sentence that says why the layout must stay the same too; empty: it may change.
     """
 
     tables: RoutingTables
@@ -62,7 +62,7 @@ class SameAggregator:
     why: str = ""
 
     def check(self, task: TaskId) -> bool:
-        """Make sure that a query has the aggregator that it began with, and note its functions.
+        """Check that a query has the aggregator that it began with, and store new functions.
 
         Returns
         -------
@@ -72,7 +72,7 @@ class SameAggregator:
         Raises
         ------
         ConfigurationError
-            It began with another aggregator, or with another layout that must stay.
+            The query began with another aggregator, or with another layout that must not change.
         RunError
             The state cannot be read or written, or this host does not see it.
         """
@@ -111,17 +111,17 @@ class SameAggregator:
         return bool(changed == task.epoch)
 
     def words_of(self, task: TaskId) -> Words:
-        """Give what `check` gives as a word behind one that is not negative."""
+        """Return words for `with_epoch_words`: 0 (no error), then the result of `check`."""
         return [0, int(self.check(task))]
 
 
 def with_same_aggregator(df: DataFrame, known: SameAggregator) -> DataFrame:
-    """Let the rows of a stream wait until its query is known to have its previous aggregator."""
+    """Make the rows of a stream wait until one task has checked the query's aggregator."""
     waiting, words = with_epoch_words(df, known.words_of)
     if not known.code:
         return waiting
     listen(df.sparkSession, metrics={_METRIC: _receive})
-    # Metrics of one query must not share a name, and no expression of theirs has a subquery.
+    # Metrics of one query need different names. They cannot contain subqueries, as `words` is one.
     name = f"{_METRIC}{uuid.uuid4().hex}-{known.spelled}"
     marked = waiting.withColumn(_COLUMN, F.get(words, F.lit(1)))
     return marked.observe(name, F.max(_COLUMN).alias(_CHANGED)).drop(_COLUMN)

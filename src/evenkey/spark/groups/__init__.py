@@ -1,4 +1,4 @@
-"""groupBy with keys placed by their load: Spark's own methods and results."""
+"""`groupBy` with Spark's own methods and results; keys are placed by their load."""
 
 from __future__ import annotations
 

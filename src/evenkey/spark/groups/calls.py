@@ -1,7 +1,7 @@
-"""What runs in workers around users' functions; it travels by value, and needs no evenkey there.
+"""Wrappers around users' functions that run in workers, also in workers without evenkey.
 
-Functions see the key and the rows as Spark's own groupBy shows them. Nothing of another module of
-evenkey's may be used here.
+The wrappers pass the key and the rows to a function as Spark's own groupBy does. This module is
+pickled by value, so it must not use other modules of evenkey.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def shower(own: Sequence[str], names: Sequence[str], *, arrow: bool) -> Function:
-    """Make what gives rows the form in which the user has them.
+    """Return a function that gives rows the columns of the user's DataFrame again.
 
     Parameters
     ----------
     own
-        Columns that are not the user's, which it takes away.
+        Columns that evenkey added, which the function drops.
     names
-        Names of the user's columns, if rows have other ones; empty if they have these.
+        Names of the user's columns, if evenkey renamed them; empty: it did not.
     arrow
         Whether rows are an Arrow table or batch; otherwise they are a pandas DataFrame.
     """
@@ -34,7 +34,7 @@ def shower(own: Sequence[str], names: Sequence[str], *, arrow: bool) -> Function
             rows = rows.drop_columns(list(own))
             return rows.rename_columns(list(names)) if names else rows
         for name in own:
-            # In place, so that nothing is copied: Spark made the frame for this call.
+            # Without a copy, in place: Spark made the DataFrame for this call only.
             del rows[name]
         if names:
             rows.columns = list(names)
@@ -49,13 +49,13 @@ def on_group(function: Function, show: Function, keys: int, *, takes_key: bool) 
     Parameters
     ----------
     function
-        The user's.
+        The user's function.
     show
-        See `shower`.
+        Function that restores the user's columns, see `shower`.
     keys
-        How many columns the user's key has; the group may go by more.
+        Number of columns of the user's key; rows may be grouped by more columns.
     takes_key
-        Whether the function takes the key first.
+        Whether the first argument of the function is the key.
     """
 
     def call(key: Any, rows: Any) -> Any:
@@ -66,7 +66,7 @@ def on_group(function: Function, show: Function, keys: int, *, takes_key: bool) 
 
 
 def on_pieces(function: Function, show: Function, keys: int, *, takes_key: bool) -> Function:
-    """Wrap a function that takes the rows of a group piece by piece, and gives results so."""
+    """Wrap a function that takes an iterator over pieces of a group, and returns an iterator."""
 
     def call(key: Any, rows: Any) -> Any:
         pieces = (show(each) for each in rows)
@@ -78,7 +78,7 @@ def on_pieces(function: Function, show: Function, keys: int, *, takes_key: bool)
 def on_cogroup(
     function: Function, shows: Sequence[Function], keys: int, *, takes_key: bool
 ) -> Function:
-    """Wrap a function on the groups that two sides have of a key."""
+    """Wrap a function on the two groups of a cogroup, the rows that each side has of a key."""
 
     def call(key: Any, left: Any, right: Any) -> Any:
         left, right = (show(rows) for show, rows in zip(shows, (left, right), strict=True))
@@ -90,14 +90,14 @@ def on_cogroup(
 def on_part(
     function: Function, show: Function, keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
-    """Wrap a function on a part of a group: its results carry the key as texts, to be merged by.
+    """Wrap a function on a part of a group; results get the key as texts, by which they are merged.
 
     Parameters
     ----------
     function, show, keys, takes_key
-        As for `on_group`; `show` takes away the columns that `spell` reads.
+        As for `on_group`; `show` also drops the columns that `spell` reads.
     spell
-        Adds the texts of a key to a result, see `speller`.
+        Function that makes the texts of a key and adds them to results, see `speller`.
     """
 
     def call(key: Any, rows: Any) -> Any:
@@ -111,7 +111,7 @@ def on_part(
 def on_part_pieces(
     function: Function, show: Function, keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
-    """Do as `on_part` does for a function that takes the rows piece by piece."""
+    """Wrap a function as `on_part` does, if it takes an iterator over pieces of the rows."""
 
     def call(key: Any, rows: Any) -> Any:
         given = iter(rows)
@@ -126,22 +126,23 @@ def on_part_pieces(
 def speller(
     texts: Sequence[str], positions: Mapping[str, int], *, arrow: bool, large: bool = False
 ) -> Function:
-    """Make what reads the key of a group as texts, and gives what adds them to a result.
+    """Return a function that makes the texts of a group's key, and returns one that adds them.
 
     Parameters
     ----------
     texts
-        Columns of the rows that spell it.
+        Columns of the rows that have values of the key as text.
     positions
-        Further texts: where in the key the value is, a string or a whole number.
+        Further columns of text, with the position in the key of their value, a string or a whole
+        number.
     arrow
-        Whether rows, key and results are Arrow's.
+        Whether rows, key and results are Arrow objects; otherwise pandas.
     large
-        Whether Spark takes Arrow's texts with offsets of 64 bits.
+        Whether Spark uses Arrow strings with 64-bit offsets.
     """
 
     def spell(key: Sequence[Any], rows: Any) -> Function:
-        """None where there is no value, whatever pandas makes of it."""
+        """Convert the values to texts; None: null, which pandas represents in several ways."""
         values: dict[str, Any]
         if arrow:
             values = {name: rows[name][0].as_py() for name in texts}
@@ -163,12 +164,12 @@ def speller(
 
 
 def with_texts(result: Any, spelled: Mapping[str, str | None]) -> Any:
-    """Add columns of one value each behind those of a function's result; Spark checks the rest."""
+    """Append columns of one value each to a function's result; Spark checks the other columns."""
     if not hasattr(result, "columns") or not len(result.columns):
         return result
     result = result.copy(deep=False)
     if not any(isinstance(name, str) for name in result.columns):
-        result.columns = range(len(result.columns))  # Spark goes by positions
+        result.columns = range(len(result.columns))  # Spark matches such columns by position
         for value in spelled.values():
             result[len(result.columns)] = value
         return result
@@ -178,7 +179,7 @@ def with_texts(result: Any, spelled: Mapping[str, str | None]) -> Any:
 
 
 def with_texts_in_arrow(result: Any, spelled: Mapping[str, str | None], *, large: bool) -> Any:
-    """Do as `with_texts` does for an Arrow table or batch."""
+    """Append columns as `with_texts` does, to an Arrow table or batch."""
     import pyarrow as pa
 
     if not isinstance(result, pa.Table | pa.RecordBatch) or not result.num_columns:

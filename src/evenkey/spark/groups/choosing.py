@@ -1,4 +1,4 @@
-"""Which way the keys of a groupBy go: as the user says, or by the work and the keys."""
+"""Choose how the keys of a groupBy are placed: as requested, or by the work and the keys."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Wanted = Literal["auto", "whole", "spark", "planned"]
 
 
 _FOLLOWED = (PlannedGrouping.name, KeyGrouping.name)
-"""Names of the groupings that a groupBy can follow; the second is Spark's own placement."""
+"""Names of the groupings that a groupBy accepts; the second is Spark's own placement."""
 
 
 class Choice(NamedTuple):
-    """What becomes of keys, and why.
+    """How keys are placed, and why.
 
     Parameters
     ----------
     way
-        ``whole``: placed, none split; ``planned``: split where they must be; ``spark``: Spark's own
-        hash.
+        ``whole``: by load, no key is split. ``planned``: by load, keys that need it are split.
+        ``spark``: by Spark's own hash.
     why
-        Half a sentence.
+        Half a sentence with the reason.
     unasked
-        Whether keys are not placed because of what they are, though the user left it to us.
+        Whether Spark places the keys only because evenkey cannot, and the user chose ``auto``.
     """
 
     way: Literal["whole", "planned", "spark"]
@@ -40,12 +40,12 @@ class Choice(NamedTuple):
 
 
 def read_grouping(grouping: object) -> tuple[Wanted, PlannedGrouping]:
-    """Read what the user wants, and the grouping that plans.
+    """Parse the option `grouping`: return the requested way, and the grouping that makes plans.
 
     Raises
     ------
     ConfigurationError
-        It is none of those that a groupBy can follow.
+        A groupBy does not accept this grouping.
     """
     if grouping in ("auto", "whole", "spark"):
         return grouping, PlannedGrouping()
@@ -54,37 +54,37 @@ def read_grouping(grouping: object) -> tuple[Wanted, PlannedGrouping]:
         message = f"grouping = {shown(grouping)}: must be {known}"
         raise ConfigurationError(message)
     if isinstance(grouping, str) and spelling.parse(grouping)[0] not in _FOLLOWED:
-        # Not the words of `parse`, which lists groupings that no groupBy follows.
-        message = f"grouping = {shown(grouping)}: a groupBy follows {known}; pass one of these"
+        # The message of `parse` would list groupings that a groupBy does not accept.
+        message = f"grouping = {shown(grouping)}: groupBy accepts {known}; pass one of these"
         raise ConfigurationError(message)
     found = parse(grouping)
     if found.native == "hash":
         return "spark", PlannedGrouping()
     planned = planner_of(found)
     if planned is None:
-        message = f"grouping = {shown(grouping)}: a groupBy follows {known}; pass one of these"
+        message = f"grouping = {shown(grouping)}: groupBy accepts {known}; pass one of these"
         raise ConfigurationError(message)
     return "planned", planned
 
 
 def choose(wanted: Wanted, keys: Keys, workers: int, *, merges: bool) -> Choice:
-    """Choose the way for work on the rows of a key.
+    """Choose how keys are placed for a function on the rows of each key.
 
     Parameters
     ----------
     wanted
-        By the user.
+        The way that the user requested.
     keys
-        Their columns.
+        Key columns.
     workers
-        How many there are.
+        Number of workers.
     merges
-        Whether the work on parts of a key can be merged.
+        Whether the results on parts of a key can be merged.
 
     Raises
     ------
     ConfigurationError
-        What is wanted cannot be.
+        The requested way is not possible.
     """
     if wanted == "planned" and not merges:
         message = (

@@ -1,4 +1,4 @@
-"""Cogroups: the rows of two frames that have one key, on the key's worker."""
+"""Cogroups: the rows of a key in two DataFrames, together on the key's worker."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class Cogrouped:
-    """Two frames grouped by the same keys, as Spark's ``cogroup`` gives them.
+    """Two DataFrames grouped by the same keys, as Spark's ``cogroup`` returns them.
 
-    A key weighs what its rows on both sides do; the choices are those of the first groupBy.
+    The load of a key counts its rows on both sides. Options such as `grouping` and `workers`
+    are those of the first groupBy.
     """
 
     def __init__(self, first: Rows, second: Rows) -> None:
@@ -37,14 +38,15 @@ class Cogrouped:
         Parameters
         ----------
         func
-            Takes both sides' rows, or the key and these; gives a pandas DataFrame.
+            Takes the rows of both sides, or the key and these, and returns a pandas DataFrame.
         schema
-            Of what it gives.
+            Schema of the rows that `func` returns.
 
         Raises
         ------
         ConfigurationError
-            A side is a stream, the sides' keys differ in number, or the grouping is refused.
+            A side is a stream, the sides have different numbers of key columns, or the grouping
+            cannot be used.
         """
         return self._apply("applyInPandas", func, schema, arrow=False)
 
@@ -56,14 +58,14 @@ class Cogrouped:
         Parameters
         ----------
         func
-            Takes both sides' tables, or the key and these; gives a table.
+            Takes the tables of both sides, or the key and these, and returns a table.
         schema
-            Of what it gives.
+            Schema of the rows that `func` returns.
 
         Raises
         ------
         ConfigurationError
-            As `applyInPandas` does.
+            As for `applyInPandas`.
         """
         return self._apply("applyInArrow", func, schema, arrow=True)
 
@@ -76,8 +78,8 @@ class Cogrouped:
         count, other = len(first.keys.names), len(second.keys.names)
         if count != other:
             message = (
-                f"cogroup: {count} keys on one side and {other} on the other; group both by as "
-                "many keys"
+                f"cogroup: {count} keys on one side and {other} on the other; group both by the "
+                "same number of keys"
             )
             raise ConfigurationError(message)
         takes_key = arguments_of(func, (2, 3)) > 2  # noqa: PLR2004 - two sides, and the key

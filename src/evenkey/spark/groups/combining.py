@@ -1,4 +1,4 @@
-"""What Spark combines before its shuffle: its own aggregates, under its own names."""
+"""Aggregates of a groupBy by Spark's own methods, which combine rows before the shuffle."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Combining:
-    """Aggregates by key, by Spark alone: hot keys do not hurt what is combined before the shuffle.
+    """Aggregates by key, for which Spark combines rows before its shuffle: hot keys do no harm.
 
     Parameters
     ----------
     rows
-        By key.
+        Rows and their keys.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -35,18 +35,21 @@ class Combining:
         Parameters
         ----------
         exprs
-            Columns, or one dict of column to function: Spark's own. Or evenkey's aggregators,
-            such as a fold: parts of keys are aggregated on balanced workers, and merged. The
-            result of one has the columns of that aggregator; each of several is one column, named
-            by what it computes, such as ``sum(amount)`` or ``count``.
+            Columns, or one dict of column to function, as for Spark's ``agg``. Or evenkey's
+            aggregators, such as a fold: balanced workers aggregate parts of keys, and the parts are
+            merged. With one aggregator, the result has the columns of that aggregator. With
+            several, each has one column, named by what it computes, such as ``sum(amount)`` or
+            ``count``.
         named
-            Further ones of evenkey's aggregators in the same pass, by the names of their results:
-            ``orders="count", revenue=Sum("amount")``; or columns of Spark's by theirs.
+            Further aggregators of evenkey for the same pass, by the names of their results:
+            ``orders="count", revenue=Sum("amount")``. Or Spark's columns, by the names of
+            their results.
 
         Raises
         ------
         ConfigurationError
-            Aggregators of both kinds together, two of one name, or as `aggregate` does.
+            evenkey's aggregators and Spark's columns are mixed, two results have the same name, or
+            `aggregate` raises it.
 
         Examples
         --------
@@ -65,7 +68,7 @@ class Combining:
         if by_name or len(ours) < len(exprs):
             message = (
                 f"agg: {', '.join(map(shown, (*exprs, *named.values())))}: evenkey's aggregators "
-                "and Spark's expressions are computed apart; call agg for each kind, and join the "
+                "and Spark's expressions cannot be mixed; call agg for each kind, and join the "
                 "results by key"
             )
             raise ConfigurationError(message)
@@ -98,11 +101,11 @@ class Combining:
         return self.rows.plain.mean(*cols)
 
     def min(self, *cols: str) -> DataFrame:
-        """Give the least value of columns by key, as Spark's ``min``."""
+        """Compute the least value of columns by key, as Spark's ``min``."""
         return self.rows.plain.min(*cols)
 
     def max(self, *cols: str) -> DataFrame:
-        """Give the greatest value of columns by key, as Spark's ``max``."""
+        """Compute the greatest value of columns by key, as Spark's ``max``."""
         return self.rows.plain.max(*cols)
 
     def pivot(self, pivot_col: str, values: list[Any] | None = None) -> GroupedData:
@@ -111,11 +114,11 @@ class Combining:
         Raises
         ------
         ConfigurationError
-            The rows are a stream, whose values Spark cannot know; it has no pivot there.
+            The rows are a stream, which Spark cannot pivot because it does not know the values.
         """
         if self.rows.df.isStreaming:
             message = (
-                f"pivot_col = {shown(pivot_col)}: Spark pivots no stream; call pivot in "
+                f"pivot_col = {shown(pivot_col)}: Spark cannot pivot a stream; call pivot in "
                 "foreachBatch, or aggregate each value by itself: "
                 "agg(F.sum(F.when(F.col('kind') == 'a', F.col('amount'))))"
             )
@@ -124,6 +127,6 @@ class Combining:
 
 
 def _name_of(aggregator: Aggregator) -> str:
-    """Name a result by what computes it, as Spark names those of its functions."""
+    """Return the name of a result column, such as ``sum(amount)``, as Spark would name it."""
     columns = ", ".join(name for name in aggregator.columns if name not in ("key", WORKER))
     return f"{aggregator.name}({columns})" if columns else aggregator.name

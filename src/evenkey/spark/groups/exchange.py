@@ -1,4 +1,4 @@
-"""The one exchange of a groupBy: each row goes to its key's worker, by Spark's own operators."""
+"""Move each row of a groupBy to its key's worker, in one shuffle by Spark's own operators."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def with_split(
     whole: bool,
     inline: bool = False,
 ) -> DataFrame:
-    """Add the int column `SPLIT`, by which Spark's own exchange takes a row to its worker.
+    """Add the int column `SPLIT`, with which Spark's own shuffle sends a row to its worker.
 
-    Whole keys have the same one in all their rows, whatever these are and however often they are
-    computed: it follows from the key and the plan alone. Beneath an operator with state the plan
-    must stand `inline`.
+    If keys are `whole`, all rows of a key have the same value. It depends on the key and the plan
+    alone, so it is the same each time that it is computed. If an operator with state follows, the
+    plan must be `inline`.
     """
     position = F.lit(0) if whole else None
     routed = with_planned_worker(
@@ -50,8 +50,8 @@ def exchanged(
 ) -> DataFrame:
     """Move each row of a batch to the partition of its worker.
 
-    Adaptive execution does not change an exchange with a given number of partitions, and a groupBy
-    by the key and `SPLIT` needs no other exchange.
+    Adaptive execution does not change a shuffle with a given number of partitions, and a groupBy by
+    the key and `SPLIT` needs no other shuffle.
     """
     split = with_split(keys, plan, grouping, workers, whole=whole)
     return split.repartition(workers, *keys.columns, SPLIT)

@@ -1,4 +1,4 @@
-"""Explanation of a groupBy: what happens to its keys, and why."""
+"""Explain a groupBy: where its keys go, and why."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _WHOLE, _SPLIT = "applyInPandas, applyInArrow", "applyInPandas, applyInArrow wit
 def explain_groups(rows: Rows) -> Explanation:
     """Explain the placement of keys for each kind of work.
 
-    The keys of a batch are counted, and its rows by the task to which Spark would send them.
+    For a batch, this counts the rows of each key, and the rows that Spark's own placement would
+    send to each task.
 
     Raises
     ------
     ConfigurationError, RunError
-        As the methods of `Grouped` do.
+        As for the methods of `Grouped`.
     """
     if rows.df.isStreaming:
-        work = "transformWithState and its like"
+        work = "transformWithState and similar"
         placements = [Placement(work, "whole keys, by the plan in state=")]
     else:
         explained = _OfBatch(rows)
@@ -46,7 +47,7 @@ def explain_groups(rows: Rows) -> Explanation:
 
 
 class _OfBatch:
-    """Placements of the keys of a batch; its rows are counted once for all of them."""
+    """Explains the placements of a batch's keys; rows are counted once for all placements."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -61,7 +62,7 @@ class _OfBatch:
         return slots_of(self._rows.df.sparkSession)
 
     def of(self, work: str, *, merges: bool = False) -> Placement:
-        """Explain one kind of work."""
+        """Return the placement of keys for one kind of work."""
         rows = self._rows
         try:
             choice = rows.choice(merges=merges)

@@ -1,4 +1,4 @@
-"""Fit: a plan made from a batch, which `route` and `groupBy` follow."""
+"""`fit`: make a plan from a batch, which `route` and `groupBy` follow."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def fit(
         ``"planned"``, with the parameters and worker count that `route` will use; or ``"whole"``,
         which splits no key, for `groupBy` and keys with state.
     state
-        Storage location of the plan, the same as for `route`. If it holds a plan, the new plan
-        moves few keys away from it.
+        Storage location of the plan; pass the same to `route` or `groupBy`. If it has a plan
+        already, the new plan leaves most keys where they were.
     cost
         Column with the cost of each row, such as measured seconds; None: each row costs the same.
     fraction
-        Fraction of the rows that is sampled and counted, above 0, at most 1.
+        Fraction of the rows to sample and count, above 0, at most 1.
 
     Returns
     -------
@@ -59,8 +59,8 @@ def fit(
     Raises
     ------
     ConfigurationError
-        A column is missing, the grouping is none that plans, the DataFrame is a stream, a cost
-        is negative, or the fraction is out of range.
+        A column is missing, the grouping makes no plans, the DataFrame is a stream, a cost is
+        negative, or the fraction is out of range.
 
     Examples
     --------
@@ -100,7 +100,8 @@ def _planned(grouping: str | Grouping) -> PlannedGrouping:
     planned = planner_of(found)
     if planned is None:
         message = (
-            f"{found}: only planned grouping is fitted; pass planned or whole, or leave fit out"
+            f"{found}: fit makes plans for 'planned' and 'whole' only; pass one of these, or leave "
+            "fit out"
         )
         raise ConfigurationError(message)
     return planned

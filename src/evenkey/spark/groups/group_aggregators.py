@@ -1,4 +1,4 @@
-"""evenkey's aggregators in a groupBy: parts of keys on balanced workers, merged by key."""
+"""Run evenkey's aggregators in a groupBy: on parts of keys on balanced workers, merged by key."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def aggregated(rows: Rows, asked: dict[str, Any]) -> DataFrame:
     Parameters
     ----------
     rows
-        A batch by key.
+        Rows of a batch, and their keys.
     asked
-        ``aggregator`` or ``aggregators``, as `aggregate` takes them.
+        Argument ``aggregator`` or ``aggregators`` of `aggregate`.
 
     Raises
     ------
     ConfigurationError
-        The rows are a stream or have no key; there is a cost; or as `aggregate` does.
+        The rows are a stream or have no key, there is a cost, or `aggregate` raises it.
     """
     if rows.df.isStreaming:
         message = (
@@ -38,7 +38,7 @@ def aggregated(rows: Rows, asked: dict[str, Any]) -> DataFrame:
         message = "agg: evenkey aggregates by key; name one, as in eks.groupBy(df, 'customer')"
         raise ConfigurationError(message)
     if rows.cost is not None:
-        message = "agg: evenkey's aggregators count all rows the same; leave cost out"
+        message = "agg: evenkey's aggregators do not use a cost per row; leave cost out"
         raise ConfigurationError(message)
     grouping = "kg" if rows.wanted == "spark" else rows.grouping
     names, state = rows.keys.names, rows.state

@@ -1,4 +1,4 @@
-"""groupBy: Spark's own under the same names, with its keys placed by their load."""
+"""`groupBy`: Spark's methods under the same names, with keys placed by their load."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def groupBy(  # noqa: N802 - Spark's name
     df
         Batch or streaming, of a classic session or over Connect.
     keys
-        As for ``df.groupBy``: names, columns, positions from 1 on; or one list of these.
+        As for ``df.groupBy``: names, columns or positions, which start at 1; or one list of these.
     workers
-        Number of tasks over which the keys are spread, at least 1; None: as many as the session
-        runs concurrently, and in a stream ``spark.sql.shuffle.partitions``.
+        Number of tasks over which the keys are spread, at least 1. None: the number of tasks that
+        the session runs concurrently; in a stream, ``spark.sql.shuffle.partitions``.
     grouping
         ``auto``: keys are split only if `merge` of `Grouped.applyInPandas` merges their parts.
-        ``whole``: no key is split. ``planned``, also with its parameters: keys are split.
+        ``whole``: no key is split. ``planned``, with or without parameters: keys are split.
         ``spark``: Spark's own placement.
     state
         Storage location of the plan, a path or URI. A plan that is already there is used as it is,
-        and the input is not counted again.
+        and the keys are not counted again. None: the plan is not stored.
     cost
         Column with the cost of each row, such as measured seconds, or its name; None: each row
         costs the same.
@@ -69,8 +69,8 @@ def groupBy(  # noqa: N802 - Spark's name
     Returns
     -------
     Grouped
-        Has the methods of Spark's ``GroupedData``. Keys are counted when a method first needs it.
-        `explain` says how they are placed.
+        An object with the methods of Spark's ``GroupedData``. Keys are counted when a method first
+        needs the counts. `explain` says how keys are placed.
 
     Raises
     ------
@@ -91,15 +91,15 @@ def groupBy(  # noqa: N802 - Spark's name
 class Grouped(Combining, Stateful):
     """Rows grouped by key, with the methods of Spark's ``GroupedData`` under their names.
 
-    Methods that Spark combines before its shuffle (``agg``, ``count``, ``sum`` and similar) are
-    Spark's own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``, ``cogroup``)
-    get the same keys, rows and columns as with Spark's own groupBy. Only the placement of keys
-    differs: Spark counts the keys in one more read of the input. Then each key goes to the least
-    loaded worker, hottest first, so that two hot keys do not share a worker while another is free.
-    Rows move there in one exchange of Spark's own, without Python.
+    Aggregates for which Spark combines rows before its shuffle (``agg``, ``count``, ``sum`` and
+    similar) are Spark's own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``,
+    ``cogroup``) get the same keys, rows and columns as with Spark's own groupBy. Only the placement
+    of keys differs: Spark counts the keys in one more read of the input. Then each key goes to the
+    least loaded worker, hottest first, so that two hot keys do not share a worker while another is
+    free. Rows move there in one shuffle of Spark's own, without Python.
 
-    Guarantee: the maximum load is at most 4/3 of the least that whole keys allow (Graham 1969).
-    `groupBy` returns an instance.
+    Guarantee: the maximum load is at most 4/3 of the least that is possible without splitting keys
+    (Graham 1969). `groupBy` returns an instance.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ class Grouped(Combining, Stateful):
         Raises
         ------
         ConfigurationError
-            As `applyInPandas` does.
+            As for `applyInPandas`.
         """
         from pyspark.util import PythonEvalType
 
         kind = getattr(udf, "evalType", None)
         if kind != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
-            return self.rows.plain.apply(udf)  # refuses it in its own words
+            return self.rows.plain.apply(udf)  # raises Spark's own error
         message = "It is preferred to use 'applyInPandas' over this API"
         warnings.warn(message, UserWarning, stacklevel=2)
         return self.applyInPandas(udf.func, udf.returnType)
@@ -147,9 +147,9 @@ class Grouped(Combining, Stateful):
     ) -> DataFrame:
         """Call a function on the rows of each key, as Spark's ``applyInPandas``.
 
-        With `merge` a key with too much load for one worker is split over several. `func` is called
-        on each part; then the results of each key are merged, also if it was not split. A key
-        whose parts returned no rows is not merged.
+        With `merge`, a key with too much load for one worker is split over several. `func` is
+        called on each part of a key. Then the results of each key are merged, also if the key was
+        not split. A key whose parts returned no rows is not merged.
 
         Parameters
         ----------
@@ -159,24 +159,24 @@ class Grouped(Combining, Stateful):
         schema
             Schema of the rows that `func` returns.
         merge
-            A function like `func`, called on the rows that `func` returned for one key, in any
-            order. Or Spark's aggregates of their columns, as for ``agg``: a column, such as
-            ``F.sum("total").alias("total")``, several, or a dict of column to function. Results
-            then have the key's columns and these, without a second function call per key. None: no
-            key is split.
+            A function like `func`, called on all rows that `func` returned for one key, in any
+            order. Or Spark's aggregates of the columns of these rows, as for ``agg``: a column,
+            such as ``F.sum("total").alias("total")``, a list of columns, or a dict of column to
+            function. The result then has the columns of the key and of the aggregates, and no
+            second function is called. None: no key is split.
         merge_schema
             Schema of the rows that the function `merge` returns; None: `schema`.
 
         Returns
         -------
         DataFrame
-            Without `merge` its partitions are the workers.
+            The results; without `merge`, each partition has the results of one worker.
 
         Raises
         ------
         ConfigurationError
-            The rows are a stream; a function takes another number of arguments; the grouping is
-            invalid; `merge` does not support the type of a key; the plan in `state` is for other
+            The rows are a stream, a function takes a wrong number of arguments, the grouping is
+            invalid, `merge` does not support the type of a key, or the plan in `state` is for other
             keys.
         RunError
             `state` cannot be read or written.
@@ -191,8 +191,8 @@ class Grouped(Combining, Stateful):
         >>> grouped.applyInPandas(typical, "user string, amount double").sort("user").collect()
         [Row(user='ann', amount=3.0), Row(user='bob', amount=3.0)]
 
-        The sums of the parts add up, so the rows of `ann`, too many for one of two workers, may be
-        split.
+        Sums of parts can be added up. So the rows of `ann`, which are too many for one of two
+        workers, may be split.
 
         >>> from pyspark.sql import functions as F
         >>> def spent(rows):
@@ -221,12 +221,12 @@ class Grouped(Combining, Stateful):
         schema
             Schema of the rows that `func` returns.
         merge, merge_schema
-            As for `applyInPandas`; a function takes Arrow tables or record batches as `func` does.
+            As for `applyInPandas`; a function `merge` takes Arrow tables or record batches.
 
         Raises
         ------
         ConfigurationError, RunError
-            As `applyInPandas` does.
+            As for `applyInPandas`.
 
         Examples
         --------
@@ -267,7 +267,7 @@ class Grouped(Combining, Stateful):
             given = schema if merge_schema is None else merge_schema
             return merged(results, keys, texts, way_of_merging, given, arrow=arrow)
         if merge_schema is not None:
-            message = f"merge_schema = {shown(merge_schema)}: nothing merges; pass merge= too"
+            message = f"merge_schema = {shown(merge_schema)}: there is no merge; pass merge= too"
             raise ConfigurationError(message)
         if choice.way == "spark" and not keys.user_names:
             result: DataFrame = getattr(rows.plain, method)(func, schema)
@@ -288,7 +288,7 @@ class Grouped(Combining, Stateful):
         Raises
         ------
         ConfigurationError
-            It is not the result of `groupBy`.
+            `other` is not a result of evenkey's `groupBy`.
 
         Examples
         --------

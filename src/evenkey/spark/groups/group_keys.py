@@ -1,4 +1,4 @@
-"""Keys of a groupBy: names, columns and positions, as columns that the exchange can go by."""
+"""Turn the keys of a groupBy (names, columns, positions) into columns to shuffle by."""
 
 from __future__ import annotations
 
@@ -40,26 +40,25 @@ _UNHASHED = frozenset(
         "VariantType",
     }
 )
-"""By name, as some of them are not there in every version of Spark."""
+"""Types without a hash, by name, because some versions of Spark do not have them."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """A frame with the columns of its key.
+    """A DataFrame and its key columns.
 
     Parameters
     ----------
     frame
-        The user's, with a column of its own for each key that is an expression.
+        The user's DataFrame, with an added column for each key that is an expression.
     names
-        Columns of the key, as the frame spells them.
+        Names of the key columns, as `frame` spells them.
     own
-        Those of them that are not the user's.
+        Names of the added key columns.
     shown
-        The keys as results name them.
+        Names of the keys in results.
     user_names
-        Names of the user's columns where the frame has others in their place (`for_python`); else
-        empty.
+        Original names of the user's columns, if `for_python` renamed them; empty: it did not.
     """
 
     frame: DataFrame
@@ -70,24 +69,24 @@ class Keys:
 
     @property
     def columns(self) -> list[Column]:
-        """The key, column by column."""
+        """The key columns."""
         return [quoted(name) for name in self.names]
 
     @property
     def types(self) -> list[DataType]:
-        """Types of these columns."""
+        """Types of the key columns."""
         return [self.frame.schema[name].dataType for name in self.names]
 
     @property
     def hashed(self) -> Column:
-        """The key's hash, by which plans know it. Equal keys of a frame have equal hashes."""
+        """Hash of the key, which plans use. Equal keys of a DataFrame have equal hashes."""
         return hash_of(self.columns)
 
     def for_python(self) -> Keys:
-        """Give the key on a frame that Spark can hand to Python, whatever its columns are named.
+        """Return the keys on a DataFrame that Spark can pass to Python, whatever names it has.
 
-        Spark names the columns anew to itself there, and takes ``a.b`` for the field of a struct.
-        Where it would, the frame's columns are numbered.
+        When Spark passes rows to Python, it looks columns up by name again, and reads ``a.b`` as a
+        field of a struct. If a name would be misread, all columns get numbered names.
         """
         users = self.frame.columns[: len(self.frame.columns) - len(self.own)]
         folded = {name.lower() for name in users}
@@ -104,12 +103,12 @@ class Keys:
 
 
 def listed(keys: Sequence[object]) -> list[str | Column | int]:
-    """Give the keys one by one, as ``groupBy`` takes them: also in one list.
+    """Return the arguments of ``groupBy`` as a list of keys; they can also come as one list.
 
     Raises
     ------
     ConfigurationError
-        Something else than names, columns and positions is there.
+        A key is not a name, a column or a position.
     """
     every: list[object] = list(keys)
     if (
@@ -131,12 +130,12 @@ def listed(keys: Sequence[object]) -> list[str | Column | int]:
 
 
 def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
-    """Find the columns of a key; an expression gets a column of its own.
+    """Find the key columns; an expression is added to the DataFrame as a column.
 
     Raises
     ------
     ConfigurationError
-        There is no such column, or the frame has a column whose name begins as ours do.
+        There is no such column, or the DataFrame has a column with a reserved name.
     """
     check_own_names(df)
     frame = df
@@ -157,7 +156,7 @@ def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
 
 
 def expression_of(df: DataFrame, key: str | Column | int) -> str | Column | int:
-    """Give a key as Spark's own ``groupBy`` takes it, also where a column has an odd name.
+    """Return a key as Spark's own ``groupBy`` takes it, quoted if it is a column with an odd name.
 
     Raises
     ------
@@ -171,7 +170,7 @@ def expression_of(df: DataFrame, key: str | Column | int) -> str | Column | int:
 
 
 def _plain(df: DataFrame, key: str | Column | int) -> str | None:
-    """Name of a key that is a column of the frame; None if it is an expression."""
+    """Return the name of a key that is a column of the DataFrame; None: it is an expression."""
     if isinstance(key, Column):
         return None
     if isinstance(key, int):
@@ -179,14 +178,14 @@ def _plain(df: DataFrame, key: str | Column | int) -> str | None:
             message = f"key = {key}: the positions of the columns are 1 to {len(df.columns)}"
             raise ConfigurationError(message)
         return find_columns(df, df.columns[key - 1])[0]
-    # Spark reads a.b as the field of a struct, and takes a name out of its quotes.
+    # Spark reads a.b as a field of a struct, and removes quotes from a name.
     if _is_odd(key):
         return key if key in df.columns and not _resolves(df, key) else None
     return find_columns(df, key)[0]
 
 
 def _is_odd(name: str) -> bool:
-    """Whether Spark takes a name for something else than that of a column."""
+    """Return whether Spark may read a name as something other than the name of a column."""
     return name in ("", "*") or "." in name or "`" in name
 
 
@@ -199,11 +198,11 @@ def _resolves(df: DataFrame, key: str) -> bool:
 
 
 def unplaceable(keys: Keys) -> str | None:
-    """Say why the places of a key's rows cannot follow from its hash; None if they can."""
+    """Return why rows cannot be placed by the hash of their key; None: they can."""
     for text, kind in zip(keys.shown, keys.types, strict=True):
         for part in parts_of_type(kind):
             if has_collation(part):
-                return f"{text} has a collation, by which keys of different bytes are equal"
+                return f"{text} has a collation, by which keys with different bytes can be equal"
             if any(each.__name__ in _UNHASHED for each in type(part).__mro__):
                 return f"{text} is of type {kind.simpleString()}, which has no hash"
     return None

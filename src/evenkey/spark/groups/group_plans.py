@@ -1,4 +1,4 @@
-"""Plans of a groupBy: each is made once from the weights of its keys, or read from a state."""
+"""Plans of a groupBy: each is made once from the loads of the keys, or read from `state`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Way = Literal["whole", "planned"]
 _WHOLE = "whole"
 _ABOUT = "about"
 _NOTICED = 1.1
-"""A key with more than this many fair shares of a worker visibly bounds the job."""
+"""If a key has more than this many times the fair load of a worker, it bounds the job visibly."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class About:
     Parameters
     ----------
     keys
-        Columns of the key.
+        Names of the key columns.
     heaviest
-        The hottest key, as text; empty if it does not matter.
+        Name of the hottest key; empty: the key does not bound the job.
     share
-        Its share of all load, 0 to 1.
+        Share of the hottest key in all load, 0 to 1.
     load
-        ``rows`` or ``cost``.
+        Unit of the load: ``rows`` or ``cost``.
     seconds
-        Time of counting.
+        Seconds that counting took.
     """
 
     keys: tuple[str, ...]
@@ -66,18 +66,18 @@ class GroupPlan(Fixed):
     Parameters
     ----------
     memory
-        The plan's arrays, as routing follows them.
+        Arrays of the plan.
     about
-        None for a plan that `fit` made.
+        Facts about the keys; None: a stored plan has none, such as a plan by `fit`.
     place
-        Where it was read from; empty if this call made it.
+        Storage location that the plan was read from; empty: this call made the plan.
     """
 
     about: About | None = None
     place: str = ""
 
     def bound(self, workers: int) -> str:
-        """Say which speed-up the hottest key allows at most; empty if it does not bound the job."""
+        """Return a text on the speedup that the hottest key allows; empty: it bounds nothing."""
         if self.about is None or self.about.share * workers <= _NOTICED:
             return ""
         share = self.about.share
@@ -93,17 +93,17 @@ class GroupPlans:
     Parameters
     ----------
     session
-        Its tasks access the state.
+        Session of the rows; over Connect one of its tasks reads and writes the plans.
     keys
-        Columns of the key, as results name them.
+        Names of the key columns in results.
     grouping
-        Splits keys.
+        Grouping that makes plans with split keys.
     workers
         Number of workers.
     state
-        Storage location of plans; None: they are not kept.
+        Storage location of plans; None: plans are not stored.
     weigh
-        Weighs the keys when a plan is first needed.
+        Function that computes the load of each key; called once, when a plan is first needed.
     """
 
     def __init__(
@@ -125,18 +125,18 @@ class GroupPlans:
 
     @cached_property
     def weights(self) -> Weights:
-        """Weights of the keys, which are counted once."""
+        """Loads of the keys, which are computed once."""
         return self._weigh(self.grouping.statistics(self.workers))
 
     def of(self, way: Way) -> GroupPlan:
-        """Give the plan of a way: the previous one, the one in the state, or a new one.
+        """Return the plan with whole or split keys: the one in memory, else in `state`, else new.
 
         Raises
         ------
         ConfigurationError
-            The plan in the state is for other keys, workers or another grouping.
+            The plan in `state` is for other keys or workers, or for another grouping.
         RunError
-            The state cannot be read or written.
+            `state` cannot be read or written.
         """
         if way not in self._made:
             tables = self.tables(way)
@@ -148,7 +148,7 @@ class GroupPlans:
         return self._made[way]
 
     def tables(self, way: Way) -> RoutingTables | None:
-        """Give the tables that keep plans, those of whole keys below the others; None: none do."""
+        """Return the tables that store plans with whole or split keys; None: nothing is stored."""
         if self._store is None:
             return None
         if way == "planned":
@@ -156,12 +156,12 @@ class GroupPlans:
         return RoutingTables(self._store.under(_WHOLE), _WHOLE, self.workers)
 
     def check(self, memory: Snapshot, place: str) -> About | None:
-        """Check that a plan is for these keys, and give the facts about them, if it stores any.
+        """Check that a plan is for these keys, and return its facts about them; None: it has none.
 
         Raises
         ------
         ConfigurationError
-            It is for other keys.
+            The plan is for other keys.
         """
         if _ABOUT not in memory:
             return None
@@ -176,12 +176,12 @@ class GroupPlans:
         return about
 
     def make(self, way: Way) -> GroupPlan:
-        """Weigh the keys and make a plan, which replaces a plan in the state.
+        """Make a plan from the loads of the keys; it replaces a plan in `state`.
 
         Raises
         ------
         RunError
-            The state cannot be written.
+            `state` cannot be written.
         """
         weights = self.weights
         if way == "planned":

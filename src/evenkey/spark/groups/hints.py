@@ -1,4 +1,4 @@
-"""What a user's function takes, as Spark reads it: the number of arguments, and its type hints."""
+"""Inspect a user's function as Spark does: its number of arguments, and its type hints."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def arguments_of(function: Any, allowed: Sequence[int]) -> int:
-    """How many arguments a function takes.
+    """Return the number of arguments that a function takes, and check that it is allowed.
 
     Raises
     ------
     ConfigurationError
-        It is none, or takes another number.
+        It is not a function, or takes another number of arguments.
     """
     numbers = " or ".join(map(str, allowed))
     if not callable(function):
@@ -41,9 +41,9 @@ def arguments_of(function: Any, allowed: Sequence[int]) -> int:
 
 
 def takes_pieces(function: Any, *, arrow: bool) -> bool:
-    """Whether the type hints of a function say that it takes an iterator over parts of its rows.
+    """Return whether a function takes an iterator over pieces of its rows, by its type hints.
 
-    If hints cannot be read, Spark warns, and the function takes all rows together.
+    If the hints cannot be read, this warns as Spark does, and the function takes all rows together.
     """
     infer: Any = typehints.infer_group_pandas_eval_type_from_func
     kind: int = PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF
@@ -52,7 +52,7 @@ def takes_pieces(function: Any, *, arrow: bool) -> bool:
         kind = PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF
     try:
         return bool(infer(function) == kind)
-    except Exception as error:  # noqa: BLE001 - it raises all kinds, and Spark continues
+    except Exception as error:  # noqa: BLE001 - it may raise any error, and Spark continues too
         message = f"Cannot infer the eval type from type hints: {error}"
         warnings.warn(message, UserWarning, stacklevel=4)
         return False
@@ -61,7 +61,7 @@ def takes_pieces(function: Any, *, arrow: bool) -> bool:
 def labelled(
     call: Callable[..., Any], function: Any, *, pieces: bool, arrow: bool
 ) -> Callable[..., Any]:
-    """Give evenkey's wrapper, of key and rows, the hints and the name that Spark reads."""
+    """Give evenkey's wrapper the type hints and the name that Spark reads."""
     rows: Any
     if arrow:
         import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Work on parts of keys: on each part, and then on all that came of a key."""
+"""Call a function on parts of keys, and merge the results of each key."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _LARGE = "spark.sql.execution.arrow.useLargeVarTypes"
 
 
 def wrapped(function: Function, keys: Keys, own: Sequence[str], *, arrow: bool) -> Function:
-    """Wrap a user's function on groups by the key, and perhaps by one column of ours more.
+    """Wrap a user's function on groups by the key, and perhaps by one column that evenkey added.
 
     Parameters
     ----------
     function
-        The user's.
+        The user's function.
     keys
-        The key, as `Keys.for_python` gives it.
+        Keys, as `Keys.for_python` returns them.
     own
-        Columns that are not the user's.
+        Names of columns that evenkey added.
     arrow
-        Whether the function takes Arrow's tables or batches.
+        Whether the function takes Arrow tables or batches; otherwise pandas DataFrames.
 
     Raises
     ------
     ConfigurationError
-        It is no function, or takes another number of arguments.
+        `function` is not a function, or takes a wrong number of arguments.
     """
     show = calls.shower(tuple(own), keys.user_names, arrow=arrow)
     return _wrapped(function, show, len(keys.names), arrow=arrow)
@@ -61,19 +61,19 @@ def _wrapped(function: Function, show: Function, keys: int, *, arrow: bool) -> F
 
 
 def merging(merge: Any, schema: Schema | None) -> Merging:
-    """Read how parts of keys are merged: by a function, or by Spark's aggregates.
+    """Parse the option `merge`: return a function, or a list of Spark's aggregates.
 
     Raises
     ------
     ConfigurationError
-        It is neither; or a schema is given for aggregates.
+        `merge` is neither, or a schema is given for aggregates.
     """
     listed = list(merge) if isinstance(merge, list | tuple) else [merge]
     by_name = isinstance(merge, dict) and merge
     if by_name or (listed and all(isinstance(each, Column) for each in listed)):
         if schema is not None:
             message = (
-                f"merge_schema = {shown(schema)}: Spark's aggregates have types of their own; "
+                f"merge_schema = {shown(schema)}: Spark's aggregates have their own types; "
                 "leave it out"
             )
             raise ConfigurationError(message)
@@ -83,8 +83,8 @@ def merging(merge: Any, schema: Schema | None) -> Merging:
         return function
     message = (
         f"merge = {shown(merge)}: must be a function of 1 or 2 arguments, or Spark's aggregates of "
-        "what func gives; pass merge=F.sum('total').alias('total'), a list of such, or a dict as "
-        "agg takes"
+        "the columns that func returns; pass merge=F.sum('total').alias('total'), a list of "
+        "these, or a dict as for agg"
     )
     raise ConfigurationError(message)
 
@@ -98,21 +98,21 @@ def merged(
     *,
     arrow: bool,
 ) -> DataFrame:
-    """Merge what came of each key's parts.
+    """Merge the results of each key's parts.
 
     Parameters
     ----------
     results
-        As `of_parts` gives them.
+        Results of `of_parts`.
     keys, texts
-        The key.
+        Keys, and their texts.
     merge
-        The function on the results of a key; or aggregates of their columns, which Spark combines
-        before its shuffle.
+        Function on the results of a key; or aggregates of their columns, for which Spark combines
+        rows before its shuffle.
     schema
-        Of what the function gives.
+        Schema of the rows that the function returns.
     arrow
-        Whether the function takes Arrow's tables or batches.
+        Whether the function takes Arrow tables or batches; otherwise pandas DataFrames.
     """
     if not isinstance(merge, list):
         own = tuple(texts.keys)
@@ -120,7 +120,7 @@ def merged(
         call = wrapped(merge, given, given.own, arrow=arrow)
         return applied(given.frame.groupBy(*given.columns), call, schema, arrow=arrow)
     named = [quoted(own).alias(name) for own, name in zip(texts.keys, keys.shown, strict=True)]
-    # Analyzed without the key's own columns first, so that no error of Spark's lists these.
+    # Analyze the aggregates without the added key columns first: Spark's errors then omit these.
     _ = results.drop(*texts.keys).agg(*merge).schema
     return results.groupBy(*named).agg(*merge)
 
@@ -134,20 +134,21 @@ def of_parts(
     *,
     arrow: bool,
 ) -> DataFrame:
-    """Call a function on each part of a key; its results have the key behind their own columns.
+    """Call a function on each part of a key; its results get the key as additional last columns.
 
     Parameters
     ----------
     parts
-        Group the rows of a frame by key and part, and name the columns that are not the user's.
+        Function that groups rows by key and part; it returns the groups, and the names of columns
+        that evenkey added.
     keys
-        With the rows, as `Keys.for_python` gives them.
+        Rows and their keys, as `Keys.for_python` returns them.
     texts
-        That spell the key.
+        Texts of the keys.
     partial, schema
-        The function on parts, and what it gives.
+        Function on parts, and the schema of the rows that it returns.
     arrow
-        Whether it takes Arrow's tables or batches.
+        Whether the function takes Arrow tables or batches; otherwise pandas DataFrames.
     """
     session = keys.frame.sparkSession
     spelled = texts.added_to(keys.frame)

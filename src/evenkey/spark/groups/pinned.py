@@ -1,9 +1,9 @@
 """Plans of streams with state: pinned when the first query starts, and never changed.
 
-Each key's state lies in the state partition that the plan gives. Under another plan the key would
-look for its state elsewhere, find none and begin again from nothing. So each query writes down,
-before its first row is placed, by which plan it goes. A query that has epochs in its checkpoint and
-is not known beside the plan, or is known with another plan, is refused.
+The state of a key is in the state partition that the plan assigns to the key. Under another plan,
+rows of the key would go to another partition, find no state there and start from nothing. So each
+query records which plan it follows, before its first row is placed. A query with epochs in its
+checkpoint is refused if it is not recorded beside the plan, or is recorded with another plan.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PINNED, _COPY, _QUERIES = "pinned", "copy", "queries"
-_WHY = "each key's state lies in one of Spark's state partitions, whose number the checkpoint pins"
+_WHY = "each key's state is in one of Spark's state partitions, whose number the checkpoint pins"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PinnedPlan(Fixed):
-    """The plan that all queries of a state follow, and which queries these are.
+    """The plan that all queries with the same `state` follow, with a record of these queries.
 
     Parameters
     ----------
     memory
-        The plan's arrays.
+        Arrays of the plan.
     tables
-        Of the keys: the plan is pinned below them.
+        Tables of plans with whole keys; the pinned plan is in a folder below them.
     mark
-        By which a task makes sure that it sees the state.
+        Mark with which a task checks that it sees the state.
     """
 
     tables: RoutingTables
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Give the plan, after making sure that the query began with it; the first epoch notes it.
+        """Return the plan after checking that the query began with it; epoch 0 records this.
 
         Raises
         ------
         ConfigurationError
-            The query began with another plan, or with the plan of another place.
+            The query began with another plan, or with the plan of another storage location.
         RunError
             The state cannot be read or written, or this host does not see it.
         """
@@ -75,8 +75,8 @@ class PinnedPlan(Fixed):
             known = None if content is None else json.loads(content)["plan"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = (
-                f"{store.path(name)}, which says by which plan this query goes, cannot be read or "
-                f"written ({error}): {_ways_out(self.tables)}"
+                f"{store.path(name)}, which records the plan that this query follows, cannot be "
+                f"read or written ({error}): {_ways_out(self.tables)}"
             )
             raise RunError(message) from error
         if known == digest:
@@ -90,25 +90,25 @@ class PinnedPlan(Fixed):
         raise ConfigurationError(message)
 
     def checked(self, keys: Keys) -> Keys:
-        """Let a stream's rows wait until the query is known to go by this plan."""
+        """Make a stream's rows wait until one task has checked that the query follows this plan."""
         return replace(keys, frame=before_epoch(keys.frame, self.decide, beneath_state=True))
 
 
 def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
-    """Give the plan that keys with state follow permanently: of several starts the first one's.
+    """Return the plan that keys with state follow permanently; the first query that starts pins it.
 
     Parameters
     ----------
     rows
-        Of a stream.
+        Rows of a stream, and their keys.
     method
-        That asks, for messages.
+        Name of the method that needs the plan, for messages.
 
     Raises
     ------
     ConfigurationError
-        There is no `state`, or no plan in it, or it is for other keys or workers; Spark has another
-        number of state partitions than there are workers.
+        There is no `state`, or no plan in it, or the plan is for other keys or workers; or the
+        number of Spark's state partitions is not the number of workers.
     RunError
         The state cannot be read or written, or the pinned plan is lost.
     """
@@ -141,14 +141,14 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
 
 
 def digest_of(memory: Snapshot) -> str:
-    """Name a plan by its content: 128 bits in hexadecimal."""
+    """Compute a digest of the content of a plan: 128 bits in hexadecimal."""
     return hashlib.blake2b(encoded(dict(sorted(memory.items()))), digest_size=16).hexdigest()
 
 
 def _pin(tables: RoutingTables, why: str) -> Snapshot:
-    """Pin the latest plan unless one is; give the one that is pinned.
+    """Pin the latest plan unless one is pinned; return the pinned plan, empty if there is none.
 
-    The plan lies there twice: where one of the two is lost or corrupt, the other one replaces it.
+    The pinned plan is stored twice: if one of the two is lost or corrupt, the other replaces it.
     """
     pinned = tables.under(_PINNED)
     copy = pinned.under(_COPY)
@@ -176,7 +176,7 @@ def _pin(tables: RoutingTables, why: str) -> Snapshot:
 
 
 def _found(tables: RoutingTables) -> tuple[RoutingTable | None, str]:
-    """Give the table that is there, and what is wrong with it."""
+    """Return the stored table (None: missing or corrupt), and a text that says what is corrupt."""
     try:
         return tables.find(0), ""
     except CorruptTableError as error:

@@ -1,4 +1,4 @@
-"""The rows of a groupBy, and where they go: what its methods share."""
+"""The rows of a groupBy and their placement, which all its methods use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Rows:
-    """The rows of one frame with their keys and the user's options.
+    """The rows of one DataFrame, with their keys and the options of `groupBy`.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Rows:
 
     @cached_property
     def keys(self) -> Keys:
-        """Columns of the key, with the frame that has them.
+        """The key columns, with the DataFrame that has them.
 
         Raises
         ------
@@ -83,18 +83,18 @@ class Rows:
 
     @cached_property
     def python_keys(self) -> Keys:
-        """The same, on a frame that Spark can pass to Python; see `Keys.for_python`.
+        """The key columns on a DataFrame that Spark can pass to Python; see `Keys.for_python`.
 
         Raises
         ------
         ConfigurationError
-            As `keys` does.
+            As for `keys`.
         """
         return self.keys.for_python()
 
     @cached_property
     def workers(self) -> int:
-        """Number of workers: as given, else the session's slots, or in a stream the partitions."""
+        """Number of workers; by default the session's slots, or a stream's shuffle partitions."""
         if self._workers is not None:
             return self._workers
         session = self.df.sparkSession
@@ -102,11 +102,11 @@ class Rows:
 
     @cached_property
     def plans(self) -> GroupPlans:
-        """Plans by the weights of these rows."""
+        """Plans made from the loads of these rows' keys."""
         return self.plans_of(Side(self.keys, self.cost))
 
     def plans_of(self, *sides: Side) -> GroupPlans:
-        """Plans by the weights of several sides' rows together."""
+        """Return plans made from the loads of the keys on several sides together."""
 
         def weigh(empty: KeyStatistics) -> Weights:
             return Weights(sides, empty)
@@ -115,12 +115,12 @@ class Rows:
         return GroupPlans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
 
     def choice(self, *, merges: bool = False) -> Choice:
-        """Choose the way of keys for work on all rows of a key, or on parts that are merged.
+        """Choose how keys are placed, for work on whole keys or on parts that are merged.
 
         Raises
         ------
         ConfigurationError
-            What is wanted cannot be.
+            The requested grouping is not possible.
         """
         choice = choose(self.wanted, self.keys, self.workers, merges=merges)
         if choice.way == "spark" and choice.why != self._said and choice.unasked:
@@ -131,17 +131,17 @@ class Rows:
         return choice
 
     def check_batch(self, method: str) -> None:
-        """Make sure that the rows are a batch, and that workers have a Python that will do.
+        """Check that the rows are a batch, and that the workers' Python can be used.
 
         Raises
         ------
         ConfigurationError
-            It is not so.
+            The rows are a stream, or the workers' Python cannot be used.
         """
         if self.df.isStreaming:
             message = (
-                f"{method}: a stream has no end, so that a key's rows are never all there; call "
-                "it in foreachBatch, or use transformWithStateInPandas"
+                f"{method}: a stream has no end, so the rows of a key are never complete; call it "
+                "in foreachBatch, or use transformWithStateInPandas"
             )
             raise ConfigurationError(message)
         check_python(self.df.sparkSession)
@@ -158,13 +158,13 @@ class Rows:
         Parameters
         ----------
         keys
-            With their frame: these rows, possibly with additional columns.
+            Keys, with their DataFrame: these rows, possibly with additional columns.
         way
             Whether keys are whole or split; ``spark``: Spark's own placement.
         plans
-            Plans to follow; None: those of these rows.
+            Plans to follow; None: plans made from these rows alone.
         remedy
-            Follows the warning about the hottest key.
+            Text that is appended to the warning about the hottest key.
 
         Returns
         -------
@@ -183,12 +183,12 @@ class Rows:
 
 
 def check_kind(other: object, kind: type, name: str) -> None:
-    """Check that a second frame was grouped by evenkey too.
+    """Check that a second DataFrame was grouped by evenkey too.
 
     Raises
     ------
     ConfigurationError
-        It is none.
+        It was not.
     """
     if not isinstance(other, kind):
         message = (

@@ -1,4 +1,4 @@
-"""Work with state on streams: each key on the worker that a pinned plan gives it."""
+"""Operators with state on streams: each key is on the worker that a pinned plan assigns to it."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def transformed(
     Parameters
     ----------
     rows
-        A stream's, or a batch's, which is Spark's own alone.
+        Rows of a stream, whose keys are placed by the plan; or of a batch, whose keys Spark places.
     method
-        Which of the two.
+        Name of one of the two methods.
     processor
-        The user's.
+        The user's processor.
     initial
-        What keys begin with; None: nothing.
+        Rows with the initial states of keys; None: no initial states.
     options
-        As Spark takes them.
+        Further arguments of Spark's method.
     """
     placed = follows_plan(rows)
     sides = [rows] if initial is None else [rows, initial]
@@ -56,7 +56,7 @@ def transformed(
         plain = None if initial is None else initial.plain
         return _call(rows.plain, method, processor, initialState=plain, **options)
     if not hasattr(processor, "handleInputRows"):
-        message = f"statefulProcessor = {shown(processor)}: pass an object of a StatefulProcessor"
+        message = f"statefulProcessor = {shown(processor)}: pass an instance of StatefulProcessor"
         raise ConfigurationError(message)
     plan = pinned_plan(rows, method) if placed else None
     begun: GroupedData | None = None
@@ -71,7 +71,7 @@ def transformed(
 
 
 def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
-    """Call Spark's ``applyInPandasWithState`` on placed keys; a batch is Spark's own alone."""
+    """Call Spark's ``applyInPandasWithState`` on placed keys; Spark places the keys of a batch."""
     method = "applyInPandasWithState"
     placed = follows_plan(rows)
     if not placed and not rows.python_keys.user_names:
@@ -83,12 +83,12 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
 
 
 def follows_plan(rows: Rows) -> bool:
-    """Whether keys are placed: those of a stream, where nothing speaks against it.
+    """Return whether evenkey places the keys: it does in a stream, unless it cannot or must not.
 
     Raises
     ------
     ConfigurationError
-        Something does, and there is a `state` that was to be followed.
+        The keys of the stream cannot be placed, but the user passed `state`.
     """
     check_python(rows.df.sparkSession)
     if not rows.df.isStreaming:
@@ -96,20 +96,21 @@ def follows_plan(rows: Rows) -> bool:
     choice = rows.choice()
     if choice.unasked and rows.state is not None:
         message = (
-            f"state = {shown(rows.state)}: no plan can be followed, as {choice.why}; leave it out"
+            f"state = {shown(rows.state)}: no plan can be used, because {choice.why}; leave state "
+            "out"
         )
         raise ConfigurationError(message)
     return choice.way != "spark"
 
 
 def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
-    """How many columns are ours, how many the key has, and names of the user's, if others stand."""
+    """Return the numbers of evenkey's columns and of key columns, and `Keys.user_names`."""
     keys = rows.python_keys
     return len(keys.own) + placed, len(keys.names), keys.user_names
 
 
 def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
-    """Place the rows of a stream, which wait until the query is known to go by the plan."""
+    """Place the rows of a stream; they wait for the check that the query follows the plan."""
     keys = rows.python_keys
     return _placed(keys if plan is None else plan.checked(keys), plan, rows)
 
@@ -127,12 +128,12 @@ def _call(grouped: Any, method: str, work: Any, **options: Any) -> DataFrame:
 
 
 class Stateful:
-    """Work with state on streams.
+    """Operators with state on streams.
 
     Parameters
     ----------
     rows
-        By key.
+        Rows and their keys.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -148,12 +149,13 @@ class Stateful:
     ) -> DataFrame:
         """Call a function on each key's new rows and state, as Spark's ``applyInPandasWithState``.
 
-        In a stream keys lie as for `transformWithStateInPandas`; of a batch it is Spark's own.
+        Keys of a stream are placed as for `transformWithStateInPandas`. For a batch, this is
+        Spark's own method.
 
         Raises
         ------
         ConfigurationError, RunError
-            As `transformWithStateInPandas` does.
+            As for `transformWithStateInPandas`.
         """
         options = {
             "outputStructType": outputStructType,
@@ -174,23 +176,25 @@ class Stateful:
     ) -> DataFrame:
         """Run a processor with state on pandas, as Spark's ``transformWithStateInPandas``.
 
-        In a stream each key lies on the worker that the plan in `state` gives it, which `fit` makes
-        of earlier rows (``"whole"``). The first query that starts pins the plan there, and no key
-        moves any more, after a restart neither, since its state lies where it was. Keys that the
-        plan does not know lie where their hash's bucket does. Of a batch it is Spark's own.
+        In a stream, each key is on the worker that the plan in `state` assigns to it. Make this
+        plan with `fit` from earlier rows and grouping ``"whole"``. The first query that starts pins
+        the plan. After that no key moves, also not after a restart, because its state stays where
+        it is. A key that the plan does not list goes to the worker of its hash's bucket. For a
+        batch, this is Spark's own method.
 
         Parameters
         ----------
         statefulProcessor, outputStructType, outputMode, timeMode, eventTimeColumnName
-            As Spark takes them; the processor sees the user's key and columns.
+            As for Spark's method; the processor gets the user's key and columns.
         initialState
-            What `groupBy` gave, by the same keys, for the frame that states begin with.
+            Result of `groupBy`, by the same keys, for the DataFrame with the initial states. None:
+            no initial states.
 
         Raises
         ------
         ConfigurationError
-            `state` is None or holds no plan, or one for other keys or workers; the number of
-            workers is not ``spark.sql.shuffle.partitions``, which a query pins.
+            `state` is None, has no plan, or has one for other keys or workers; or the number of
+            workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
         RunError
             `state` cannot be read or written.
         """
@@ -215,12 +219,12 @@ class Stateful:
     ) -> DataFrame:
         """Run a processor with state on rows, as Spark's ``transformWithState``.
 
-        Keys lie, and errors are raised, as for `transformWithStateInPandas`.
+        Keys are placed, and errors are raised, as for `transformWithStateInPandas`.
 
         Raises
         ------
         ConfigurationError, RunError
-            As `transformWithStateInPandas` does.
+            As for `transformWithStateInPandas`.
         """
         return self._transformed(
             "transformWithState",

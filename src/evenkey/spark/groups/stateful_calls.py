@@ -1,4 +1,4 @@
-"""What runs in workers around users' stateful processors and functions; it travels by value."""
+"""Wrappers around users' stateful processors and functions in workers, pickled by value."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Shown(StatefulProcessor):
     Parameters
     ----------
     processor
-        The user's.
+        The user's processor.
     own
-        How many columns are not the user's; they stand behind the others.
+        Number of columns that evenkey added; they are the last columns.
     keys
-        How many columns the user's key has.
+        Number of columns of the user's key.
     names, initial_names
-        Names of the user's columns, of rows and of initial states, if they stand under other ones;
-        else empty.
+        Names of the user's columns in rows and in initial states, if evenkey renamed them; empty:
+        it did not.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Shown(StatefulProcessor):
         self._initial_names = initial_names
 
     def init(self, handle: Any) -> None:
-        """Begin, as the user's processor does."""
+        """Initialize the user's processor."""
         self._processor.init(handle)
 
     def handleInputRows(  # noqa: N802 - Spark's name
@@ -51,7 +51,7 @@ class Shown(StatefulProcessor):
         rows: Any,
         timerValues: Any,  # noqa: N803
     ) -> Iterator[Any]:
-        """Take a key's rows."""
+        """Pass the rows of a key to the user's processor."""
         pieces = (self._shown(each, self._names) for each in rows)
         return self._processor.handleInputRows(key[: self._keys], pieces, timerValues)
 
@@ -61,7 +61,7 @@ class Shown(StatefulProcessor):
         timerValues: Any,  # noqa: N803
         expiredTimerInfo: Any,  # noqa: N803
     ) -> Iterator[Any]:
-        """Take a timer that has expired."""
+        """Pass a timer that has expired to the user's processor."""
         given = key[: self._keys], timerValues, expiredTimerInfo
         return self._processor.handleExpiredTimer(*given)
 
@@ -71,12 +71,12 @@ class Shown(StatefulProcessor):
         initialState: Any,  # noqa: N803
         timerValues: Any,  # noqa: N803
     ) -> None:
-        """Take what a key begins with."""
+        """Pass the initial state of a key to the user's processor."""
         rows = self._shown(initialState, self._initial_names)
         self._processor.handleInitialState(key[: self._keys], rows, timerValues)
 
     def close(self) -> None:
-        """End, as the user's processor does."""
+        """Close the user's processor."""
         self._processor.close()
 
     def _shown(self, rows: Any, names: Sequence[str]) -> Any:
@@ -98,9 +98,9 @@ def on_state(
 
 
 def shown(rows: Any, own: int, names: Sequence[str]) -> Any:
-    """Take our columns away from a pandas DataFrame; where a timer is due there may be none.
+    """Drop evenkey's columns from a pandas DataFrame; when a timer expires it may have no columns.
 
-    They go by position: beside an initial state Spark gives them other names.
+    They are found by position, because with an initial state Spark gives them other names.
     """
     for name in list(rows.columns[max(len(rows.columns) - own, 0) :]):
         del rows[name]

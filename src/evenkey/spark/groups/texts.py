@@ -1,4 +1,4 @@
-"""Keys as texts, and back: so that a key passes through a user's function unchanged."""
+"""Convert keys to texts and back, so that a key passes through a user's function unchanged."""
 
 from __future__ import annotations
 
@@ -33,35 +33,35 @@ _PLAIN = (BooleanType, NumericType, StringType, TimestampNTZType)
 _PLAIN_BY_NAME = frozenset(
     {"CalendarIntervalType", "DayTimeIntervalType", "TimeType", "YearMonthIntervalType"}
 )
-"""Further types that a cast to text and back leaves as they are; not every Spark has them all."""
+"""Further types that a cast to text and back does not change; some versions of Spark lack some."""
 _NESTED = (ArrayType, MapType, StructType)
 _SAME_IN_PYTHON = (IntegralType, StringType)
 _STRICT = {"mode": "FAILFAST"}
 
 
 class KeyTexts:
-    """A column of text for each column of a key, which spells its value.
+    """A column of text for each key column, from which the value can be read back.
 
     Fractions, times and nested values change on their way through pandas: a NaN becomes null, a
-    time loses its zone. Texts do not. Whole numbers and strings do not either: workers spell them,
-    so that rows need no further column.
+    time loses its zone. Texts do not change. Whole numbers and strings do not change either: the
+    workers convert them to text, so that rows need no additional column for them.
 
     Parameters
     ----------
     keys
-        The key.
+        Key columns.
 
     Raises
     ------
     ConfigurationError
-        A column of it is of a type that has no text to be read back from.
+        A key column is of a type that cannot be converted to text and back.
     """
 
     def __init__(self, keys: Keys) -> None:
         self._texts: dict[str, Column] = {}
         self._spelled_by_workers: dict[str, int] = {}
         self.keys: dict[str, Column] = {}
-        """Columns of the key made of the texts, by names of ours."""
+        """Key columns, read back from the texts, by the names that evenkey gives them."""
         for number, (column, kind) in enumerate(zip(keys.columns, keys.types, strict=True)):
             name = f"{OWN}text_{number}"
             if isinstance(kind, _SAME_IN_PYTHON):
@@ -74,33 +74,33 @@ class KeyTexts:
                 except TypeError:
                     message = (
                         f"key {keys.shown[number]} is of type {kind.simpleString()}, which merge= "
-                        "cannot carry; make text of it first, by to_json for instance"
+                        "does not support; convert it to text first, for example with to_json"
                     )
                     raise ConfigurationError(message) from None
             self.keys[f"{OWN}merged_{number}"] = read
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns of text that results have."""
+        """Names of all columns of text, which results have."""
         return (*self._texts, *self._spelled_by_workers)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of those that rows have too."""
+        """Names of the columns of text that rows have too."""
         return tuple(self._texts)
 
     @property
     def positions(self) -> dict[str, int]:
-        """Those that workers spell: where in the key the value is."""
+        """Columns of text that workers make, with the position of their value in the key."""
         return self._spelled_by_workers
 
     def added_to(self, df: DataFrame) -> DataFrame:
-        """Add the texts that rows have to a frame that has the key."""
+        """Add the columns of text that rows have to a DataFrame with the key columns."""
         return df.withColumns(self._texts) if self._texts else df
 
 
 def _spelled(column: Column, kind: DataType) -> Column:
-    """Spell a value as text; null is spelled null, or in nested values left out."""
+    """Convert a value to text; null stays null, and null in a nested value is left out."""
     if isinstance(kind, _NESTED):
         return F.to_json(F.struct(_form(column, kind).alias("value")))
     return _form(column, kind)
@@ -115,7 +115,7 @@ def _read(text: Column, kind: DataType) -> Column:
 
 
 def _form(column: Column, kind: DataType) -> Column:
-    """Give a value with text in place of all that is not nested, which JSON leaves as it is."""
+    """Replace the scalars in a value by texts, which a conversion to JSON does not change."""
     if isinstance(kind, ArrayType):
         return F.transform(column, lambda each: _form(each, kind.elementType))
     if isinstance(kind, MapType):
@@ -127,7 +127,7 @@ def _form(column: Column, kind: DataType) -> Column:
             ),
         )
     if isinstance(kind, StructType):
-        # Numbered, as two fields may differ in their case only. The text keeps one without fields.
+        # Fields are numbered: names may differ only in case. Field `there` keeps an empty struct.
         fields = [
             _form(column.getField(field.name), field.dataType).alias(f"f{number}")
             for number, field in enumerate(kind)
@@ -151,7 +151,7 @@ def _scalar_form(column: Column, kind: DataType) -> Column:
 
 
 def _form_type(kind: DataType) -> str:
-    """Give the type of `_form`, as Spark writes it."""
+    """Return the type of the result of `_form`, as Spark writes it."""
     if isinstance(kind, ArrayType):
         return f"array<{_form_type(kind.elementType)}>"
     if isinstance(kind, MapType):
@@ -164,7 +164,7 @@ def _form_type(kind: DataType) -> str:
 
 
 def _value(form: Column, kind: DataType) -> Column:
-    """Give the value that `_form` was made of."""
+    """Convert the result of `_form` back to the value."""
     if isinstance(kind, ArrayType):
         return F.transform(form, lambda each: _value(each, kind.elementType))
     if isinstance(kind, MapType):

@@ -1,4 +1,4 @@
-"""Weights of the keys of a groupBy: counted once, in one more read of the input."""
+"""Loads of the keys of a groupBy, computed once, in one more read of the input."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Side:
-    """Rows with keys and their costs; a cogroup has two such sides.
+    """Rows with keys and costs; a cogroup has two such sides.
 
     Parameters
     ----------
     keys
-        With their frame.
+        Keys, with the DataFrame of the rows.
     cost
-        Cost of each row; None: each costs 1.
+        Cost of each row; None: each row costs 1.
     """
 
     keys: Keys
@@ -42,14 +42,14 @@ class Side:
 
 
 class Weights:
-    """Weights of the hottest keys, and of the buckets of all others.
+    """Loads of the hottest keys, and of the buckets of all other keys.
 
     Parameters
     ----------
     sides
-        Their rows are weighed together.
+        Sides whose rows are counted together.
     empty
-        Statistics, which Spark jobs fill immediately.
+        Empty statistics, which Spark jobs fill when this object is made.
     """
 
     def __init__(self, sides: Sequence[Side], empty: KeyStatistics) -> None:
@@ -66,7 +66,7 @@ class Weights:
 
     @property
     def of_rows(self) -> bool:
-        """Whether rows were counted, not costs."""
+        """Whether loads are numbers of rows; otherwise they are sums of costs."""
         return not self._by_cost
 
     @cached_property
@@ -79,7 +79,7 @@ class Weights:
         return keys[most], float(loads[most] / self.statistics.total)
 
     def name_of(self, key: np.uint64) -> str:
-        """Name a key by its hash, such as ``customer 17``; this reads the input up to it."""
+        """Return the name of a key, such as ``customer 17``; this reads the input up to the key."""
         start = time.perf_counter()
         for side in self._sides:
             keys = side.keys
@@ -87,7 +87,7 @@ class Weights:
             if name is not None:
                 break
         self.seconds += time.perf_counter() - start
-        return name or "a key"  # the input has other rows each time it is read
+        return name or "a key"  # the input may have other rows each time it is read
 
 
 def _weighable(side: Side, *, by_cost: bool) -> DataFrame:
@@ -99,12 +99,12 @@ def _weighable(side: Side, *, by_cost: bool) -> DataFrame:
 
 
 def cost_column(df: DataFrame, cost: object) -> Column | None:
-    """Give the cost of a row as a column.
+    """Return the cost of a row as a column; None: no cost was passed.
 
     Raises
     ------
     ConfigurationError
-        It is neither a Column nor the name of a column of numbers.
+        `cost` is neither a Column nor the name of a column of numbers.
     """
     if cost is None or isinstance(cost, Column):
         return cost

@@ -1,4 +1,4 @@
-"""A shuffle join that stays balanced with hot keys, by Spark's own operators."""
+"""A shuffle join by Spark's own operators that stays balanced when there are hot keys."""
 
 from evenkey.spark.joins.skewed_join import join
 

@@ -1,7 +1,8 @@
-"""Conditions of a join: equalities of columns of both sides, as columns that both sides have.
+"""Turn the conditions of a join, such as ``left.a == right.b``, into key columns of both sides.
 
-Spark's own analysis says what belongs to which side, and what cannot be joined so. The parts of a
-condition are read from the tree that a Column is, of a classic session or over Connect.
+Spark's own analysis decides which side a column belongs to, and which joins are impossible. The
+parts of a condition are read from the expression tree of the Column, in classic sessions and over
+Connect.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ _EQUAL_OR_BOTH_NULL = "<=>"
 
 
 class Keyed(NamedTuple):
-    """Two sides that have the values of which a condition says that they are equal.
+    """Both sides of a join, each with one added key column per equality of the conditions.
 
     Parameters
     ----------
     left, right
-        With a column of ours for each equality, of the same names on both sides.
+        The sides. The added columns have the same names on both sides.
     names
-        Of these columns.
+        Names of the added columns.
     shown
-        The equalities as messages name them.
+        The equalities as text, for messages.
     """
 
     left: DataFrame
@@ -47,12 +48,12 @@ class Keyed(NamedTuple):
 
 
 def conditions_of(on: object) -> list[Column] | None:
-    """Give the conditions of a join one by one; None if it goes by names of columns.
+    """Return the conditions of a join as a list; None: `on` has names of columns instead.
 
     Raises
     ------
     ConfigurationError
-        Names and conditions stand together.
+        `on` mixes names and conditions.
     """
     listed = list(on) if isinstance(on, list | tuple) else [on]
     columns = [each for each in listed if isinstance(each, Column)]
@@ -60,7 +61,7 @@ def conditions_of(on: object) -> list[Column] | None:
         return None
     if len(columns) < len(listed):
         message = (
-            "on: names and conditions stand together; write each name as a condition too: "
+            "on: names and conditions are mixed; write each name as a condition too: "
             "left['name'] == right['name']"
         )
         raise ConfigurationError(message)
@@ -70,17 +71,17 @@ def conditions_of(on: object) -> list[Column] | None:
 def joined_by_spark(
     left: DataFrame, right: DataFrame, conditions: list[Column], how: str
 ) -> DataFrame:
-    """Join as Spark does.
+    """Join with Spark's own join.
 
     Raises
     ------
     ConfigurationError
-        A condition names what is not there, or on both sides.
+        A condition uses a column that does not exist, or that both sides have.
     """
     with unlogged_errors():
         try:
             joined = left.join(right, conditions, how)
-            joined.columns  # noqa: B018 - over Connect nothing is analysed before that
+            joined.columns  # noqa: B018 - over Connect the join is analysed only now
         except AnalysisException as error:
             reason = str(error).strip().split("\n", 1)[0]
             message = f"on: Spark has no such join: {reason}"
@@ -89,12 +90,12 @@ def joined_by_spark(
 
 
 def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Column]) -> Keyed:
-    """Add to each side a column for what each condition says of it.
+    """Add to each side one column per equality, with the value of that side that is compared.
 
     Raises
     ------
     ConfigurationError
-        A condition is no equality of a value of the left side and one of the right side.
+        A condition is not an equality of a value of the left side and one of the right side.
     """
     session = left.sparkSession
     columns: tuple[dict[str, Column], dict[str, Column]] = ({}, {})
@@ -104,7 +105,7 @@ def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Colu
             name = f"{OWN}on_{len(texts)}"
             texts.append(each.text)
             for side, column in zip(columns, _by_side(left, right, each), strict=True):
-                # Structs are equal where both hold null.
+                # Two structs that hold null are equal, as the operator <=> requires.
                 both_null = F.struct(column.alias("value"))
                 side[name] = both_null if each.nulls_are_equal else column
     return Keyed(
@@ -126,9 +127,9 @@ def _equalities(session: SparkSession, condition: Column) -> Iterator[_Equality]
         return
     if name not in (*_EQUAL, _EQUAL_OR_BOTH_NULL):
         message = (
-            f"on = {shown(_text(condition))}: it is no equality of two columns; pass "
-            "left.a == right.b, or several in a list or joined by &, and filter the result by the "
-            "rest"
+            f"on = {shown(_text(condition))}: it is not an equality of two columns; pass "
+            "left.a == right.b, or several in a list or joined by &, and filter the result by "
+            "other conditions"
         )
         raise ConfigurationError(message)
     yield _Equality(parts, name == _EQUAL_OR_BOTH_NULL, " = ".join(map(_text, parts)))
@@ -139,7 +140,7 @@ def _text(column: Column) -> str:
 
 
 def _call(session: SparkSession, column: Column) -> tuple[str, list[Column]]:
-    """Give the function that a column calls, and with what; no name if it calls none."""
+    """Return name and arguments of the function that a column calls; an empty name: none."""
     kind: Any = type(column)
     given: Any = column
     if is_remote(session):
@@ -164,13 +165,13 @@ def _by_side(left: DataFrame, right: DataFrame, each: _Equality) -> tuple[Column
         return second, first
     message = (
         f"on = {shown(each.text)}: it must compare a column of the left side with one of the right "
-        "side; filter a side by what concerns that side alone before the join"
+        "side; apply a condition on one side alone as a filter of that side, before the join"
     )
     raise ConfigurationError(message)
 
 
 def _is_of(side: DataFrame, column: Column) -> bool:
-    """Whether a side has what a column is made of."""
+    """Return whether a column can be computed from one side alone."""
     with unlogged_errors():
         try:
             return bool(side.select(column).columns)

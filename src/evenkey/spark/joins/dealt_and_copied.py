@@ -1,4 +1,8 @@
-"""Plans of joins: the workers of each key, and which of its sides is dealt (split) or copied."""
+"""Plans of joins: the workers of each key, and the side whose rows are dealt (the other is copied).
+
+Rows of a split key are *dealt* on one side, each to one of the key's workers, and *copied* on the
+other side, each to all of these workers.
+"""
 
 from __future__ import annotations
 
@@ -19,37 +23,38 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 _ROWS_A_PART = 2
-"""Rows that a side must have per part; if it has fewer, its key stays whole."""
+"""Rows that the dealt side of a key must have per part; a key with fewer is not split."""
 _BALANCED_PARTS = 64
 """With this many rows per part, parts are balanced, so dealing the other side has no advantage."""
 _HOT_TEST = 0.05
-"""Fraction of a worker's fair work: a semi or anti join combines right rows of a key above it."""
+"""If a key has more right rows than this fraction of a worker's fair work, a semi or anti join
+combines the right rows of each key into one."""
 _LEAST_CAPACITY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class JoinPlan:
-    """What `join` does and why; ``str`` gives it in one line, which `join` logs.
+    """What `join` does and why; ``str`` returns it as one line, which `join` logs.
 
     Parameters
     ----------
     how, weigh, workers
-        Of the join.
+        Arguments of the join.
     reason
         Why Spark's own join runs unchanged; None: it does not.
     plan
-        The workers of the keys; None if Spark's own join runs, or if a stream makes a plan per
+        Plan with the workers of the keys; None: Spark's own join runs, or a stream makes a plan per
         epoch.
     dealt_right
-        uint64[n], hashes of the split keys whose right rows are dealt to workers and left rows
-        copied. Of all other split keys the left rows are dealt and the right rows copied.
+        uint64[n], hashes of the split keys whose right rows are dealt and left rows copied. For all
+        other split keys, the left rows are dealt and the right rows copied. None: no `plan`.
     combines_right
-        Whether only the distinct keys of the right side are joined, because one of them is hot. A
-        semi or anti join needs no more.
+        Whether only the distinct keys of the right side are joined, because one of them is hot.
+        This is enough for a semi or anti join.
     heaviest
         Share of the hottest key in all work, from 0 to 1.
     seconds
-        Time of counting; 0 if a kept plan is used.
+        Seconds that counting took; 0: a stored plan is used.
     """
 
     how: str
@@ -71,7 +76,7 @@ class JoinPlan:
 
     @property
     def dealt_left(self) -> NDArray[np.uint64]:
-        """Hashes of the split keys whose left rows are dealt and right rows copied."""
+        """Hashes of the split keys whose left rows are dealt, and whose right rows are copied."""
         return (
             self.split if self.dealt_right is None else np.setdiff1d(self.split, self.dealt_right)
         )
@@ -83,7 +88,7 @@ class JoinPlan:
         return float(loads.max() / loads.mean()) if loads is not None and loads.any() else 1.0
 
     def copies(self, counts: JoinCounts) -> int:
-        """Number of rows that are copied: of a key on n workers, n - 1 of each row of a side."""
+        """Compute the number of copies: n - 1 for each copied row of a key on n workers."""
         if self.plan is None or self.dealt_right is None:
             return 0
         known = np.isin(counts.keys, self.split)
@@ -108,7 +113,7 @@ class JoinPlan:
         )
 
     def to_arrays(self) -> Snapshot:
-        """Give the arrays that a state keeps of a plan."""
+        """Convert the plan to arrays, for `state`; empty if there is no plan."""
         if self.plan is None or self.dealt_right is None:
             return {}
         return {
@@ -120,7 +125,7 @@ class JoinPlan:
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot, how: str, weigh: Weigh, workers: int) -> Self:
-        """Restore what `to_arrays` gave."""
+        """Restore a plan from the arrays of `to_arrays`."""
         return cls(
             how,
             weigh,
@@ -135,16 +140,17 @@ class JoinPlan:
 def make_join_plan(
     counts: JoinCounts, kind: Kind, weigh: Weigh, workers: int, seconds: float
 ) -> JoinPlan:
-    """Plan a join: first the keys that cannot be split, hottest first, then all others.
+    """Plan a join: place the keys that cannot be split first, hottest first, then all others.
 
-    Of a split key the side with more rows is dealt and the other one copied. But a join that keeps
-    the unmatched rows of one side deals that side if its parts are balanced. With p parts, each row
-    of the other side gets up to p copies. Their share in the key's output is p over the number of
-    dealt rows, and it is not counted as work. Parts of few rows are not balanced, so a key is split
-    only if each part gets 2 rows.
+    The side of a split key with more rows is dealt, and the other side is copied. But if a join
+    keeps the unmatched rows of one side, that side is dealt if its parts would be balanced. With p
+    parts, each row of the copied side has up to p copies. These copies are p over the number of
+    dealt rows, as a share of the key's output, and are not counted as work. Parts of few rows are
+    not balanced, so a key is split only if each part gets 2 rows.
 
-    Guarantee: of keys that may be split, no worker has more than 1.01 times its fair work plus the
-    hottest bucket (`make_plan`). Each other key goes to the least loaded worker, hottest first.
+    Guarantee: of the keys that may be split, no worker gets more than 1.01 times its fair work plus
+    the hottest bucket (`make_plan`). Every other key goes to the least loaded worker, hottest
+    first.
     """
     total = float(counts.bucket_work.sum())
     parts = np.ceil(counts.work * workers / total) + 1 if total else np.ones(len(counts.work))
@@ -170,7 +176,7 @@ def make_join_plan(
 
 
 def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> Plan:
-    """Make the plan; a key with less work than an average bucket stays in its bucket."""
+    """Place keys on workers; a key with less work than an average bucket stays in its bucket."""
     buckets = len(counts.bucket_work)
     own = counts.work >= counts.bucket_work.sum() / buckets
     in_buckets = (counts.keys & np.uint64(buckets - 1)).astype(np.int64)
@@ -186,10 +192,10 @@ def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> 
 
 
 def _balanced_load(loads: NDArray[np.float64], others: float) -> float:
-    """Give the load of each worker below it once `others` is added to the least loaded workers."""
+    """Return the load that the least loaded workers reach when they share the load `others`."""
     ascending = np.sort(loads)
     filled = (np.cumsum(ascending) + others) / np.arange(1, len(loads) + 1)
-    # The n least loaded workers are all below the load that they would reach.
+    # Use the largest n for which the n least loaded workers are all below the load that they reach.
     reached = np.flatnonzero(filled >= ascending)
     return float(filled[reached[-1]])
 
@@ -197,7 +203,7 @@ def _balanced_load(loads: NDArray[np.float64], others: float) -> float:
 def _with_whole(
     plan: Plan, keys: NDArray[np.uint64], owners: NDArray[np.int32], loads: NDArray[np.float64]
 ) -> Plan:
-    """Add the keys that are not split."""
+    """Add keys that are not split to a plan: the worker of each, and the workers' loads by them."""
     lengths = np.concatenate((np.diff(plan.starts), np.ones(len(keys), dtype=np.int64)))
     every = np.concatenate((plan.keys, keys))
     numbers = np.repeat(np.arange(len(every)), lengths)

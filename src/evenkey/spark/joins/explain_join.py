@@ -1,4 +1,4 @@
-"""Explanation of a join: which keys are split, and why."""
+"""Explain a join: which keys are split, and why."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def explain_join(
     weigh: Weigh,
     state: str | Path | Store | None,
 ) -> Explanation:
-    """Explain `join`; the keys of two batches are counted, also if `state` holds a plan.
+    """Explain `join`; this counts the keys of two batches, also if `state` has a plan.
 
     Raises
     ------
     ConfigurationError, RunError
-        As `join` does.
+        `join` raises it.
     """
     request = JoinRequest.of(left, right, on, how, workers, weigh, state)
     session = left.sparkSession
@@ -89,16 +89,16 @@ def _counting(plan: JoinPlan) -> str:
 
 
 class _Names:
-    """Names of the keys of a join, from the side that has them."""
+    """Finds the names of keys of a join, in the rows of the side that has them."""
 
     def __init__(self, request: JoinRequest, keys: JoinKeys) -> None:
         self._shown = request.shown
         self._sides = ((request.left, keys.left), (request.right, keys.right))
 
     def of(self, key: np.uint64) -> str:
-        """Name a key by its hash."""
+        """Return the name of the key with a hash."""
         for side, columns in self._sides:
             name = name_of_key(side, columns, self._shown, hash_of(columns), key)
             if name is not None:
                 return name
-        return "a key"  # the sides have other rows each time they are read
+        return "a key"  # a side may have other rows each time it is read

@@ -1,4 +1,4 @@
-"""Row counts of both sides of a join by key, and the work of each key."""
+"""Count the rows of each key on both sides of a join, and compute the work of each key."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 _INCOMING = 0.1
-"""Work of an input row; a row of the result, on which all later operators work, counts 1."""
+"""Work of an input row. A row of the result counts 1, as all later operators process it."""
 _KEY, _BUCKET, _TASK = range(3)
-"""Rows of the collected table: a key, a bucket of all keys, a task of Spark's own join."""
+"""Kinds of rows in the collected table: a key, a bucket of keys, a task of Spark's own join."""
 _PARTITION = "partition"
 
 
 @dataclass(frozen=True, eq=False)
 class JoinCounts:
-    """The keys with the most work, and the work of all keys.
+    """Counts of the keys with the most work, and the work of all keys by bucket.
 
     Parameters
     ----------
     keys
-        uint64[k], hashes.
+        uint64[k], hashes of the keys with the most work.
     left, right
-        int64[k], rows on each side.
+        int64[k], number of rows of each of these keys on either side.
     work
-        float64[k].
+        float64[k], work of each of these keys.
     bucket_work
-        float64[B], of all keys, also those above, by the bucket of their hash.
+        float64[B], work of all keys, including these, by the bucket of their hash.
     most_right
         The largest number of rows that one key has on the right.
     spark_loads
@@ -58,7 +58,7 @@ class JoinCounts:
 
     @property
     def rest(self) -> NDArray[np.float64]:
-        """float64[B], work of each bucket without the keys counted individually."""
+        """float64[B], work of each bucket without the keys in `keys`."""
         buckets = (self.keys & np.uint64(len(self.bucket_work) - 1)).astype(np.int64)
         own = np.bincount(buckets, self.work, minlength=len(self.bucket_work))
         return np.maximum(self.bucket_work - own, 0.0)
@@ -75,33 +75,33 @@ def count_both(
     buckets: int,
     partitions: int | None = None,
 ) -> JoinCounts:
-    """Count the keys of both sides, exactly, in one job that reads each of them once.
+    """Count the rows of each key on both sides, exactly, in one job that reads each side once.
 
-    Rows are combined before they are shuffled, so a hot key does not skew this job. Null keys have
-    no match and are not counted: their rows are spread over all workers. Spark's own join sends
-    them to one task, so `spark_loads` contains those that the result keeps.
+    Rows are combined before they are shuffled, so a hot key does not skew this job. Rows with a
+    null key have no match and are not counted, as evenkey spreads them over all workers. Spark's
+    own join sends them to one task, so `spark_loads` includes them if the result keeps them.
 
     Parameters
     ----------
     left, right
         Batches.
     keys
-        The key's columns.
+        Key columns of both sides.
     kind, weigh
-        Define the work of a key.
+        Kind of join and unit of work, which determine the work of a key.
     heaviest
-        Number of hot keys that are counted individually.
+        Number of hot keys to count individually.
     buckets
-        B, a power of two.
+        Number of buckets, B, a power of two.
     partitions
-        Number of tasks of Spark's own join, whose work is counted too; None: it is not.
+        Number of tasks of Spark's own join, to compute their work too; None: do not.
     """
     by = ["hash"] if partitions is None else ["hash", _PARTITION]
     counts = _counted(left, keys.left, "left", partitions, nulls=kind.nulls_of_left).join(
         _counted(right, keys.right, "right", partitions, nulls=kind.keeps_right), by, "full"
     )
     rows = [F.coalesce(F.col(side), F.lit(0)) for side in ("left", "right")]
-    # That a key is on the right is all that some kinds ask for.
+    # Some kinds of join only test whether the right side has a key: its rows then count as one.
     tested = F.least(rows[1], F.lit(1)) if kind.tests_only else rows[1]
     work = (rows[0] + tested).cast("double")
     if weigh == "output":
@@ -110,7 +110,7 @@ def count_both(
     matching = every if partitions is None else every.where(F.col("hash").isNotNull())
     bucket = F.col("hash").bitwiseAND(F.lit(buckets - 1))
     sums = [F.sum("left").alias("left"), F.max("right").alias("right"), F.sum("work").alias("work")]
-    # The shuffles of the counts are the same ones for all, so Spark runs them once.
+    # All tables below use the same shuffles of the counts, so Spark runs these once.
     top = matching.orderBy(F.desc("work")).limit(heaviest)
     tables = [
         top.select(F.lit(_KEY).alias("part"), "hash", "left", "right", "work"),
@@ -148,13 +148,14 @@ def _counted(
     Parameters
     ----------
     side, columns
-        A side and the columns of its key.
+        A side, and its key columns.
     name
-        Of the column of counts.
+        Name of the column of counts.
     partitions
-        Also count by the partition of so many to which Spark sends the rows; None: do not.
+        Number of partitions of Spark's own join, to count by partition too; None: do not.
     nulls
-        Then also count the rows with a null key, whose hash is null here, so that they match none.
+        Whether to count rows with a null key too, if there are `partitions`. Their hash becomes
+        null, so that they match no row.
     """
     matches, hashed = without_null(columns), hash_of(columns)
     if partitions is None:
@@ -169,6 +170,6 @@ def _counted(
 
 
 def _spreads_nulls(side: DataFrame) -> bool:
-    """Whether Spark's own joins spread rows with a null key; an option from Spark 4.3 on."""
+    """Return whether Spark's own joins spread rows with a null key, an option since Spark 4.3."""
     option = "spark.sql.shuffle.spreadNullJoinKeys.enabled"
     return str(side.sparkSession.conf.get(option, "false")).lower() == "true"

@@ -1,4 +1,4 @@
-"""Keys of a join: columns of both sides, and the type in which Spark compares them."""
+"""Find the key columns of a join on both sides, and the type in which Spark compares them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JoinKeys:
-    """The key of a join: its columns on both sides, in types that equal keys have equal hashes in.
+    """Key columns of a join, cast to types in which equal keys of both sides have equal hashes.
 
     Parameters
     ----------
     names
-        Names of these columns, of which both sides have each.
+        Names of the key columns, which both sides have.
     left, right
-        The columns, each as Spark compares it.
+        Key columns of each side, in the types in which Spark compares them.
     """
 
     names: tuple[str, ...]
@@ -46,21 +46,21 @@ class JoinKeys:
 def join_keys(
     left: DataFrame, right: DataFrame, names: Sequence[str], shown: Sequence[str]
 ) -> JoinKeys | str:
-    """Find the key's columns, or say why rows cannot be placed by them.
+    """Return the key columns, or a text that says why rows cannot be placed by them.
 
     Parameters
     ----------
     left, right
         The sides.
     names
-        The key's columns.
+        Names of the key columns.
     shown
-        What they are called in words.
+        Names of the key columns in messages.
 
     Raises
     ------
     ConfigurationError
-        As `find_columns` does, for either side.
+        `find_columns` raises it, for either side.
     """
     found = [find_columns(side, names, "on") for side in (left, right)]
     sides: tuple[list[Column], list[Column]] = ([], [])
@@ -70,8 +70,8 @@ def join_keys(
         if types[0] != types[1]:
             if not all(isinstance(each, IntegralType | DecimalType) for each in types):
                 kinds = " and ".join(each.simpleString() for each in types)
-                return f"key {shown[number]} is of types {kinds}; cast one side to bring about one"
-            # The one column of a full join is of the type to which Spark brings both.
+                return f"key {shown[number]} is of types {kinds}; cast one side to the other type"
+            # A full join has one column for both, of the type to which Spark casts them.
             common = left.join(right, [*names], "full").schema[number].dataType
         reason = _unplaceable(common)
         if reason is not None:
@@ -82,17 +82,17 @@ def join_keys(
 
 
 def _unplaceable(kind: DataType) -> str | None:
-    """Say why Spark's exchange for a join does not go by the column itself; None if it does."""
+    """Return why Spark does not shuffle a join by the values as they are; None: it does."""
     for part in parts_of_type(kind):
         if isinstance(part, FloatType | DoubleType):
-            return "has floating-point numbers, which Spark compares in another form"
+            return "has floating-point numbers, which Spark normalizes before it compares them"
         if has_collation(part):
-            return "has a collation, by which text of different bytes is equal"
+            return "has a collation, by which texts with different bytes can be equal"
     return None
 
 
 def without_null(columns: Sequence[Column]) -> Column:
-    """Say whether a row can have a match: no column of its key is null."""
+    """Return whether a row can have a match, that is, no column of its key is null."""
     conditions = [column.isNotNull() for column in columns]
     every = conditions[0]
     for condition in conditions[1:]:

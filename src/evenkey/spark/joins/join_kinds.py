@@ -1,4 +1,4 @@
-"""Kinds of joins: which rows they keep, and how many they make."""
+"""Kinds of joins: which rows they keep, and how many result rows a key has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 Weigh = Literal["output", "rows"]
-"""What the work of a key is: rows of its result, and a tenth of those on both sides; or these."""
+"""What counts as work of a key. ``output``: its rows in the result, plus a tenth of its rows on
+both sides. ``rows``: its rows on both sides."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,10 @@ class Kind:
     Parameters
     ----------
     name
-        As Spark spells it.
+        Name of the kind, as Spark spells it.
     keeps_left, keeps_right
-        Whether rows of this side are in the result, or counted, where they have no match.
+        Whether rows of this side without a match are in the result. In ``semi``, `keeps_left` is
+        True although they are not.
     """
 
     name: str
@@ -35,16 +37,16 @@ class Kind:
 
     @property
     def tests_only(self) -> bool:
-        """Whether the right side only says which left rows there are."""
+        """Whether the right side only determines which left rows are in the result."""
         return self.name in ("semi", "anti")
 
     @property
     def nulls_of_left(self) -> bool:
-        """Whether left rows with a null key are in the result, for want of a match."""
+        """Whether left rows with a null key, which never have a match, are in the result."""
         return self.keeps_left and self.name != "semi"
 
     def output(self, left: Column, right: Column) -> Column:
-        """Give how many rows of the result a key has, of its rows on both sides."""
+        """Compute the number of result rows of a key from its number of rows on each side."""
         one = F.lit(1)
         if self.tests_only:
             return F.when((right > 0) == F.lit(self.name == "semi"), left).otherwise(0)
@@ -68,12 +70,12 @@ _SPELLINGS |= {f"left{test}": test for test in ("semi", "anti")}
 
 
 def kind_of(how: object) -> Kind:
-    """Find a kind of join by any of the names that Spark has for it.
+    """Return a kind of join by any of the names that Spark has for it.
 
     Raises
     ------
     ConfigurationError
-        It is none of a join on columns.
+        `how` is not a kind of join on columns.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def kind_of(how: object) -> Kind:
         if kind.name == _SPELLINGS.get(plain, plain):
             return kind
     if plain == "cross":
-        message = "how = 'cross': it has no key to be balanced by; use left.crossJoin(right)"
+        message = "how = 'cross': a cross join has no key to balance; use left.crossJoin(right)"
         raise ConfigurationError(message)
     check_one_of("how", how, [kind.name for kind in _KINDS])
     raise AssertionError

@@ -1,4 +1,4 @@
-"""A join as it is asked for: its arguments, checked, and the plan for it."""
+"""Check the arguments of a join, and make or read its plan."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind
 
 _JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
-"""The topmost join of a plan as Spark prints it."""
+"""Matches the topmost join in a plan that Spark has printed."""
 
 
 class PlannedJoin(NamedTuple):
-    """A plan, the key's columns unless the join is left to Spark, and the counts, if any."""
+    """Plan of a join, key columns (None: Spark's own join runs) and counts (None: not counted)."""
 
     plan: JoinPlan
     keys: JoinKeys | None
@@ -48,20 +48,20 @@ class PlannedJoin(NamedTuple):
 
 
 class JoinRequest(NamedTuple):
-    """The arguments of a join.
+    """The checked arguments of a join.
 
     Parameters
     ----------
     left, right
-        The sides, which both have the key's columns.
+        The sides; both have the key columns.
     names, shown
-        The key's columns, and what the user calls them.
+        Names of the key columns, and their names in messages.
     own
-        Those of them that are not the user's.
+        Key columns that evenkey added to the sides, which are dropped from the result.
     kind, workers, weigh, state
         As for `join`.
     plain
-        Spark's own join.
+        Result of Spark's own join.
     """
 
     left: DataFrame
@@ -91,7 +91,7 @@ class JoinRequest(NamedTuple):
         Raises
         ------
         ConfigurationError
-            As `join` does.
+            An argument is invalid, as for `join`.
         """
         check_frame(left, "left")
         check_frame(right, "right")
@@ -123,15 +123,15 @@ class JoinRequest(NamedTuple):
         return self.left.isStreaming or self.right.isStreaming
 
     def planned(self, partitions: int | None = None) -> PlannedJoin:
-        """Plan the join.
+        """Make the plan of the join, or read it from `state`.
 
-        Keys are counted unless `state` holds a plan. They are always counted if the work of so many
-        `partitions` of Spark's own join is asked for.
+        Keys are counted if `state` has no plan. They are always counted if `partitions` is given,
+        to compute the work of so many tasks of Spark's own join.
 
         Raises
         ------
         ConfigurationError, RunError
-            As `join` does.
+            As for `join`.
         """
         keys = join_keys(self.left, self.right, self.names, self.shown)
         reason = keys if isinstance(keys, str) else _broadcast(self.plain)
@@ -170,8 +170,8 @@ class JoinRequest(NamedTuple):
 
 
 def _broadcast(plain: DataFrame) -> str | None:
-    """Say so if Spark means to broadcast a side of a join; None otherwise."""
+    """Return a reason to leave the join to Spark if Spark broadcasts a side; None: it does not."""
     first = _JOIN.search(printed_plan(plain))
     if first is None or not first[1].startswith("Broadcast"):
         return None
-    return "it broadcasts a side, so no row of the other one moves, and no task gets more of them"
+    return "it broadcasts a side, so the other side is not shuffled, and hot keys make no task long"

@@ -1,4 +1,4 @@
-"""Placing of one side of a join: its rows are dealt or copied to the workers of their keys."""
+"""Place the rows of one side of a join: deal or copy them to the workers of their keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SPLIT = "__evenkey_split"
-"""Column by which both sides are joined beside the key; it says to which worker a row goes."""
+"""Column on which both sides are joined besides the key; it determines the worker of a row."""
 _WORKER, _FIRST, _CELL, _NUMBER = (
     f"__evenkey_{name}" for name in ("worker", "first", "cell", "number")
 )
@@ -41,19 +41,19 @@ class Side:
     Parameters
     ----------
     columns
-        Its key, in the types in which Spark compares it.
+        Key columns, in the types in which Spark compares them.
     copied
-        Whether a row goes to every worker of its key: all rows, none, or by a condition on the
-        column `HASH`. Other rows go to one of these workers, in turn.
+        Which rows are copied to all workers of their key: True for all, False for none, or a
+        condition on the column `HASH`. Every other row goes to one worker of its key, in turn.
     kept
         Whether rows without a match are in the result.
     witnessed
-        Hashes of keys. Each task sends one of their rows also to where rows of the other side are
-        kept once (`evenkey.spark.joins.witnesses`).
+        Hashes of keys. Of each of these keys, every task sends one row also to the key's first
+        worker, as a witness (`evenkey.spark.joins.witnesses`).
     splits
         Whether the plan splits keys.
     mark
-        Column for the kind of each row: `ONCE`, `COPY` or `WITNESS`; None: there is no such column.
+        Name of a column for the kind of each row: `ONCE`, `COPY` or `WITNESS`; None: no column.
     """
 
     columns: tuple[Column, ...]
@@ -65,32 +65,33 @@ class Side:
 
     @property
     def all_copied(self) -> bool:
-        """Whether every row is copied: none is dealt, and no key has a null."""
+        """Whether every row is copied; rows with a null in the key are then dropped."""
         return self.copied is True and not self.kept
 
 
 def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers: int) -> DataFrame:
-    """Bring each row of a side to the partition of its worker, and of several if it is copied.
+    """Move each row of a side to the partition of its worker; a copied row goes to several workers.
 
-    Rows with a null in the key have no match: they go to all workers alike, or are left out.
+    Rows with a null in the key have no match: they are spread over all workers if the result keeps
+    them, and dropped otherwise.
 
     Parameters
     ----------
     side
         A stream, or a batch.
     what
-        Becomes of its rows.
+        How its rows are placed.
     words
         The plan, the same as for the other side.
     buckets, workers
-        Of the plan.
+        Number of buckets and of workers of the plan.
 
     Returns
     -------
     DataFrame
-        With the int column `SPLIT`; equal keys have equal values of it on a worker, and on no two
-        workers. It is hashed by key and `SPLIT` into as many partitions as there are workers,
-        which is what Spark's join on these asks for.
+        The rows, with the int column `SPLIT`. All rows of a key on one worker have the same value
+        of it, and its rows on another worker have another value. Rows are hash-partitioned by key
+        and `SPLIT` into one partition per worker, as Spark's join on these columns requires.
     """
     known = without_null(what.columns)
     if not what.kept:
@@ -121,7 +122,7 @@ def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers
 
 
 def _with_more(placed: DataFrame, what: Side, known: Column, words: Column) -> DataFrame:
-    """Add copies and witnesses to rows that are dealt."""
+    """Add copies and witnesses to the rows that are dealt."""
     worker = F.col(_WORKER).cast("long")
     cells, more = F.array(worker), F.lit(WITNESS)
     if what.witnessed:
@@ -137,7 +138,7 @@ def _with_more(placed: DataFrame, what: Side, known: Column, words: Column) -> D
 
 
 def _with_cells(placed: DataFrame, what: Side, cells: Column, more: Column) -> DataFrame:
-    """Give a row for each cell, to its worker; the first is the row, the others `more`."""
+    """Make one row per cell, for its worker; mark the first row `ONCE` and the others `more`."""
     if what.mark is None:
         placed = placed.withColumn(_CELL, F.explode(cells))
     else:

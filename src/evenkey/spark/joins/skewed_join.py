@@ -1,4 +1,4 @@
-"""Join: both sides of a hot key are divided over workers, where Spark's own join joins them."""
+"""`join`: spread the rows of a hot key over several workers, where Spark's own join joins them."""
 
 from __future__ import annotations
 
@@ -44,60 +44,63 @@ def join(
 ) -> DataFrame:
     """Join as ``left.join(right, on, how)`` does, without long tasks for hot keys.
 
-    Spark sends all rows of a key to one task. evenkey counts the keys first and splits those that
-    have more work than a task should have: the rows of one side are distributed over several tasks,
-    and those of the other side are copied to each of these. Spark's own expressions and its own
-    join do all of this; no row goes through Python. Both sides are shuffled once, into `workers`
-    partitions, which adaptive execution does not change.
+    Spark sends all rows of a key to one task. evenkey counts the keys first and splits keys with
+    more work than a task should have: their rows on one side are distributed over several tasks,
+    and their rows on the other side are copied to each of these tasks. Spark's own expressions and
+    its own join do all of this; no row goes through Python. Both sides are shuffled once, into
+    `workers` partitions, which adaptive execution does not change.
 
     Parameters
     ----------
     left, right
         Two batches, or a stream and a batch.
     on
-        Name of the key column, or names of several, the same on both sides. Or an equality of a
-        column of each side, such as ``left.id == right.number``; several in a list or joined by
-        ``&``. Then both columns stay, as in Spark's own join.
+        Name of the key column, or a list of names, the same on both sides. Or an equality of a
+        column of each side, such as ``left.id == right.number``, or several of these in a list or
+        joined by ``&``. The result then has the columns of both sides, as in Spark's own join.
     how
         ``inner``, ``left``, ``right``, ``full``, ``semi``, ``anti``, or any other name that Spark
         has for one of these.
     workers
         Number of tasks of the join, at least 1; None: ``spark.sql.shuffle.partitions``.
     weigh
-        What counts as work in a join of two batches. ``output``: each row of the result counts 1,
-        each row on either side 0.1, so a key with 5,000 and 10,000 rows counts 50,001,500.
-        ``rows``: each row on either side counts 1. In a stream each of its rows counts 1.
+        What counts as work in a join of two batches. ``output``: each row of the result counts 1
+        and each row of either side 0.1, so a key with 5,000 left rows and 10,000 right rows counts
+        50,001,500. ``rows``: each row of either side counts 1. In a join with a stream, each row
+        of the stream counts 1.
     state
-        Storage location of the plan, which is made once and used again; of a stream's plans, beside
-        its checkpoint. None: each call counts a batch, and a restarted stream learns again.
+        Storage location. For two batches it keeps the plan, which is made once and then used again.
+        For a stream it keeps the stream's plans; choose a location beside the checkpoint. None:
+        every call counts the batches, and a restarted stream learns again.
 
     Returns
     -------
     DataFrame
         The columns and rows of ``left.join(right, on, how)``, rows in any order. The plan is
-        logged, and `explain` gives it in detail.
+        logged, and `explain` returns its details.
 
     Raises
     ------
     ConfigurationError
         A column is missing, a condition is not an equality, an argument is invalid, both sides are
-        streams, Spark has no such join of a stream, or `state` holds the plan of another join.
+        streams, Spark does not support this kind of join with a stream, or `state` has the plan of
+        another join.
     RunError
         `state` cannot be read or written.
 
     Notes
     -----
     The result is exact under every plan: each pair of a left and a right row of one key is in
-    exactly one task. In ``inner`` and ``full`` joins the side of a key with more rows is
-    distributed; in ``left``, ``semi`` and ``anti`` joins the left side, in ``right`` joins the
-    right side, unless it has too few rows. If unmatched rows of the copied side are kept, as in
-    every ``full`` join with split keys, the hashes of the other side's keys go through Python, so
-    that no copy counts as an unmatched row (`evenkey.spark.joins.witnesses`). Rows with a null in
-    the key are spread over all workers. Counting reads both sides one more time. If a side follows
-    a shuffle and its rows are distributed, they are sorted by their contents within each task, so
-    that a lost executor does not fail the job. Spark's own join runs unchanged if it broadcasts a
-    side, which needs no balance, or if keys have a type that Spark compares in another form;
-    `explain` says so.
+    exactly one task. In ``inner`` and ``full`` joins, the side on which the key has more rows is
+    distributed. In ``left``, ``semi`` and ``anti`` joins it is the left side, in ``right`` joins
+    the right side, unless that side has too few rows. If the result keeps unmatched rows of the
+    copied side, as every ``full`` join with split keys does, the hashes of the other side's keys go
+    through Python, so that no copy counts as an unmatched row (`evenkey.spark.joins.witnesses`).
+    Rows with a null in the key are spread over all workers. Counting reads both sides one more
+    time. If a side follows a shuffle and its rows are distributed, they are sorted by their
+    contents within each task, so that a lost executor does not fail the job. Spark's own join runs
+    unchanged if it broadcasts a side, which needs no balancing, or if the keys are of a type that
+    Spark converts before it compares them; `explain` gives the reason.
 
     Examples
     --------

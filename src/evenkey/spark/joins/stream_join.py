@@ -1,4 +1,4 @@
-"""Joins of a stream with a batch: plans are made as the stream flows by, one an epoch."""
+"""Join a stream with a batch: a new plan for each epoch, made from keys of an earlier epoch."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind
 
 _OF_STREAM = {"left": ("inner", "left", "semi", "anti"), "right": ("inner", "right")}
-"""Kinds of joins with a batch that Spark has, by the side on which the stream is."""
+"""Kinds of joins of a stream with a batch that Spark supports, by the side of the stream."""
 
 
 def check_stream(left: DataFrame, right: DataFrame, kind: Kind) -> None:
-    """Make sure that Spark has the join, if a side of it is a stream.
+    """Check that Spark supports the kind of join if a side is a stream.
 
     Raises
     ------
     ConfigurationError
-        It has not, or both sides are streams.
+        Spark does not support it, or both sides are streams.
     """
     if left.isStreaming and right.isStreaming:
         message = (
@@ -59,14 +59,14 @@ def joined_in_stream(
     workers: int,
     state: str | Path | Store | None,
 ) -> DataFrame:
-    """Distribute the stream's rows of hot keys, and copy those of the batch, by the epoch's plan.
+    """Join by the epoch's plan: distribute the stream's rows of split keys, copy the batch's rows.
 
     Table N + 2 is made from a sample of epoch N's keys, as in `route`.
 
     Raises
     ------
     ConfigurationError, RunError
-        As `tables_of` does.
+        `tables_of` raises it.
     """
     grouping = PlannedGrouping()
     tables, mark = tables_of(left.sparkSession, state, str(grouping), workers)

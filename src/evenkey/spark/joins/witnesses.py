@@ -1,10 +1,11 @@
-"""Unmatched rows of a copied side: each is in the result exactly once under every plan.
+"""Keep each unmatched row of a copied side exactly once in the result, under every plan.
 
-If the rows of one side of a key are dealt over several workers, those of the other side are copied
-to each. A copy may find no match on its worker although another copy does. So only the copy on the
-first of the key's workers may be in the result as an unmatched row, and this worker must know
-whether the other side has any row of the key. Therefore each task sends the first row that it has
-of such a key also to this worker, as a witness. Rows joined with a witness are left out.
+If the rows of a key are dealt over several workers on one side, they are copied to each of these
+workers on the other side. A copy may find no match on its worker although another copy does. So
+only the copy on the first of the key's workers may be in the result as an unmatched row, and this
+worker must know whether the dealt side has any row of the key. Therefore each task sends its first
+row of such a key also to this worker, as a witness. Result rows that were joined with a witness are
+dropped.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ONCE, COPY, WITNESS = 0, 1, 2
-"""A user's row; a further copy of it; a further copy that only shows that the key exists."""
+"""Kinds of rows: a row itself; a further copy; a copy that only shows that the key exists."""
 _NONE = -1
 LEFT, RIGHT = "__evenkey_left", "__evenkey_right"
-"""Columns of marks, of both sides."""
+"""Columns with the kind of each row, for both sides."""
 
 
 def first_of_task(session: SparkSession, keys: Sequence[int]) -> Callable[[Column], Column]:
-    """Make a function of a row's hash: whether the row is the first of its key in its task.
+    """Return a UDF of a row's hash that says whether the row is the first of its key in its task.
 
-    A row without a hash never is.
+    A row whose hash is null is never the first.
 
     Parameters
     ----------
     session
-        Where it runs.
+        Session in which the UDF runs.
     keys
-        Hashes of the keys in question; no row of another key is the first.
+        Hashes of the keys to detect; the UDF returns False for rows of other keys.
     """
     in_worker = in_workers(session, _FirstOfTask(keys).say)
     udf = F.arrow_udf(in_worker, "boolean")  # type: ignore[call-overload]
@@ -67,7 +68,7 @@ class _FirstOfTask:
 
 
 def without_more(joined: DataFrame) -> DataFrame:
-    """Leave out of a result what joined with witnesses, and copies without a match."""
+    """Drop result rows that were joined with a witness, and copies without a match."""
     left, right = (F.coalesce(F.col(mark), F.lit(_NONE)) for mark in (LEFT, RIGHT))
     kept = (left != WITNESS) & (right != WITNESS)
     for copy, other in ((left, right), (right, left)):

@@ -1,4 +1,4 @@
-"""Columns that are keys, numbers or times: found, checked, hashed and put together."""
+"""Find, check, hash and combine columns of keys, numbers and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python tasks on rows with arbitrary column names."""
+"""Run Python tasks on rows with arbitrary column names."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def with_plain_names(df: DataFrame) -> DataFrame:
-    """Number the columns: where it calls Python, Spark takes ``a.b`` for the field of a struct."""
+    """Rename columns to names without dots: in ``mapInArrow`` Spark reads ``a.b`` as a field."""
     return df.toDF(*(f"column_{number}" for number in range(len(df.columns))))
 
 
 class NamedTask:
-    """A task for ``mapInArrow`` that gives the columns of its batches their names back.
+    """A task for ``mapInArrow`` that first restores the names of the columns.
 
     Parameters
     ----------
     task
-        Works on batches with these names.
+        Task that works on batches with these names.
     names
-        In the order of the columns.
+        Original names, in the order of the columns.
     """
 
     def __init__(self, task: ArrowTask, names: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a row holds, as Spark's hash can tell it from any other."""
+"""Hash the contents of rows with Spark's hash, so that different contents have different hashes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 _UNHASHED = frozenset({"GeographyType", "GeometryType"})
-"""By name, as some of them are not there in every version of Spark."""
+"""Types that Spark cannot hash, by name, because some versions of Spark do not have them."""
 
 
 def hashed_parts(column: Column, kind: DataType) -> list[Column]:
-    """Say what of a column Spark should hash, so that different values have different hashes.
+    """Return expressions to hash in place of a column: different values then hash differently.
 
-    Spark's hash skips nulls, so that (null, 1) and (1, null) are alike to it, joins arrays to
-    their neighbours, knows no maps and variants, and follows collations.
+    Spark's hash of the column itself does not ensure that. It skips nulls, so (null, 1) and
+    (1, null) have the same hash; it hashes neighbouring arrays as if they were one; it cannot hash
+    maps and variants; and it follows collations.
     """
     if isinstance(kind, StructType):
         fields = [

@@ -1,4 +1,4 @@
-"""Event times: as numbers in tasks, and rows whose times lie in the future."""
+"""Event times: convert them to numbers, and leave out rows whose times lie in the future."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 FAR_AHEAD = "__evenkey_far_ahead"
-"""Column of whether a row's time is too far ahead to be taken in."""
+"""Column that says whether the time of a row is so far ahead that the row is left out."""
 _METRIC = "evenkey-far-ahead"
 _SECONDS_A_DAY = 86_400.0
 
 
 def far_ahead(time: Column, allowed: Column) -> Column:
-    """Say whether a timestamp is further ahead of the epoch's processing time than allowed.
+    """Return whether a timestamp is further ahead of the epoch's processing time than allowed.
 
-    Spark writes an epoch's processing time down before the epoch runs, so every task of it, and
-    the epoch when it runs again, decides alike, whatever the other rows are.
+    Spark records the processing time of an epoch before the epoch runs. So all tasks of the epoch
+    decide alike, also if it runs again, and the other rows do not matter.
 
     Parameters
     ----------
     time
-        Timestamps; a null is not ahead.
+        Timestamps; null is not ahead.
     allowed
-        An interval.
+        Interval that is allowed.
     """
     return F.coalesce(time > F.current_timestamp() + allowed, F.lit(False))  # noqa: FBT003 - a value
 
@@ -45,14 +45,14 @@ def without_far_ahead(df: DataFrame, time: Column, max_ahead: str) -> DataFrame:
     Parameters
     ----------
     df
-        Streaming.
+        A stream.
     time
-        Its timestamps.
+        Timestamps of its rows.
     max_ahead
-        A duration that has been checked, such as ``"1 hour"``.
+        A valid duration, such as ``"1 hour"``; this function does not check it.
     """
     ahead = far_ahead(time, F.expr(f"INTERVAL {max_ahead}"))
-    # Metrics of one query must not share a name.
+    # Metrics of one query need different names.
     counted = df.observe(f"{_METRIC}-{uuid.uuid4()}", F.count_if(ahead).alias("rows"))
     return counted.filter(~ahead)
 
@@ -63,12 +63,13 @@ def rows_far_ahead(query: StreamingQuery) -> int:
     Parameters
     ----------
     query
-        Of a stream that was aggregated with `max_ahead`; running or stopped.
+        Query of a stream that was aggregated with `max_ahead`; running or stopped.
 
     Returns
     -------
     int
-        Over the epochs that ``query.recentProgress`` has, some hundred of the last ones.
+        Number of rows in the epochs that ``query.recentProgress`` lists, which by Spark's default
+        are the last hundred.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def rows_far_ahead(query: StreamingQuery) -> int:
 
 
 def seconds_of(times: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
-    """Give times as seconds since 1970, as Spark's cast of a timestamp to double does.
+    """Convert times to seconds since 1970, as Spark's cast of a timestamp to double does.
 
     Parameters
     ----------
@@ -96,13 +97,13 @@ def seconds_of(times: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
     Returns
     -------
     float64[n]
-        NaN where there is no time.
+        Seconds since 1970; NaN where the time is null.
     """
     if pa.types.is_date(times.type):
         seconds = pc.multiply(times.cast(pa.int32()).cast(pa.float64()), _SECONDS_A_DAY)
     elif pa.types.is_timestamp(times.type):
         micros = times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
-        # Beyond the year 2255 not every microsecond has a number of its own.
+        # Unsafe: after the year 2255 a float64 cannot represent every microsecond.
         seconds = pc.divide(micros.cast(pa.float64(), safe=False), 1e6)
     else:
         seconds = times.cast(pa.float64(), safe=False)

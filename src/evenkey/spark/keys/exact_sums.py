@@ -1,4 +1,4 @@
-"""Exact sums in Spark's own expressions: null, and counted, where one does not fit its type."""
+"""Exact sums by Spark's own expressions; a sum that does not fit its type is null and counted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from evenkey.aggregators import Algebraic, Cast, Merge
 
 OVERFLOWS = "evenkey-overflows-"
-"""What the names of the metrics begin with that count results which do not fit their type."""
+"""Beginning of the names of metrics that count results which do not fit their type."""
 
 
 def merged_natively(how: Merge, name: str, kind: DataType) -> Column:
-    """Merge a state column as `Algebraic.merges` says; ANSI mode or not, nothing is raised."""
+    """Merge a state column as `Algebraic.merges` says; in ANSI mode too, this raises no error."""
     if how != "exact":
         return {"sum": F.sum, "min": F.min, "max": F.max}[how](name).cast(kind)
     summed = F.try_sum(name).try_cast(kind)
@@ -30,7 +30,7 @@ def merged_natively(how: Merge, name: str, kind: DataType) -> Column:
 
 
 def finished_natively(aggregator: Algebraic, casts: Mapping[str, Cast]) -> list[Column]:
-    """Cast merged states to the result: an exact sum is null without values, or too large."""
+    """Cast merged states to result columns; an exact sum is null if it is empty or too large."""
     columns = []
     for field in aggregator.result:
         state, values = casts[field.name]
@@ -44,7 +44,7 @@ def finished_natively(aggregator: Algebraic, casts: Mapping[str, Cast]) -> list[
 
 
 def count_overflows(merged: DataFrame, aggregator: Algebraic) -> DataFrame:
-    """Let the epochs of a stream count the groups of which a sum does not fit its type.
+    """Count in each epoch of a stream the groups with a sum that does not fit its type.
 
     The counts are in the query's progress, among its ``observedMetrics``, under names that begin
     with `OVERFLOWS`.

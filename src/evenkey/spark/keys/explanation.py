@@ -1,4 +1,4 @@
-"""Explanations: where an operator sends each key, how balanced its tasks are, what it costs."""
+"""Explanations: where an operator sends each key, how balanced its tasks are, and what it costs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from evenkey.groupings import Plan
 
 _HOT = 0.5
-"""A key is hot from this fraction of a task's mean load on."""
+"""A key is hot if its load is at least this fraction of a task's mean load."""
 _MOST_HOT = 5
-"""Hot keys that are named."""
+"""Maximum number of hot keys in an explanation."""
 
 
 def _nothing() -> NDArray[np.float64]:
@@ -28,16 +28,16 @@ def _nothing() -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class HotKey:
-    """A hot key.
+    """A hot key, and the tasks that process it.
 
     Parameters
     ----------
     name
         Columns and values, such as ``customer 17``.
     share
-        Its share of the load, from 0 to 1.
+        Share of the total load that the key has, from 0 to 1.
     tasks
-        Number of tasks over which its load is spread.
+        Number of tasks over which the load of the key is spread.
     """
 
     name: str
@@ -52,21 +52,22 @@ class Placement:
     Parameters
     ----------
     work
-        The operator or its methods.
+        Name of the operator or of its methods.
     choice
         What happens to keys, and why.
     unit
-        What a load counts, such as ``rows``.
+        Unit of the loads, such as ``rows``.
     hot_keys
         The hottest keys, at most 5, each with at least half of a task's mean load.
     loads
         float64[tasks], the predicted load of each task; empty if Spark's own placement is used.
     spark_loads
-        float64[partitions], the load of each task under Spark's own placement; empty if `loads` is.
+        float64[partitions], the load of each task under Spark's own placement; empty if `loads` is
+        empty.
     slots
         Number of tasks that run concurrently.
     notes
-        Further lines: a bound, the cost.
+        Further lines of text, such as a bound or the cost.
     """
 
     work: str
@@ -80,9 +81,10 @@ class Placement:
 
     @property
     def gain(self) -> float:
-        """Time with Spark's own placement over time with this one, if time follows load.
+        """Predicted speedup: time with Spark's own placement over time with this placement.
 
-        Both placements run their tasks on `slots`. 1 if nothing has a load.
+        This assumes that time is proportional to load, and that both placements run their tasks on
+        `slots` slots. 1 if there is no load.
         """
         if not self.loads.any():
             return 1.0
@@ -93,7 +95,7 @@ class Placement:
 
     @property
     def lines(self) -> list[str]:
-        """The text, line by line."""
+        """Lines of the text that explains this placement."""
         lines = [f"{self.work}: {self.choice}"]
         if self.hot_keys:
             named = (f"{key.name} ({key.share:.1%}, {_tasks(key.tasks)})" for key in self.hot_keys)
@@ -120,20 +122,20 @@ class Placement:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What an operator would do with its keys, and why; ``str`` gives it as text.
+    """What an operator would do with its keys, and why; ``str`` returns it as text.
 
     `explain` returns an instance.
 
     Parameters
     ----------
     operator
-        The operator with its keys.
+        The operator and its key columns, as text.
     tasks
-        Number of tasks that its rows go to.
+        Number of tasks that the rows go to.
     placements
-        One for each kind of work; `groupBy` has several.
+        One placement for each kind of work; `groupBy` has several.
     notes
-        Further lines, before the placements.
+        Further lines of text, before the placements.
 
     Examples
     --------
@@ -167,18 +169,18 @@ def hottest(
     total: float,
     name: Callable[[np.uint64], str],
 ) -> tuple[HotKey, ...]:
-    """Name the hottest of some keys, and say over how many tasks a plan spreads each.
+    """Return the hottest keys with their names and the number of tasks that a plan gives them.
 
     Parameters
     ----------
     plan
         The plan.
     keys, loads
-        uint64[k] hashes and float64[k] loads.
+        uint64[k], hashes of keys, and float64[k], their loads.
     total
         Load of all keys.
     name
-        Gives the name of a key by its hash.
+        Function that returns the name of a key from its hash.
     """
     order = np.argsort(-loads, kind="stable")[:_MOST_HOT]
     return tuple(

@@ -1,4 +1,4 @@
-"""Columns that operators are given: found, checked, and hashed as keys."""
+"""Find the columns that users pass to operators, check their types, and hash them as keys."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 
 _ROW_IN_PARTITION = (1 << 33) - 1
 OWN = "__evenkey_"
-"""What the names of our own columns begin with."""
+"""Beginning of the names of columns that evenkey adds."""
 _LOGS_OF_ERRORS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """PySpark's loggers of errors in the analysis of a query."""
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
 
 
 def row_numbers() -> Column:
-    """Number the rows of each partition of a batch, from the partition's own number on.
+    """Number the rows of each partition of a batch, starting at the number of the partition.
 
-    Partitions start at different numbers, so rows that are distributed by them are balanced over
-    workers. Spark does not number the rows of a stream.
+    Because partitions start at different numbers, rows that are distributed by their numbers are
+    balanced over workers. Spark does not number the rows of a stream.
     """
     row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
     return row + F.spark_partition_id()
 
 
 def check_frame(df: object, name: str = "df") -> None:
-    """Make sure that something is a DataFrame of Spark's.
+    """Check that an argument is a Spark DataFrame whose session is running.
 
     Raises
     ------
     ConfigurationError
-        It is not, or its session was stopped.
+        It is not a Spark DataFrame, or its session was stopped.
     """
     if isinstance(df, DataFrame):
         _check_running(df, name)
@@ -80,22 +80,22 @@ def _check_running(df: DataFrame, name: str) -> None:
 
 
 def is_case_sensitive(df: DataFrame) -> bool:
-    """Say whether Spark distinguishes columns whose names differ in case only."""
+    """Return whether Spark distinguishes columns whose names differ only in case."""
     return str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
 
 
 def same_name(df: DataFrame, name: str, other: str) -> bool:
-    """Say whether Spark takes two names for that of one column."""
+    """Return whether two names are names of the same column to Spark."""
     return name == other or (not is_case_sensitive(df) and name.lower() == other.lower())
 
 
 def column_names(names: object, what: str = "key") -> tuple[str, ...]:
-    """Give names of columns as a tuple: of one name, or of several in a list.
+    """Convert one column name, or several in a list, to a tuple of names.
 
     Raises
     ------
     ConfigurationError
-        There is none, one comes twice, or something else than names is there.
+        There is no name, a name is repeated, or an element is not a name.
     """
     listed: list[object] = [names]
     # A Column has __iter__, which raises.
@@ -105,8 +105,8 @@ def column_names(names: object, what: str = "key") -> tuple[str, ...]:
         if not isinstance(name, str):
             kind = "a Column" if isinstance(name, Column) else shown(name)
             message = (
-                f"{what} = {kind}: columns go by their names; pass {what}='name', and make an "
-                "expression a column first: df.withColumn('name', ...)"
+                f"{what} = {kind}: pass columns by their names, as {what}='name'; add an "
+                "expression as a column first: df.withColumn('name', ...)"
             )
             raise ConfigurationError(message)
     if not listed:
@@ -120,24 +120,24 @@ def column_names(names: object, what: str = "key") -> tuple[str, ...]:
 
 
 def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -> list[str]:
-    """Names of columns as the DataFrame spells them.
+    """Return the names of columns as the DataFrame spells them.
 
     As in Spark, ``User`` finds ``user`` unless ``spark.sql.caseSensitive`` is true.
 
     Parameters
     ----------
     df
-        Has the columns.
+        DataFrame with the columns.
     names
-        A name, or several. A name may hold any character.
+        One name or several. A name may contain any character.
     what
-        The argument that names them, for messages.
+        Name of the argument with these names, for messages.
 
     Raises
     ------
     ConfigurationError
-        As `column_names` does; there is no such column, or more than one; the message lists
-        those there are.
+        `column_names` raises it; or there is no such column, or more than one. The message lists
+        the columns that there are.
     """
     check_frame(df)
     wanted = column_names(names, what)
@@ -165,8 +165,8 @@ def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -
 
 @contextlib.contextmanager
 def unlogged_errors() -> Iterator[None]:
-    """Keep PySpark from logging what cannot be analysed, while that is only asked."""
-    # By PySpark's own method: a logger that logging made first would refuse what PySpark logs.
+    """Keep PySpark from logging analysis errors, for code that only tests if a query is valid."""
+    # Use PySpark's method: loggers that `logging` creates first do not accept PySpark's arguments.
     loggers = [PySparkLogger.getLogger(name) for name in _LOGS_OF_ERRORS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
@@ -179,12 +179,12 @@ def unlogged_errors() -> Iterator[None]:
 
 
 def quoted(name: str) -> Column:
-    """A column by its name, quoted, so that the name may hold any character."""
+    """Return a column by its name, quoted, so that the name may contain any character."""
     return F.col(f"`{name.replace('`', '``')}`")
 
 
 def key_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -> list[Column]:
-    """Columns of a DataFrame by name, as `find_columns` finds them.
+    """Return columns of a DataFrame by their names, which `find_columns` looks up.
 
     Raises
     ------
@@ -195,12 +195,12 @@ def key_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") ->
 
 
 def key_hash(df: DataFrame, key: str | Sequence[str]) -> Column:
-    """The hash of the key, as every grouping sees it: Spark's ``xxhash64``.
+    """Return the hash of the key that all groupings use: Spark's ``xxhash64``.
 
     Raises
     ------
     ConfigurationError
-        As `find_columns` does; a column holds maps, which have no hash.
+        `find_columns` raises it, or a column contains maps, which have no hash.
     """
     columns = key_columns(df, key)
     check_types(df, column_names(key), (MapType, VariantType), "maps have no hash")
@@ -208,11 +208,11 @@ def key_hash(df: DataFrame, key: str | Sequence[str]) -> Column:
 
 
 def hash_of(columns: Sequence[Column], *, nulls_apart: bool = False) -> Column:
-    """The hash of a key of several columns: Spark's ``xxhash64``.
+    """Return the hash of a key of one or more columns: Spark's ``xxhash64``.
 
-    Spark's hash skips nulls. The keys (null, 1) and (1, null) therefore have one hash, which is
-    right where equal keys must meet, and other keys may. Where keys with one hash count as one key,
-    pass `nulls_apart`.
+    Spark's hash skips nulls, so the keys (null, 1) and (1, null) have the same hash. That is right
+    for routing: equal keys must go to the same worker, and different keys may. If keys with the
+    same hash are counted as one key, pass `nulls_apart`, which gives such keys different hashes.
     """
     marks = [column.isNull() for column in columns] if nulls_apart else []
     return F.xxhash64(*columns, *marks)
@@ -225,24 +225,24 @@ def check_types(
     why: str,
     what: str = "key",
 ) -> None:
-    """Make sure that key columns are not of some types, and hold none of them in structs.
+    """Check that no key column is of a refused type, or contains one in arrays or structs.
 
     Raises
     ------
     ConfigurationError
-        One is or does.
+        A key column is of such a type or contains one.
     """
     for name in find_columns(df, keys, what):
         if any(isinstance(part, refused) for part in parts_of_type(df.schema[name].dataType)):
             message = (
                 f"{what} = {name!r} is of type {df.schema[name].dataType.simpleString()}: {why}; "
-                "make text of it first, by to_json for instance"
+                "convert it to text first, for example with to_json"
             )
             raise ConfigurationError(message)
 
 
 def parts_of_type(kind: DataType) -> Iterator[DataType]:
-    """Give a type, and those that it holds as an array or a struct, however deep."""
+    """Yield a type, and all types that are nested in it as elements of arrays or structs."""
     parts = [kind]
     while parts:
         part = parts.pop()
@@ -254,17 +254,17 @@ def parts_of_type(kind: DataType) -> Iterator[DataType]:
 
 
 def has_collation(kind: DataType) -> bool:
-    """Say whether texts of a type are equal though their bytes differ."""
+    """Return whether texts of a type can be equal although their bytes differ."""
     return isinstance(kind, StringType) and not kind.isUTF8BinaryCollation()
 
 
 def number_column(df: DataFrame, name: str, what: str) -> Column:
-    """A column of numbers.
+    """Return a column of numbers by its name.
 
     Raises
     ------
     ConfigurationError
-        There is no such column, or it holds no numbers.
+        There is no such column, or its type is not a number.
     """
     check_text(what, name, what)
     (found,) = find_columns(df, name, what)
@@ -279,12 +279,12 @@ def number_column(df: DataFrame, name: str, what: str) -> Column:
 
 
 def time_column(df: DataFrame, name: str) -> Column:
-    """A column of event times as timestamps; numbers count seconds since 1970.
+    """Return a column of event times as timestamps; numbers are seconds since 1970.
 
     Raises
     ------
     ConfigurationError
-        There is no such column, or it holds no times.
+        There is no such column, or its type is not a time or a number.
     """
     check_text("time", name, "time")
     (found,) = find_columns(df, name, "time")
@@ -299,9 +299,9 @@ def time_column(df: DataFrame, name: str) -> Column:
 
 
 def windowed_column(df: DataFrame, name: str) -> Column:
-    """A column of event times as windows are made of it: as it is where it has no time zone.
+    """Return a column of event times for windows; times without a time zone are not converted.
 
-    Spark's windows of such times begin by their own midnight, whatever the session's zone.
+    Spark aligns windows of such times to midnight of these times, whatever the session's time zone.
 
     Raises
     ------
@@ -315,12 +315,12 @@ def windowed_column(df: DataFrame, name: str) -> Column:
 
 
 def absent(df: DataFrame, name: str) -> None:
-    """Make sure that a column which is to be added is not there yet.
+    """Check that a DataFrame has no column with the name of a new column.
 
     Raises
     ------
     ConfigurationError
-        There is a column of that name, or of one that Spark takes for the same.
+        There is a column of that name, or of a name that is the same to Spark.
     """
     check_frame(df)
     check_text("column", name, "worker")
@@ -335,12 +335,12 @@ def absent(df: DataFrame, name: str) -> None:
 
 
 def check_own_names(df: DataFrame) -> None:
-    """Make sure that no column is named as those are that operators add and take away again.
+    """Check that no column has a name like those that operators add and drop again.
 
     Raises
     ------
     ConfigurationError
-        One is.
+        A column has such a name.
     """
     for name in df.columns:
         if name.lower().startswith(OWN):

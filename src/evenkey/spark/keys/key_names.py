@@ -1,4 +1,4 @@
-"""Names of keys in messages: a key is known by its hash, and a row of the input has its values."""
+"""Find the name of a key for messages: only its hash is known, so a row of the input is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _LONGEST = 40
-"""Characters of a value."""
+"""Maximum number of characters of a value in a name."""
 
 
 def name_of_key(
@@ -23,7 +23,7 @@ def name_of_key(
     hashed: Column,
     key: np.uint64,
 ) -> str | None:
-    """Name a key by its uint64 hash, such as ``customer 17``; None if no row has it.
+    """Return the name of the key with a uint64 hash, such as ``customer 17``; None: no row has it.
 
     This reads the input up to the first row with the key.
     """

@@ -1,4 +1,4 @@
-"""Keys of results: several columns as one key, and names that do not meet."""
+"""Combine several columns into one key, and check that columns of a result have different names."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def one_key(df: DataFrame, keys: Sequence[str]) -> Column:
-    """Give the key as one column: the user's, or a struct of several under their names.
+    """Return the key as one column: the user's column, or a struct if there are several.
 
-    Spark hashes a struct as it hashes its fields one after the other, and groups by it as by them.
+    To Spark, hashing or grouping by the struct is the same as by its fields in their order.
     """
     found = key_columns(df, keys)
     if len(found) == 1:
@@ -37,18 +37,18 @@ def check_result(
     Parameters
     ----------
     df
-        Its session says whether names are distinguished by case.
+        DataFrame whose session determines whether names that differ in case are different.
     keys
-        Key columns.
+        Names of the key columns.
     aggregator
-        Bound; has the columns of its result.
+        Bound aggregator, which knows the columns of its result.
     windowed
         Whether the result has windows.
 
     Raises
     ------
     ConfigurationError
-        It is not so.
+        Two columns have the same name.
     """
     own = [*(("window",) if windowed else ()), *aggregator.result.names]
     if aggregator.scope == "key":
@@ -59,8 +59,8 @@ def check_result(
             message = f"{aggregator}: two columns of the result are named {name!r}; rename one"
             if same_name(df, name, "key"):
                 message = (
-                    f"{aggregator}: a result is named {name!r}, which is the key while it is "
-                    "computed; name it otherwise, and rename it afterwards"
+                    f"{aggregator}: a result is named {name!r}, which is the key's name during the "
+                    "computation; choose another name, and rename the column afterwards"
                 )
             raise ConfigurationError(message)
 
@@ -73,7 +73,7 @@ def check_names(
     Raises
     ------
     ConfigurationError
-        One does.
+        A key column has such a name.
     """
     for key in keys:
         for name in own:
@@ -89,7 +89,7 @@ def check_names(
 
 
 def with_keys(merged: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Give the column ``key`` the names of the user's columns, where it stands."""
+    """Replace the column ``key`` by the user's key columns, at the same position."""
     columns: list[Column] = []
     for name in merged.columns:
         if name != "key":
@@ -102,11 +102,11 @@ def with_keys(merged: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def check_groupable(df: DataFrame, keys: Sequence[str]) -> None:
-    """Make sure that keys are of types that Arrow, too, can group by.
+    """Check that Arrow, too, can group by the types of the key columns.
 
     Raises
     ------
     ConfigurationError
-        They are lists or maps, or hold some.
+        A key column is of lists or maps, or contains them.
     """
     check_types(df, keys, (ArrayType, MapType, VariantType), "lists and maps cannot be keys")

@@ -1,4 +1,4 @@
-"""What an epoch's progress says of the metrics that its query observes."""
+"""Read the metrics that a query observes from the progress of an epoch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def observed_metrics(progress: Mapping[str, Any], beginning: str) -> list[dict[str, Any]]:
-    """Give the figures of those metrics whose names begin so.
+    """Return the values of all metrics whose names start with `beginning`.
 
     Parameters
     ----------
     progress
-        One of ``query.recentProgress``. Over Connect it may lack a figure that is null.
+        An element of ``query.recentProgress``. Over Connect, values that are null may be missing.
     """
     observed = progress.get("observedMetrics") or {}
     return [_figures(row) for name, row in observed.items() if name.startswith(beginning)]
@@ -26,6 +26,6 @@ def _figures(row: Row) -> dict[str, Any]:
     figures = row.asDict()
     if figures.keys() != {"values", "schema"}:
         return figures
-    # A Connect server says of a query that is asked what it measured, and PySpark leaves it so.
+    # Over Connect, PySpark does not decode the server's answer about a query: values and a schema.
     names = [field["name"] for field in figures["schema"]["fields"]]
     return dict(zip(names, figures["values"], strict=True))

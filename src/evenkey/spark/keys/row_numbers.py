@@ -1,11 +1,12 @@
-"""Numbers of rows that stay the same when a task runs again, whatever order its rows come in.
+"""Number rows so that their numbers stay the same when a task runs again and the order changes.
 
-A task that reads a shuffle gets rows in the order in which they arrive. If it runs again, after an
-executor was lost, they may arrive in another order, and a row that is placed by its position goes
-elsewhere. Spark notices this: it runs again what has read the rows, or fails the job where it
-cannot. So behind a shuffle rows are sorted by a hash of their contents before they are numbered;
-rows with equal contents may trade places without any effect. Spark's own ``repartition`` sorts for
-the same reason, and the setting that switches its sort off (`SORTS`) switches off this one too.
+A task that reads a shuffle gets rows in the order in which they arrive. If the task runs again,
+because an executor was lost, rows may arrive in another order. A row that is placed by its position
+would then go to another worker. When Spark notices this, it runs all tasks again that have read the
+rows, or fails the job if it cannot. So after a shuffle, rows are sorted by a hash of their contents
+before they are numbered; the order of rows with equal contents does not matter. Spark's own
+``repartition`` sorts for the same reason, and the setting that switches its sort off (`SORTS`)
+switches off this sort too.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _SHUFFLE = re.compile(r"^[ :|+*()\d-]*(?!Broadcast)\w*Exchange\b|\bScan JDBC", re.MULTILINE)
-"""Operators that may give rows in another order when a task runs again."""
+"""Operators in a printed plan whose rows may come in another order when a task runs again."""
 _RDD = re.compile(r"\bScan ExistingRDD\b")
-"""Rows of an RDD: a checkpoint, Python objects or a micro-batch; a shuffle may be behind them."""
+"""Scan of an RDD: a checkpoint, Python objects or a micro-batch, perhaps computed by a shuffle."""
 _printing = threading.Lock()
 
 
@@ -45,24 +46,24 @@ def numbered(
     """Number rows so that a task which runs again gives equal rows the same numbers.
 
     A batch whose order is stable is numbered as it is; any other batch is sorted first. Spark does
-    not number the rows of a stream: if its order is stable there are no numbers, and otherwise the
-    number of a row is the hash of its contents.
+    not number the rows of a stream. If the order of a stream is stable, its rows get no numbers;
+    otherwise the number of a row is the hash of its contents.
 
     Parameters
     ----------
     df
-        `source` with further columns.
+        `source`, perhaps with further columns.
     source
-        The user's frame.
+        The user's DataFrame.
     names
-        The columns that make up a row's contents; None: all of the user's.
+        Columns that make up the contents of a row; None: all of the user's columns.
     where
-        Rows whose numbers matter; None: all.
+        Condition for rows whose numbers matter; None: all rows.
 
     Returns
     -------
     tuple
-        The rows, and their numbers; None in place of these where there are none.
+        The rows, and the column of their numbers; None: they have no numbers.
     """
     if names is None:
         names = own_columns(source)
@@ -86,7 +87,7 @@ def in_stable_order(
     df, source, names, where
         As for `numbered`.
     after
-        Columns that rows are sorted by first.
+        Columns to sort by before the contents.
     """
     if not order_may_change(source):
         return df
@@ -97,7 +98,7 @@ def in_stable_order(
 
 
 def content_hash(df: DataFrame, names: Iterable[str], where: Column | None = None) -> Column:
-    """Hash the contents of rows: 0 for rows that do not matter.
+    """Hash the contents of rows; the hash of rows outside `where` is 0.
 
     An expression cannot distinguish two columns with the same name, so neither is hashed.
     """
@@ -114,22 +115,22 @@ def content_hash(df: DataFrame, names: Iterable[str], where: Column | None = Non
 
 
 def own_columns(df: DataFrame) -> list[str]:
-    """List the columns of a frame that are the user's."""
+    """List the columns that evenkey has not added to a DataFrame."""
     return [name for name in df.columns if not name.startswith(OWN)]
 
 
 def printed_plan(df: DataFrame) -> str:
-    """Give the plan of a DataFrame as Spark prints it."""
-    # A classic DataFrame prints its plan, and has no other way to give it.
+    """Return the plan of a DataFrame as Spark prints it."""
+    # A classic DataFrame can print its plan but not return it.
     with _printing, contextlib.redirect_stdout(io.StringIO()) as printed:
         df.explain()
     return printed.getvalue()
 
 
 def order_may_change(df: DataFrame) -> bool:
-    """Say whether a task that runs again may get its rows in another order.
+    """Return whether a task that runs again may get its rows in another order.
 
-    It may behind a shuffle, and where it cannot be seen what is behind an RDD.
+    It may after a shuffle, and if the rows come from an RDD whose origin is unknown.
     """
     plan = printed_plan(df)
     if _SHUFFLE.search(plan):
@@ -141,12 +142,12 @@ def order_may_change(df: DataFrame) -> bool:
 def _sorts(session: SparkSession) -> bool:
     try:
         return str(session.conf.get(SORTS)).lower() != "false"
-    except PySparkException:  # managed sessions may keep settings to themselves
+    except PySparkException:  # managed sessions may hide settings
         return True
 
 
 def _stable_rdds(df: DataFrame) -> int:
-    """Count the RDDs of a frame that always give their rows in the same order."""
+    """Count the RDDs of a DataFrame that always give their rows in the same order."""
     if is_remote(df.sparkSession):
         return 0
     frame: Any = df

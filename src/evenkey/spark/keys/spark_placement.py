@@ -1,4 +1,4 @@
-"""Spark's own placement of keys, by a hash: the load that each of its tasks would have."""
+"""Compute the load of each task under Spark's own placement, which hashes keys."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def spark_partition(columns: Sequence[Column], partitions: int) -> Column:
-    """The partition to which Spark's own exchange by some columns sends a row."""
+    """Return the partition to which Spark's own shuffle by some columns sends a row."""
     return F.pmod(F.hash(*columns), F.lit(partitions))
 
 
 def spark_loads(
     frame: DataFrame, columns: Sequence[Column], cost: Column | None
 ) -> NDArray[np.float64]:
-    """Load of each partition if Spark itself partitions a batch by some columns.
+    """Compute the load of each partition if Spark itself partitions a batch by some columns.
 
     This reads the input once.
     """
@@ -35,7 +35,7 @@ def spark_loads(
 
 
 def by_partition(table: DataFrame, partitions: int) -> NDArray[np.float64]:
-    """Collect columns ``partition`` and ``load`` as float64[partitions]."""
+    """Collect columns ``partition`` and ``load`` as float64[partitions], the loads by partition."""
     found = table.select(
         "partition", F.coalesce(F.col("load").cast("double"), F.lit(0.0))
     ).toArrow()

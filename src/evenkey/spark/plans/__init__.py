@@ -1,4 +1,4 @@
-"""Which worker gets which key: tables and plans, how they are kept, and how they are made."""
+"""Which worker gets which key: make plans and routing tables, store them and look keys up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named arrays as bytes: an archive of NumPy's with a digest behind it."""
+"""Encode named arrays as bytes: a NumPy archive (``.npz``), followed by a digest."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_DIGEST_BYTES = 16  # stand behind the archive, where they do not disturb who opens it as such
+_DIGEST_BYTES = 16  # after the archive, so that `np.load` can still open the file
 
 
 def encoded(entries: Mapping[str, Any]) -> bytes:
-    """Give arrays as bytes, which are the same for the same arrays, whenever they are made.
+    """Encode arrays as bytes; equal arrays always give equal bytes.
 
     Examples
     --------
@@ -28,14 +28,14 @@ def encoded(entries: Mapping[str, Any]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in entries.items():
-            # Unlike a member that `np.savez` writes, this one has no time.
+            # `np.savez` would store the time of writing, so equal arrays would give other bytes.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
                 np.lib.format.write_array(member, _clean(np.asanyarray(array)), allow_pickle=False)
     return content.getvalue() + _digest(content.getvalue())
 
 
 def _clean(array: NDArray[Any]) -> NDArray[Any]:
-    """Give records with zeros between their fields, where NumPy leaves what was in memory."""
+    """Return a copy of records with zeros as padding, where NumPy keeps arbitrary memory."""
     if array.dtype.names is None:
         return array
     clean = np.zeros(array.shape, dtype=array.dtype)
@@ -45,12 +45,12 @@ def _clean(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def decoded(data: bytes) -> dict[str, Any]:
-    """Give back what `encoded` was given.
+    """Decode the arrays that `encoded` wrote.
 
     Raises
     ------
     ValueError
-        It is not as it was written.
+        The bytes are not those that `encoded` wrote.
     """
     content = data[:-_DIGEST_BYTES]
     if _digest(content) != data[-_DIGEST_BYTES:]:

@@ -1,4 +1,4 @@
-"""Plans of a batch: read from a state, or made from keys that Spark counts natively."""
+"""Plans of a batch: read from `state`, or made from the keys, which Spark counts natively."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MOST_TRACKED = 1_000_000  # Spark's own limit
 
 @dataclass(frozen=True)
 class KeptPlan:
-    """Where the driver reads an earlier plan, and stores one that it has made.
+    """Reads the plan of an earlier query from storage, and stores a new plan for later queries.
 
     Parameters
     ----------
     session
-        Its tasks access the state.
+        Session of the query; over Connect one of its tasks accesses the storage.
     tables
-        Where plans are stored; None: they are not.
+        Tables in which plans are stored; None: plans are not stored.
     """
 
     session: SparkSession
@@ -48,13 +48,13 @@ class KeptPlan:
     def at(
         cls, session: SparkSession, state: str | Path | Store | None, label: str, workers: int
     ) -> Self:
-        """Store plans with a label, such as a grouping, at a location; None: do not store them."""
+        """Store plans under a label, such as a grouping, in `state`; None: do not store them."""
         if state is None:
             return cls(session, None)
         return cls(session, RoutingTables(store_of(session, state), label, workers))
 
     def find(self) -> Snapshot:
-        """Give the newest plan; empty if there is none.
+        """Return the newest plan; empty if there is none.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class KeptPlan:
         return {} if self.tables is None else at_state(self.session, self.tables.latest)
 
     def keep(self, memory: Snapshot) -> None:
-        """Write a plan for all queries without a plan of their own.
+        """Write a plan for all queries that have no plan of their own.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class KeptPlan:
             The state cannot be written.
         """
         if self.tables is not None:
-            # Every epoch without a table of its own finds number 0.
+            # An epoch reads the last table up to its number, so every epoch can find number 0.
             write = functools.partial(self.tables.write, 0, RoutingTable(memory))
             at_state(self.session, write)
 
@@ -82,10 +82,11 @@ class KeptPlan:
 def plan_of_batch(
     df: DataFrame, hashed: Column, grouping: PlannedGrouping, workers: int, kept: KeptPlan
 ) -> tuple[Snapshot, bool]:
-    """Give the plan that a batch follows, and whether it is followed unchanged.
+    """Return the plan for a batch, and whether every row goes exactly where the plan says.
 
-    This counts the batch unless there is a plan that the grouping may follow. A plan made from the
-    batch itself is followed unchanged, and so is a plan by costs.
+    If `kept` has a plan and the grouping does not count every epoch, that plan is used. Otherwise
+    this counts the keys of the batch and makes a plan. Rows follow a plan exactly if it was made
+    from the batch itself or from costs. Under other plans surprising keys may go elsewhere.
     """
     plan = kept.find()
     counts = grouping.counts_ahead if plan else grouping.counts_first({})
@@ -104,9 +105,9 @@ def needs_plan(grouping: Grouping) -> bool:
 def plan_by_frequencies(
     df: DataFrame, hashed: Column, grouping: Grouping, workers: int, kept: KeptPlan
 ) -> Snapshot:
-    """Give the plan for a grouping that must know the frequencies of its keys.
+    """Return the plan for a grouping that must know the frequencies of keys before it routes.
 
-    It is the stored plan; if there is none, this counts the batch.
+    This is the stored plan; if there is none, this counts the keys of the batch and makes one.
 
     Raises
     ------
@@ -138,7 +139,7 @@ def plan_near(
     workers: int,
     before: Snapshot,
 ) -> Snapshot:
-    """Weigh the keys of a batch and plan from that, near to the previous plan."""
+    """Count the keys of a batch, or sum their costs, and make a plan near the previous one."""
     statistics = weighed(df, hashed, cost, grouping.statistics(workers))
     return grouping.fitted(statistics, workers, before, of_messages=cost is None)
 
@@ -146,23 +147,23 @@ def plan_near(
 def weighed(
     df: DataFrame, hashed: Column, cost: Column | None, empty: KeyStatistics
 ) -> KeyStatistics:
-    """Weigh the keys of a batch DataFrame: by their rows, or by costs.
+    """Compute the load of each key of a batch DataFrame: its number of rows, or its total cost.
 
     Parameters
     ----------
     df
         Batch.
     hashed
-        Hashes of its keys.
+        Column of the hash of each row's key.
     cost
-        What each row costs; None: each row costs the same.
+        Column of the cost of each row; None: each row costs the same.
     empty
-        Statistics to be filled, which are given back.
+        Statistics to fill and return.
 
     Raises
     ------
     ConfigurationError
-        A key's costs add up to less than nothing, or to no number.
+        The costs of a key add up to a negative number, or to NaN or infinity.
     """
     if cost is None:
         return count_keys(df, hashed, empty)
@@ -170,10 +171,10 @@ def weighed(
 
 
 def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatistics:
-    """Count the keys of a batch DataFrame natively, in one pass.
+    """Count the keys of a batch DataFrame in one pass, with Spark's own expressions.
 
-    The hottest keys come from Spark's ``approx_top_k``, a sketch. The histogram of the buckets is
-    exact, as there are more counters than buckets.
+    The counts of the hottest keys come from Spark's sketch ``approx_top_k``. The counts of the
+    buckets are exact, because that sketch has more counters than there are buckets.
     """
     (row,) = df.select(hashed.alias("hash")).agg(*sketches(F.col("hash"), empty)).collect()
     return filled(empty, row.asDict(recursive=True))
@@ -182,8 +183,9 @@ def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatis
 def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics) -> KeyStatistics:
     """Sum the costs of a batch DataFrame by key; a null cost counts 0.
 
-    Sums are exact. Each bucket has `_FINE` smaller ones. The hottest key of each of these goes to
-    the driver, which tracks it individually; the other keys count with their bucket.
+    Sums are exact. Each bucket is divided into `_FINE` smaller ones. The most expensive key of each
+    smaller bucket goes to the driver, which tracks it individually; the costs of all other keys
+    count as load of their bucket.
     """
     by_key = df.groupBy(hashed.alias("hash")).agg(F.sum(cost.cast("double")).alias("cost"))
     costs = by_key.withColumn("cost", F.coalesce("cost", F.lit(0.0)))
@@ -213,7 +215,7 @@ def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics)
 
 
 def sketches(hashed: Column, empty: KeyStatistics) -> list[Column]:
-    """Give the aggregates of which `filled` makes statistics."""
+    """Return the aggregate expressions whose values `filled` turns into statistics."""
     tracked, buckets = empty.sketch.capacity, len(empty.bucket_loads)
     bucket = hashed.bitwiseAND(F.lit(buckets - 1))
     return [
@@ -228,7 +230,7 @@ def _top(column: Column, k: int, counters: int) -> Column:
 
 
 def filled(empty: KeyStatistics, values: Mapping[str, Any]) -> KeyStatistics:
-    """Fill statistics with what `sketches` found."""
+    """Fill statistics with the values of the aggregates of `sketches`."""
     keys, counts = _items(values["keys"])
     empty.add_counted(keys.view(np.uint64), counts)
     buckets, loads = _items(values["buckets"])

@@ -20,14 +20,14 @@ _NAME = re.compile(_FOLDER + r"/(\d{10})/(\d{6,})\.npz")
 
 
 class TaskStatistics(NamedTuple):
-    """What one source or worker reports at the end of an epoch.
+    """Statistics that one source or worker reports at the end of an epoch.
 
     Parameters
     ----------
     memory
-        What it learned about keys.
+        What the task learned about keys, such as hot keys and their counts.
     local
-        Its own state, such as its local loads.
+        The state of this task alone, such as its local loads.
     """
 
     memory: Snapshot
@@ -35,12 +35,12 @@ class TaskStatistics(NamedTuple):
 
 
 class EpochStatistics:
-    """The statistics of one query: one object per epoch and task, which a retry writes again.
+    """Statistics of one query in a store: one object per epoch and task; a retry overwrites it.
 
     Parameters
     ----------
     store
-        The query's.
+        Store of the query.
     """
 
     def __init__(self, store: Store) -> None:
@@ -67,7 +67,7 @@ class EpochStatistics:
             raise RunError(message) from error
 
     def epochs(self, names: Iterable[str]) -> dict[int, dict[int, str]]:
-        """Select the statistics among the names of a store, by epoch and task, in order."""
+        """Select the names of statistics from the names of a store, by epoch and task, in order."""
         found: dict[int, dict[int, str]] = {}
         for match in filter(None, map(_NAME.fullmatch, sorted(names))):
             found.setdefault(int(match[1]), {})[int(match[2])] = match[0]
@@ -99,7 +99,7 @@ class EpochStatistics:
         return statistics
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; the next epoch deletes what cannot be deleted now."""
+        """Delete objects; one that cannot be deleted now is deleted in the next epoch."""
         at_once(self._delete, list(names))
 
     def _delete(self, name: str) -> None:

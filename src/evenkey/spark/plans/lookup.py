@@ -1,6 +1,6 @@
-"""The lookup of a plan: packed as one array of words, and read by Spark's own expressions.
+"""Look up the worker of each row in a plan, with Spark's own expressions and without Python.
 
-Spark reads the array as a literal, so that planned grouping gives each row a worker natively.
+The plan is packed into one array of 64-bit words, which Spark reads as a literal.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions.task_id import TaskId
 
 WORKER_BITS, LIMIT_BITS = 20, 24
-"""A cell holds, from below, its worker, its other worker, and the limit between them."""
+"""Bits of a cell, from the lowest: worker (20), other worker (20), limit between the two (24)."""
 
 MOST_WORKERS = 1 << WORKER_BITS
 ONE_CELL = 1 << 32
-"""Added to a cell's position it makes a place of one cell."""
+"""Added to the position of a cell, this gives a place of one cell (see `pack_plan`)."""
 
 _WHOLE = (1 << LIMIT_BITS) - 1
-"""The highest limit that fits. It leaves one point in 2**24 to the other worker, which is the same
-one where a cell has only one."""
+"""The highest limit that fits. It leaves one point in 2**24 to the other worker; in a cell with one
+worker, both workers are the same."""
 
 _GOLDEN = 0x9E3779B9
-"""The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread uniformly."""
+"""The golden ratio in units of 2**-32: its multiples modulo 2**32 are spread uniformly."""
 
 HASH, PLACE = "__evenkey_hash", "__evenkey_place"
-"""Columns of a row's hash, and of where its key is in the words of a plan."""
+"""Columns of the hash of a row's key, and of its place: the cells of the key in the words."""
 
 _WORD, _SLOT, _SCALED, _CELL = (f"__evenkey_{name}" for name in ("word", "slot", "scaled", "cell"))
 
@@ -62,15 +62,16 @@ def with_planned_worker(
     contents: Sequence[str] | None = None,
     inline: bool = False,
 ) -> DataFrame:
-    """Add the int column `name`: the worker of each row by the plan of a source.
+    """Add the int column `name`: the worker of each row, by the plan of a source.
 
     The plan is one array (`pack_plan`), which Spark reads as a scalar subquery. A source that is
-    not `Fixed` decides that of an epoch before the epoch's tasks start, so that all of them see the
-    same one. Rows of split keys are dealt by `position` (golden ratio); where none is given, by
-    their numbers (`numbered`). A stream whose rows have no numbers deals them by random numbers, a
-    function of partition and row. A fixed plan can stand `inline` in the query: operators with
-    state cannot be sent to tasks with a subquery beneath them. Of the rows only the columns
-    `contents` are used later; None: all.
+    not `Fixed` decides the plan of an epoch before the epoch's tasks start, so all tasks see the
+    same plan. Rows of a split key are distributed by the multiples of the golden ratio at their
+    `position`; without `position`, at their row numbers (`numbered`). In a stream whose rows have
+    no numbers, they are distributed by random numbers, a function of partition and row. With
+    `inline`, a fixed plan is a literal in the query and not a subquery: Spark cannot send operators
+    with state to tasks if there is a subquery beneath them. `contents` lists the columns that are
+    used later; None: all.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def plan_words(
     *,
     inline: bool = False,
 ) -> tuple[DataFrame, Column]:
-    """Give the plan of a source as words that are the same in all rows; rows wait for them.
+    """Return rows that wait for the plan of a source, and the plan as words, equal in all rows.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def plan_words(
         return with_epoch_words(df, packed)
     words = packed.words_of(source.memory)
     if inline:
-        # Of one text Spark makes the array once, by constant folding.
+        # Spark turns one text into the array once, by constant folding.
         text = " ".join(map(str, words.tolist()))
         return df, F.split(F.lit(text), " ").cast("array<bigint>")
     given = pa.table({"words": pa.array([words], pa.list_(pa.int64()))})
@@ -118,7 +119,7 @@ def plan_words(
 def with_places(
     df: DataFrame, hashed: Column, words: Column, buckets: int, workers: int
 ) -> DataFrame:
-    """Add `HASH` and `PLACE`: how many cells a row's key has, times 2**32, and the first one."""
+    """Add `HASH`, and `PLACE`: number of cells of the key * 2**32 + position of its first cell."""
     hash_, word, slot = (F.col(step) for step in (HASH, _WORD, _SLOT))
     positions = Positions.of(buckets, workers)
     product = _low(_low(_high(hash_) + OFFSET) * F.shiftrightunsigned(word, OWNER_BITS))
@@ -137,7 +138,7 @@ def with_places(
 
 
 def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None) -> DataFrame:
-    """Add the int column `name`: of the workers of a row's key the one that its position gives."""
+    """Add the int column `name`: the worker of the row's key that `position` selects."""
     place, scaled, cell = (F.col(step) for step in (PLACE, _SCALED, _CELL))
     df = df.withColumn(_SCALED, _points(position) * _high(place))
     df = df.withColumn(_CELL, F.get(words, _low(place) + _high(scaled)))
@@ -151,9 +152,10 @@ def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None)
 def dealt_by_number(
     df: DataFrame, number: Column, words: Column, workers: int, name: str
 ) -> DataFrame:
-    """Add the int column `name`: of the workers of a row's number one, by words of `pack_places`.
+    """Add the int column `name`: one of the workers of the key with index `number`.
 
-    They are dealt as by `with_planned_worker`.
+    `words` are those of `pack_places`. Rows of a split key are distributed as by
+    `with_planned_worker`.
 
     Raises
     ------
@@ -167,18 +169,18 @@ def dealt_by_number(
 
 
 def is_split() -> Column:
-    """Say whether the key of a row is split over several workers, by its `PLACE`."""
+    """Return whether the key of a row is split over several workers, from column `PLACE`."""
     return _high(F.col(PLACE)) > 1
 
 
 def every_worker(words: Column) -> Column:
-    """List the cells of a row's key by its `PLACE`; `worker_of` gives the worker of each."""
+    """List the cells of a row's key, from column `PLACE`; `worker_of` gives the worker of each."""
     place = F.col(PLACE)
     return F.slice(words, (_low(place) + 1).cast("int"), _high(place).cast("int"))
 
 
 def worker_of(cell: Column) -> Column:
-    """Give the worker of a cell of `every_worker`, an int."""
+    """Return the worker of a cell of `every_worker`, an int."""
     return _low(cell, WORKER_BITS).cast("int")
 
 
@@ -188,15 +190,15 @@ def _splits(memory: Snapshot) -> bool:
 
 def _check_most(workers: int) -> None:
     if workers > MOST_WORKERS:
-        message = f"workers = {workers}: rows are dealt to at most {MOST_WORKERS} on Spark"
+        message = f"workers = {workers}: there can be at most {MOST_WORKERS} on Spark"
         raise ConfigurationError(message)
 
 
 def _points(position: Column | None) -> Column:
-    """Points of the unit interval, in units of 2**-32."""
+    """Convert positions to points of the unit interval, in units of 2**-32."""
     if position is None:
         return F.floor(F.rand() * F.lit(float(1 << 32)))
-    # A row without a position is dealt as the first one; it must not lose its worker.
+    # A row whose position is null counts as position 0: it must not be left without a worker.
     known = F.coalesce(position.cast("long"), F.lit(0))
     return _low(_low(known, 31) * F.lit(_GOLDEN))
 
@@ -211,7 +213,7 @@ def _low(column: Column, bits: int = 32) -> Column:
 
 @dataclass(frozen=True)
 class _PackedPlan:
-    """Gives the plan of a source as words; where there is none, buckets are dealt by number."""
+    """Packs the plan of a source; without a plan, buckets go to workers by their number."""
 
     source: PlanSource[RoutingTable]
     grouping: PlannedGrouping
@@ -229,34 +231,35 @@ class _PackedPlan:
 
 
 class Positions(NamedTuple):
-    """Where the parts of the array begin; the first word is the shift that gives a slot."""
+    """Index at which each part of the array begins; word 0 is the shift that gives a slot."""
 
     buckets: int
-    """One word a bucket, as in `Lookup`."""
+    """One word per bucket, as in `Lookup`."""
     workers: int
-    """One cell a worker, for keys that it has whole."""
+    """One cell per worker, for keys that are on this worker alone."""
     slots: int
-    """Two words a slot: a key, and its place."""
+    """Two words per slot: the hash of a key, and its place."""
 
     @classmethod
     def of(cls, buckets: int, workers: int) -> Positions:
-        """Give those of a plan of so many buckets and workers."""
+        """Compute the positions for a plan with so many buckets and workers."""
         return cls(1, 1 + buckets, 1 + buckets + workers)
 
 
 def pack_plan(plan: Plan) -> NDArray[np.int64]:
-    """Make the array: the shift, the buckets, the workers' cells, the slots, split keys' cells.
+    """Pack a plan: the shift, the buckets, the workers' cells, the slots, the split keys' cells.
 
-    A place is a number of cells times 2**32 plus the position of the first: one cell for a key that
-    lies whole on a worker, several for a split key. A point in the unit interval falls into one
-    of a place's n equal cells; below the cell's limit, in units of 2**-24 of the cell, it goes to
-    the cell's worker, from there on to the other one (Walker, ACM TOMS 3, 1977). The cells of a key
-    have each of its workers once.
+    The place of a key is its number of cells times 2**32, plus the position of its first cell. A
+    key on one worker has one cell, a split key several. To find the worker of a row, divide the
+    unit interval into as many equal cells as the key has. The row's point falls into one of them.
+    Below the limit of that cell, in units of 2**-24 of the cell, it goes to the cell's worker, and
+    from the limit on to the cell's other worker (alias method: Walker, ACM TOMS 3, 1977). Each
+    worker of a key is the (first) worker of exactly one of its cells.
 
     Parameters
     ----------
     plan
-        For at most `MOST_WORKERS` workers.
+        A plan for at most `MOST_WORKERS` workers.
 
     Returns
     -------
@@ -282,19 +285,19 @@ def pack_plan(plan: Plan) -> NDArray[np.int64]:
 def pack_places(
     owners: Sequence[int], copies: Mapping[int, Mapping[int, float]], workers: int
 ) -> NDArray[np.int64]:
-    """Make the array for keys that are numbers from 0 on: their places, then the cells.
+    """Pack the places of keys that are numbered from 0: one place per key, then the cells.
 
-    A number needs no lookup: word i is the place of number i. Cells are those of `pack_plan`, the
-    workers' first, so that `dealt_by_number` deals rows as `route` does.
+    Such a key needs no hash lookup: word i is the place of key i. Cells are as in `pack_plan`, the
+    cells of the workers first, so that `dealt_by_number` distributes rows as `route` does.
 
     Parameters
     ----------
     owners
-        Worker of each of n numbers.
+        Worker of each of the n keys.
     copies
-        Of a number that several workers share: each of them and its share, which add up to 1.
+        For each key that several workers share: their shares by worker, which add up to 1.
     workers
-        How many there are, W; at most `MOST_WORKERS`.
+        Number of workers, W; at most `MOST_WORKERS`.
 
     Returns
     -------
@@ -312,12 +315,13 @@ def pack_places(
 
 
 def each_worker_once(plan: Plan) -> Plan:
-    """Merge the parts of a key on the same worker, which would get a copied row twice.
+    """Merge the parts of a key that are on the same worker, which would get a copied row twice.
 
     Parameters
     ----------
     plan
-        By `make_plan`, which may return to a worker that has capacity left by rounding.
+        A plan of `make_plan`. It may give a worker a second part of a key, if rounding left the
+        worker some capacity.
     """
     keys = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
     pairs = keys * plan.workers + plan.places
@@ -344,7 +348,7 @@ def _cells(
 def _alias(
     starts: NDArray[np.int64], workers: NDArray[np.int32], cuts: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Make alias tables of the split keys' shares: each cell's other worker, and its limit."""
+    """Make alias tables from the shares of split keys: other worker and limit of each cell."""
     others, limits = workers.copy(), np.ones(len(workers))
     for start, stop in itertools.pairwise(starts):
         left = np.diff(cuts[start:stop], prepend=0.0) * (stop - start)

@@ -1,4 +1,4 @@
-"""Where state is stored: at the location that a user passes, or in a temporary directory."""
+"""Find where state is stored: at the location that a user passes, or in a temporary directory."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _HADOOP = "spark.hadoop."
 _FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
 _MARKS = "_shared_storage_check"
 _MARKS_KEPT = 100
-"""Number of marks that a store keeps: one for each program that used it."""
+"""Number of marks to keep in a store; each program that uses the store writes one."""
 
 
 def check_state(state: object, *, needed: bool = False) -> None:
-    """Check that a state is a location or a store, or None unless it is needed.
+    """Check that `state` is a path, a URI or a store; None is allowed unless `needed`.
 
     Raises
     ------
     ConfigurationError
-        It is not.
+        `state` is something else.
     """
     if not isinstance(state, Store) and (needed or state is not None):
         check_path("state", state)
@@ -48,16 +48,16 @@ def store_of(
     place: str | Path | Store,
     settings: Mapping[str, str] | None = None,
 ) -> Store:
-    """Give the store at a location, with the session's settings; does not connect yet.
+    """Return the store at a location, with the session's settings; does not connect yet.
 
     Parameters
     ----------
     session
         A classic session or one of Spark Connect. Its ``spark.hadoop.fs.*`` and
-        ``spark.hadoop.dfs.*`` settings are part of the store. Each process reads the rest from its
-        environment.
+        ``spark.hadoop.dfs.*`` settings become part of the store. Each process reads missing
+        settings, such as credentials, from its environment.
     place
-        A path, a URI, or a store, which is returned.
+        A path, a URI, or a store, which is returned as it is.
     settings
         Settings that the session does not show, such as ``{"fs.s3a.secret.key": ...}``: a Connect
         server hides settings that match ``spark.redaction.regex``.
@@ -65,7 +65,7 @@ def store_of(
     Raises
     ------
     ConfigurationError
-        It is not a location, or no store supports its scheme.
+        `place` is not a location, or no store supports its scheme.
 
     Examples
     --------
@@ -84,21 +84,22 @@ def store_of(
 def tables_of(
     session: SparkSession, state: str | Path | Store | None, grouping: str, workers: int
 ) -> tuple[RoutingTables, SharedMark]:
-    """Give the routing tables of a stream, and the mark that all of its tasks must see.
+    """Return the routing tables of a stream, and the mark that all of its tasks must see.
 
     Parameters
     ----------
     session
-        Of the stream.
+        Session of the stream.
     state
-        Where they lie; None: in a temporary directory, which goes when its query ends.
+        Storage location of the tables; None: a temporary directory, which is deleted when the query
+        ends.
     grouping, workers
-        What they are for.
+        Grouping and worker count of the tables.
 
     Raises
     ------
     ConfigurationError
-        `state` is no place, or no store is known for its scheme.
+        `state` is not a location, or no store supports its scheme.
     RunError
         The state cannot be written.
     """
@@ -107,30 +108,31 @@ def tables_of(
         return RoutingTables(store, grouping, workers), mark_at(session, store)
     directory = Path(temporary_directory(session, TABLES))
     listen(session)
-    # Nothing is written into its own directory before a query runs: it may never.
+    # The mark goes into the parent: the query's own directory stays unwritten until the query
+    # runs, which may never happen.
     mark = mark_at(session, LocalStore(directory.parent), chosen=False)
     return RoutingTables(directory, grouping, workers), mark
 
 
 def mark_at(session: SparkSession, store: Store, *, chosen: bool = True) -> SharedMark:
-    """Put a mark into a store, which the tasks that read or write it must see.
+    """Write a mark into a store, an object that tasks which use the store must see.
 
-    It is one a program and store, however often this is called; of earlier programs the last 100
-    are kept.
+    A program writes one mark per store, however often it calls this. The marks of the last 100
+    programs are kept.
 
     Parameters
     ----------
     session
-        Whose driver (over Connect one of whose tasks) puts it.
+        Session whose driver writes the mark; over Connect, one of its tasks does.
     store
-        The state.
+        Store of the state.
     chosen
-        Whether the user chose the place.
+        Whether the user chose the location.
 
     Raises
     ------
     RunError
-        It cannot be written.
+        The mark cannot be written.
     """
     name = f"{_MARKS}/{_program()}"
     host = at_state(session, functools.partial(_put, store, name))
@@ -140,7 +142,7 @@ def mark_at(session: SparkSession, store: Store, *, chosen: bool = True) -> Shar
 
 @functools.cache
 def _program() -> str:
-    """Name this program; names are in the order in which programs began."""
+    """Return a name for this program; sorted names are in the order in which programs started."""
     now = dt.datetime.now(dt.UTC)
     return f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"
 

@@ -1,6 +1,6 @@
 """Plan sources: each gives the tasks of an epoch the routing table by which they place rows.
 
-Routing is a pure function of a partition's rows, in order, and of the epoch's table. So all tasks
+Routing is a pure function of the ordered rows of a partition and of the epoch's table, so all tasks
 of an epoch must get the same table. One task calls `PlanSource.decide` before the others start
 (`evenkey.spark.sessions.before_epoch`). Tasks that need the table in Python then call
 `PlanSource.recall`; all others read the result of `decide` from a column. There are four cases:
@@ -21,8 +21,8 @@ case        who decides         when it changes       a retry sees        a rest
                                                                           again
 =========== =================== ===================== =================== =====================
 
-`Learned` is `PerEpoch` where no planner writes tables: the first task of an epoch makes its table,
-from the previous one and the statistics that the tasks of the previous epoch reported.
+`Learned` is a `PerEpoch` without a planner that writes tables: the first task of an epoch makes the
+table, from the previous table and the statistics that the tasks of the previous epoch reported.
 
 A *planner* makes plans and a source supplies them. Planners are `Merge`, which `Learned` calls in
 a task; `evenkey.spark.plans.stream_plans.learn_from`, which samples a stream; and the planner of
@@ -60,7 +60,7 @@ class PlanSource(Protocol[PlanT_co]):
     """Gives the plan of each epoch of each query: a `RoutingTable`, or the plan of a join."""
 
     def decide(self, task: TaskId) -> PlanT_co:
-        """Give the plan of a task's epoch, and fix it if no task has; one task per epoch calls it.
+        """Return the plan of a task's epoch, and make it if needed; one task per epoch calls this.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class PlanSource(Protocol[PlanT_co]):
         """
 
     def recall(self, task: TaskId) -> PlanT_co:
-        """Give the plan of a task's epoch, which was decided before the task began.
+        """Return the plan of a task's epoch, which `decide` made before the task began.
 
         Raises
         ------
@@ -82,12 +82,12 @@ class PlanSource(Protocol[PlanT_co]):
 
 @dataclass(frozen=True)
 class Fixed:
-    """One plan, which is made before any row is read.
+    """A source of one plan, which is made before any row is read.
 
     Parameters
     ----------
     memory
-        The plan's arrays. If empty, buckets go to workers by their number.
+        Arrays of the plan. If empty, buckets go to workers by their number.
 
     Examples
     --------
@@ -99,17 +99,17 @@ class Fixed:
     memory: Snapshot = field(default_factory=dict)
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Give the plan."""
+        """Return the plan."""
         return self.recall(task)
 
     def recall(self, task: TaskId) -> RoutingTable:
-        """Give the plan."""
+        """Return the plan."""
         del task
         return RoutingTable(self.memory)
 
 
 def newest(tables: RoutingTables, query: str, epoch: int) -> RoutingTable:
-    """Read the newest table up to an epoch: the query's own, else that of all queries.
+    """Read the newest table up to an epoch: one of the query itself, else one for all queries.
 
     Raises
     ------
@@ -124,38 +124,39 @@ def newest(tables: RoutingTables, query: str, epoch: int) -> RoutingTable:
 
 @dataclass(frozen=True)
 class Latest:
-    """The newest table that a planner has written.
+    """A source of the newest table that a planner has written.
 
-    The planner must write the table of an epoch before the epoch starts where tasks recall it.
+    If tasks call `recall`, the planner must write the table of an epoch before the epoch starts.
 
     Parameters
     ----------
     tables
-        Where tables lie.
+        Tables that the planner writes.
     mark
-        With which a task checks that it shares that location with the driver.
+        Mark that a task must see: it shows that task and driver share the storage location.
     """
 
     tables: RoutingTables
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Give the last table up to a task's epoch."""
+        """Return the last table up to a task's epoch."""
         return self.recall(task)
 
     def recall(self, task: TaskId) -> RoutingTable:
-        """Give the last table up to a task's epoch."""
+        """Return the last table up to a task's epoch."""
         self.mark.check()
         return newest(self.tables, task.query, task.epoch)
 
 
 @dataclass(frozen=True)
 class PerEpoch:
-    """The newest table when an epoch starts, for all of the epoch.
+    """A source that keeps, for the whole epoch, the table that is newest when the epoch starts.
 
-    Both sides of a join must follow the same plan, but each reads it separately, and meanwhile the
-    planner may write a newer one. So the first side stores the table that it finds, by an exclusive
-    create. The other side uses the stored table, and so does the epoch if it runs again.
+    Both sides of a join must follow the same plan. But each side reads it separately, and the
+    planner may write a newer one in between. So the side that comes first stores the table that it
+    finds, by an exclusive create. The other side uses the stored table, and so does the epoch if
+    it runs again.
 
     Parameters
     ----------
@@ -167,20 +168,20 @@ class PerEpoch:
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Give the table that is kept for a task's epoch; if there is none, keep the newest."""
+        """Return the stored table of a task's epoch; if there is none, store the newest."""
         self.mark.check()
         kept = self._kept(task.query)
         names = kept.names()
         numbers = [number for number in kept.numbers(names) if number <= task.epoch]
         table = self._find(kept, task.epoch) if task.epoch in numbers else None
         if table is None:
-            # Before any row of the epoch follows it: an epoch that runs again finds it.
+            # Stored before any row is routed, so that the epoch finds it if it runs again.
             table = kept.pin(task.epoch, self._make(task, kept, names, numbers))
             kept.drop_before(task.epoch, numbers)
         return table
 
     def recall(self, task: TaskId) -> RoutingTable:
-        """Give the table that is kept for a task's epoch."""
+        """Return the stored table of a task's epoch."""
         self.mark.check()
         kept = self._kept(task.query)
         table = self._find(kept, task.epoch)
@@ -189,7 +190,7 @@ class PerEpoch:
         return table
 
     def _kept(self, query: str) -> RoutingTables:
-        """Say where the tables of epochs are kept."""
+        """Return the tables in which this source stores the table of each epoch of a query."""
         return self.tables.of_query(query).under(_EPOCH)
 
     def _find(self, kept: RoutingTables, number: int) -> RoutingTable | None:
@@ -198,21 +199,21 @@ class PerEpoch:
     def _make(
         self, task: TaskId, kept: RoutingTables, names: list[str], numbers: list[int]
     ) -> RoutingTable:
-        """Give the table of an epoch that has none; `numbers` are those of earlier ones."""
+        """Make the table of an epoch; `numbers` are the epochs of the tables stored so far."""
         del kept, names, numbers
         return newest(self.tables, task.query, task.epoch)
 
 
 class Merge(Protocol):
-    """Makes the next table from a table and its epoch's statistics by source; a pure function."""
+    """A pure function: makes the next table from an epoch's table and its statistics by source."""
 
     def __call__(self, before: RoutingTable, reported: dict[int, TaskStatistics]) -> RoutingTable:
-        """Make it."""
+        """Make the next table."""
 
 
 @dataclass(frozen=True)
 class Learned(PerEpoch):
-    """Tables made from the statistics that the tasks of earlier epochs reported.
+    """A source of tables made from the statistics that the tasks of earlier epochs reported.
 
     Each task writes its statistics to the store after its last message. Table N is a pure function
     of table N - 1 and the statistics of epoch N - 1, so it does not matter which task makes it, or
@@ -221,17 +222,17 @@ class Learned(PerEpoch):
     Parameters
     ----------
     tables
-        Where they lie, under the id of each query.
+        Parent of the tables of each query, which are stored under the query's id.
     mark
-        With which each task checks that it sees what the others write.
+        Mark that each task must see: it shows that tasks see what other tasks write.
     merge
-        Makes the next table.
+        Function that makes the next table.
     """
 
     merge: Merge
 
     def report(self, task: TaskId, statistics: TaskStatistics) -> None:
-        """Write what a task learned in its epoch.
+        """Write the statistics of a task for its epoch.
 
         Raises
         ------
@@ -249,7 +250,8 @@ class Learned(PerEpoch):
     ) -> RoutingTable:
         """Make the table from the epoch statistics.
 
-        It may use those of several epochs: an epoch without rows may have no tasks.
+        This may read the statistics of several epochs: an epoch without rows may have no tasks, so
+        that nothing made its table.
         """
         statistics = EpochStatistics(kept.store)
         written = statistics.epochs(names)
@@ -259,7 +261,7 @@ class Learned(PerEpoch):
         for epoch, sources in written.items():
             if last <= epoch < task.epoch:
                 table = self.merge(table, statistics.read(sources))
-        # The latest are kept in case their table turns out to be corrupt.
+        # Statistics since the last table are kept, in case the table made from them is corrupt.
         old = [each for epoch, each in written.items() if epoch < last]
         statistics.delete([name for sources in old for name in sources.values()])
         return table
@@ -267,14 +269,15 @@ class Learned(PerEpoch):
 
 @dataclass(frozen=True)
 class Held(PerEpoch):
-    """The newest table in a query's first run; after a restart the previous one until all is read.
+    """A source for real time: after a restart the plan stays until old rows have been read again.
 
-    In micro-batch mode Spark records what an epoch reads before it runs, so an epoch that runs
-    again has the same rows. A real-time epoch ends when its time is up. After a kill its rows are
-    read again, and some that it already sent now belong to the next epoch. If that epoch followed
-    another plan, these rows would go to other workers, and the output would keep both results. So
-    the plan stays the same until the query has read all rows that were there when it restarted
-    (`evenkey.spark.plans.stream_plans.watch_position`).
+    In a query's first run this is the newest table of each epoch. In micro-batch mode Spark records
+    which rows an epoch reads before the epoch runs, so an epoch that runs again has the same rows.
+    A real-time epoch has no such record: it ends when its time is up. After a kill its rows are
+    read again, and rows that it had already sent may then belong to the next epoch. If that epoch
+    followed another plan, these rows would go to other workers, and the output would keep both
+    results. So the plan stays the same until the query has read all rows that were there when it
+    restarted (`evenkey.spark.plans.stream_plans.watch_position`).
     """
 
     def _kept(self, query: str) -> RoutingTables:
@@ -287,7 +290,7 @@ class Held(PerEpoch):
     def _make(
         self, task: TaskId, kept: RoutingTables, names: list[str], numbers: list[int]
     ) -> RoutingTable:
-        """Give the newest table if no row can come again, else the previous one."""
+        """Return the newest table if no row can come again, else the previous table."""
         run = current_run()
         runs = {name.split("-", 2)[2] for name in names if name.startswith(_RUN)}
         before = self._find(kept, numbers[-1]) if numbers else None
@@ -301,7 +304,7 @@ class Held(PerEpoch):
 
 
 def held_of(tables: RoutingTables, query: str) -> RoutingTables:
-    """Say where `Held` keeps a query's tables and records which runs have read all old rows."""
+    """Return a query's tables for `Held`, with records of the runs that have read all old rows."""
     return tables.under(query).under(HELD)
 
 

@@ -1,4 +1,4 @@
-"""Plans of a stream: their source, and what the driver writes when Spark reports an epoch."""
+"""Plans of a stream: choose their source, and write new plans when Spark reports an epoch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 _KEYS, _POSITION = "evenkey-keys-", "evenkey-read-past-"
 _SAMPLE = "__evenkey_sample"
 _SAMPLED = 8
-"""Of so many rows of a stream one is counted."""
+"""One of so many rows of a stream is counted."""
 _LAG = 2
 
 
@@ -59,28 +59,28 @@ def plans_of_stream(
     *,
     real_time: bool,
 ) -> tuple[DataFrame, PlanSource[RoutingTable]]:
-    """Give the source of the plans that a stream is routed by, and the stream.
+    """Return a stream, and the source of the plans that route it.
 
     Parameters
     ----------
     df, hashed
-        The rows to route, and the hashes of their keys.
+        The rows to route, and the column of the hashes of their keys.
     grouping, workers, state
         As for `evenkey.spark.routing.add_worker.route`.
     learn
-        Whether the driver makes plans of samples of the stream; or what gives them.
+        Whether the driver makes plans from samples of the stream; or the source of the plans.
     real_time
-        Whether a restart must hold the plan.
+        Whether the stream runs in real-time mode, in which a restart must keep the plan.
 
     Raises
     ------
     ConfigurationError
-        The grouping counts an epoch first.
+        The grouping counts every epoch before it routes it, which a stream does not allow.
     """
     if learn and grouping.counts_ahead:
         message = (
-            f"{grouping}: Spark routes an epoch of a stream while it reads it; route in "
-            "foreachBatch, where it is counted first, or choose another planning"
+            f"{grouping}: it counts an epoch before it routes it, but Spark routes rows of a "
+            "stream as it reads them; route in foreachBatch, or choose another planning"
         )
         raise ConfigurationError(message)
     if isinstance(learn, Learned):
@@ -96,24 +96,26 @@ def plans_of_stream(
 def _observed(
     df: DataFrame, tables: RoutingTables, kind: str, write: Write, *measured: Column
 ) -> DataFrame:
-    """Measure a stream, and let the driver write what follows from an epoch's figures.
+    """Observe aggregates of a stream, and call `write` on the driver with those of each epoch.
 
     Parameters
     ----------
     df
         The stream.
     tables
-        Which are written.
+        Tables that `write` writes to.
     kind
-        How the name of the metric begins.
+        Beginning of the name of the metric.
     write
-        A function of this module: it takes the session, a function that gives the tables, the
-        figures and the progress of the epoch. What cannot be written is logged.
+        A function of this module. Its arguments are the session, a function that returns the
+        tables, the values of the aggregates, and the progress of the epoch. If it fails to write,
+        the error is logged.
     measured
-        Aggregates.
+        Aggregates to observe.
     """
     listen(df.sparkSession, metrics={kind: functools.partial(_receive, kind, write)})
-    # The stream's plan holds the name, and nobody else must; those of one query must differ.
+    # The metric's name carries all that the driver needs, so no object must outlive the stream.
+    # Metrics of one query must have different names.
     where = json.dumps([tables.store.url, tables.grouping, tables.workers, uuid.uuid4().hex])
     return df.observe(f"{kind}{where}", *measured)
 
@@ -135,20 +137,20 @@ def _receive(
         logger.warning("%s; the previous plan stays in use", error)
 
 
-# By their spelling: there are as many as groupings, however many streams there are.
+# Groupings by their spelling: the dict has one entry per grouping, however many streams there are.
 _groupings: dict[str, PlannedGrouping] = {}
 
 
 def learn_from(
     df: DataFrame, hashed: Column, grouping: PlannedGrouping, workers: int, tables: RoutingTables
 ) -> DataFrame:
-    """Count the keys of a stream, epoch by epoch, and plan from them.
+    """Count the keys of a stream, epoch by epoch, and make plans from the counts.
 
-    One row in 8, drawn at random, is counted. An epoch's figures reach the driver when the next
-    one may have started, so they serve the one after that: table N + 2 is made of epoch N.
+    One row in 8, drawn at random, is counted. When the counts of epoch N reach the driver, epoch
+    N + 1 may already have started. So they give the table of epoch N + 2.
     """
     _groupings[str(grouping)] = grouping
-    # Observed expressions must not draw random numbers themselves.
+    # Spark allows no random numbers in observed expressions, so they are drawn in a column.
     sampled = df.withColumn(_SAMPLE, F.when(F.rand() < 1 / _SAMPLED, hashed))
     measured = sketches(F.col(_SAMPLE), grouping.statistics(workers))
     return _observed(sampled, tables, _KEYS, _write_plan, *measured).drop(_SAMPLE)
@@ -179,16 +181,17 @@ def _learn(
 
 
 def watch_position(df: DataFrame, tables: RoutingTables) -> DataFrame:
-    """Let a query whose plans are `Held` say when it has read past all that was there.
+    """Record when a query with `Held` plans has read all rows that were there when it started.
 
-    The driver hears of it with the progress of an epoch. Where it does not, because a source does
-    not say how far it reaches, plans stay as they are until the query's next first start.
+    The driver learns this from the progress of an epoch. If a source does not report its latest
+    offset, this is never recorded: a restarted query then keeps its plan until it starts with a
+    new checkpoint.
     """
     return _observed(df, tables, _POSITION, _write_read_past, F.count(F.lit(1)).alias("rows"))
 
 
 _bounds: dict[str, list[Any]] = {}
-"""By run, how far its sources reached when it began; only of those that have not read past it."""
+"""Latest offsets of each run's sources when the run began, until the run has read up to them."""
 _past: dict[str, None] = {}
 
 
@@ -217,12 +220,12 @@ def _write_read_past(
 
 
 def reached(end: str | None, bound: str | None) -> bool:
-    """Say whether a source was read up to a position.
+    """Return whether a source was read up to `bound`.
 
     Parameters
     ----------
     end, bound
-        Positions as Spark's progress has them: JSON, such as ``{"topic": {"0": 17}}``.
+        Offsets as in Spark's progress: JSON, such as ``{"topic": {"0": 17}}``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Routing tables: what the routers of one epoch hand to those of the next.
+"""Routing tables: what the routers of one epoch pass on to those of the next.
 
-A table is an immutable numbered object of a store, put whole. Table n is what the routers of epoch
-n start from; every task of an epoch reads the same one, and an epoch that runs again after a
-restart reads it again.
+A table is an immutable, numbered object in a store, written as a whole. The routers of epoch n
+start from table n. All tasks of an epoch read the same table, and so does an epoch that runs again
+after a restart.
 """
 
 from __future__ import annotations
@@ -31,26 +31,27 @@ if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
 
 FORMAT = 2
-"""Of the objects in a state; raised where an earlier version's cannot be read any more."""
+"""Format of the objects in `state`; increased when older objects cannot be read any more."""
 NEW_STATE = (
     "pass a new location as state, and where keys have state, start with a new checkpoint too"
 )
 KEPT = 100
-"""Epochs that Spark can go back by, as it keeps their offsets."""
+"""Number of past epochs that Spark can return to, because it keeps their offsets."""
 _FILE = re.compile(r"table-(\d{10})\.npz")
 
 
 @returned
 @dataclass(frozen=True)
 class RoutingTable:
-    """What an epoch's routers start from.
+    """What the routers of an epoch start from.
 
     Parameters
     ----------
     memory
         What the grouping learned, for `Router.remember`.
     local
-        Each source's own state, for `Router.restore`; empty when loads are per epoch.
+        State of each source by its number, for `Router.restore`; empty if loads start at zero in
+        each epoch.
 
     Examples
     --------
@@ -68,9 +69,9 @@ class OtherLayoutError(ConfigurationError):
     Parameters
     ----------
     message
-        In one line.
+        The error message, one line.
     grouping, workers
-        What it belongs to.
+        Grouping and worker count that the table belongs to.
     """
 
     def __init__(self, message: str, grouping: str, workers: int) -> None:
@@ -83,14 +84,14 @@ class OtherLayoutError(ConfigurationError):
 
 
 class CorruptTableError(RunError):
-    """A routing table is not as it was written.
+    """A routing table was changed or damaged after it was written.
 
     Parameters
     ----------
     message
-        In one line, for tables of streams that learn.
+        The error message, one line, for tables of streams that learn.
     reason
-        What is wrong with it.
+        What is wrong with the table.
     """
 
     def __init__(self, message: str, reason: str) -> None:
@@ -110,7 +111,7 @@ class RoutingTables:
         Storage location: a path, a URI or a store that the driver and all executors share, as
         Spark requires for checkpoints.
     grouping, workers
-        Grouping and worker count of the tables; a table with others is refused.
+        Grouping and worker count of the tables; a table with others raises an error.
 
     Examples
     --------
@@ -120,7 +121,7 @@ class RoutingTables:
     >>> tables.numbers()
     [0]
 
-    Epochs from the number of a table on read it; a pinned table does not change.
+    An epoch reads the last table up to its number; a pinned table does not change.
 
     >>> tables.put(3, RoutingTable(memory={"hot": np.array([7])}))
     >>> tables.read(epoch=5).memory["hot"].tolist(), tables.find(2) is None
@@ -130,7 +131,8 @@ class RoutingTables:
     >>> tables.names(), tables.path(3).endswith(tables.name(3))
     (['table-0000000000.npz', 'table-0000000003.npz'], True)
 
-    A query has its own tables, below those from which all queries start. Old tables are deleted.
+    Each query has its own tables, in a folder below the tables from which all queries start. Old
+    tables are deleted.
 
     >>> own = tables.of_query("clicks")
     >>> own.write(200, RoutingTable())
@@ -150,24 +152,24 @@ class RoutingTables:
         self.workers = workers
 
     def under(self, name: str) -> RoutingTables:
-        """Tables of the same grouping below these, such as those of one query."""
+        """Return the tables of the same grouping in a folder, such as those of one query."""
         return RoutingTables(self.store.under(name), self.grouping, self.workers)
 
     def of_query(self, query: str) -> RoutingTables:
-        """Tables of one query with this grouping and number of workers.
+        """Return the tables of one query with this grouping and number of workers.
 
         A query may continue with another grouping or number of workers. Its previous tables stay in
-        a folder of their own, and a query that returns to that layout finds them.
+        their own folder, and if the query returns to the previous layout, it finds them.
         """
         digest = hashlib.blake2b(self.grouping.encode(), digest_size=4).hexdigest()
         name = self.grouping.partition("(")[0]
         return self.under(query).under(f"{name}-{self.workers}-{digest}")
 
     def before_query(self, query: str, epoch: int) -> RoutingTable:
-        """Read the table for all queries, from which a query without tables of its own starts.
+        """Read the table from which a query without its own tables starts.
 
-        A running query ignores it if it has another grouping or worker count, so that the query can
-        continue with another layout.
+        A query that has run before ignores a table with another grouping or worker count, so that
+        the query can continue with another layout.
 
         Raises
         ------
@@ -184,7 +186,7 @@ class RoutingTables:
             raise
 
     def names(self) -> list[str]:
-        """Names of all objects in the store, tables and others.
+        """List the names of all objects in the store, tables and others.
 
         Raises
         ------
@@ -201,12 +203,12 @@ class RoutingTables:
             raise RunError(message) from error
 
     def numbers(self, names: list[str] | None = None) -> list[int]:
-        """Numbers of the tables that exist, ascending.
+        """List the numbers of the tables that exist, ascending.
 
         Parameters
         ----------
         names
-            What `names` gave; None: it is asked now.
+            Result of `names`; None: `names` is called now.
 
         Raises
         ------
@@ -218,15 +220,15 @@ class RoutingTables:
 
     @staticmethod
     def name(number: int) -> str:
-        """Name of a table's object."""
+        """Return the name of a table's object."""
         return f"table-{number:010d}.npz"
 
     def path(self, number: int) -> str:
-        """Where a table lies, for messages."""
+        """Return the path of a table, for messages."""
         return self.store.path(self.name(number))
 
     def write(self, number: int, table: RoutingTable) -> None:
-        """Put a table, and drop tables that no epoch can need any more.
+        """Write a table, and delete tables that no epoch can need any more.
 
         Raises
         ------
@@ -237,7 +239,7 @@ class RoutingTables:
         self.drop_before(number, self.numbers())
 
     def put(self, number: int, table: RoutingTable) -> None:
-        """Put a table whole, in place of one of its number.
+        """Write a table as a whole; it replaces a table with the same number.
 
         Raises
         ------
@@ -250,7 +252,7 @@ class RoutingTables:
             raise self._unwritten(number, error) from error
 
     def create(self, number: int, table: RoutingTable) -> bool:
-        """Put a table unless one of its number is there, and say whether this call put it.
+        """Write a table unless there is one with its number; return whether this call wrote it.
 
         Raises
         ------
@@ -263,20 +265,20 @@ class RoutingTables:
             raise self._unwritten(number, error) from error
 
     def pin(self, number: int, table: RoutingTable) -> RoutingTable:
-        """Put a table unless there is one of its number, and give the one that is there.
+        """Write a table unless there is one with its number; return the table that is stored.
 
         Raises
         ------
         RunError
-            The store cannot be written or read, or the table is gone again.
+            The store cannot be written or read, or the table was deleted in between.
         ConfigurationError
-            The table that is there belongs to another grouping or worker count.
+            The stored table belongs to another grouping or worker count.
         """
         if self.create(number, table):
             return table
         found = self.find(number)
         if found is None:
-            message = f"routing table {self.path(number)} is not there: run the query again"
+            message = f"routing table {self.path(number)} was deleted: run the query again"
             raise RunError(message)
         return found
 
@@ -292,7 +294,7 @@ class RoutingTables:
         return encoded(entries)
 
     def drop_before(self, number: int, numbers: list[int]) -> None:
-        """Delete those of some tables that an epoch and those that Spark can go back to need not.
+        """Delete tables, of `numbers`, that neither epoch `number` nor one Spark may replay needs.
 
         Raises
         ------
@@ -308,11 +310,12 @@ class RoutingTables:
 
     def _unwritten(self, number: int, error: OSError) -> RunError:
         return RunError(
-            f"routing table {self.path(number)} cannot be written: {error}; free or choose a place"
+            f"routing table {self.path(number)} cannot be written: {error}; free space there or "
+            "choose another storage location"
         )
 
     def read(self, epoch: int) -> RoutingTable:
-        """Read the table that an epoch uses: the one of its number, else the last before it.
+        """Read the table that an epoch uses: the one with its number, else the last before it.
 
         Raises
         ------
@@ -325,11 +328,11 @@ class RoutingTables:
         if not numbers:
             return RoutingTable()
         table = self.find(numbers[-1])
-        # A process that deletes a table meanwhile deletes only tables that no epoch needs.
+        # If another process deleted the table in between, no epoch needed it.
         return RoutingTable() if table is None else table
 
     def latest(self) -> Snapshot:
-        """Read what the table of the highest number remembers; empty if there is none.
+        """Read the memory of the table with the highest number; empty if there is no table.
 
         Raises
         ------
@@ -340,7 +343,7 @@ class RoutingTables:
         return self.read(numbers[-1]).memory if numbers else {}
 
     def find(self, number: int) -> RoutingTable | None:
-        """Read the table of a number; None where it is not there.
+        """Read the table with a number; None if it does not exist.
 
         Raises
         ------
@@ -358,7 +361,10 @@ class RoutingTables:
             number = int(entries.pop("format", 1))
             grouping, workers = str(entries.pop("grouping")), int(entries.pop("workers"))
         except OSError as error:
-            message = f"routing table {path} cannot be read ({error}): make it readable"
+            message = (
+                f"routing table {path} cannot be read ({error}): make it readable for the driver "
+                "and all executors"
+            )
             raise RunError(message) from error
         except (ValueError, KeyError) as error:
             message = (
@@ -391,12 +397,12 @@ def _unflatten(entries: dict[str, Any]) -> RoutingTable:
 
 @contextmanager
 def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
-    """Turn the error of a table with another layout into one line: which layout to keep, and why.
+    """Turn the error of a table with another layout into one that says why it must not change.
 
     Raises
     ------
     ConfigurationError
-        The table that is read within belongs to another layout.
+        A table that is read in the ``with`` block belongs to another layout.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""A worker for each row, and each row to its worker."""
+"""Choose a worker for each row, and move rows to their workers."""
 
 from __future__ import annotations
 

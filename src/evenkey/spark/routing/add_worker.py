@@ -1,4 +1,4 @@
-"""Route: give each row the worker that a grouping chooses for its key."""
+"""`route`: add the worker of each row, which a grouping chooses for its key."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def route(
     position: str | None = None,
     real_time: bool = False,
 ) -> DataFrame:
-    """Add the worker of each row, chosen message by message inside each task.
+    """Add a column with the worker of each row, which the grouping chooses row by row.
 
-    Each task is one source: it routes its partition's rows in order, with its own local load
-    estimate, as a pure function of these rows and of the epoch's routing table. Only the
-    hash of the key (and the time, where the grouping uses it) goes to Python; all other
-    columns stay in the JVM. Key grouping, planned grouping, and shuffle grouping of a batch, are
-    native expressions, without Python. So planned grouping does not spread unexpected hot keys
-    here, unlike in `aggregate`. Groupings that use the frequencies of keys (planned, off-greedy)
-    count a batch before they route it, in a separate job that this call runs, unless `state` holds
-    a plan (see `fit`).
+    Each task is one source: it routes the rows of its partition in order, with its own local load
+    estimate. The workers are a pure function of these rows and of the epoch's routing table. Only
+    the hash of the key goes to Python, and the time if the grouping uses it; all other columns stay
+    in the JVM. Three cases run as native Spark expressions, without Python: ``kg``, ``planned``,
+    and ``sg`` on a batch. So ``planned`` does not spread unexpected hot keys here, unlike in
+    `aggregate`. Groupings that use the frequencies of keys (``planned``, ``off-greedy``) count a
+    batch before they route it, in a separate job that this call runs, unless `state` has a plan
+    (see `fit`).
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ def route(
         Number of workers, at least 1.
     time
         Timestamp column for groupings that use times. Rows should come roughly in its order; an
-        earlier time counts as the latest time so far. None: the epoch's processing time in a
-        stream, the position over `rate` in a batch.
+        earlier time counts as the latest time so far. None: in a stream, the epoch's processing
+        time; in a batch, the position of the row in its partition divided by `rate`.
     rate
-        Messages per second and source, from which times are derived in a batch without `time`.
+        Messages per second and source, used to compute times in a batch without `time`.
     load
         ``epoch``: local loads start at zero in each epoch, so each epoch is balanced separately.
-        ``lifetime``: they carry over, as in the papers.
+        ``lifetime``: loads carry over from epoch to epoch, as in the papers.
     state
         Storage location of plans and of the routing tables that carry hot keys from epoch to epoch,
         beside the query's checkpoint: a path or URI that the driver and all executors share. None:
@@ -95,37 +95,37 @@ def route(
     column
         Name of the new column.
     position
-        Column of whole numbers that numbers the rows, such as Kafka's offset. Planned grouping
-        distributes the rows of split keys by it, where a stream has no other numbers.
+        Column of whole numbers that numbers the rows, such as Kafka's offset; for streams, since
+        Spark does not number their rows. ``planned`` distributes the rows of split keys by it.
     real_time
         Whether the stream runs in Spark's real-time mode (``trigger(realTime=...)``, Spark 4.3).
-        Options that this mode does not support are refused. After a restart plans do not change
-        until all rows that may come again have come (``docs/real-time.md``).
+        Options that this mode does not support raise an error. After a restart, the plan does not
+        change until all rows that may come again have come (``docs/real-time.md``).
 
     Returns
     -------
     DataFrame
         `df` with the int column `column`, 0 to `workers` - 1. Spark's optimizer treats the column
-        as nondeterministic and evaluates it once; place or aggregate by it unchanged.
+        as nondeterministic and evaluates it once; use it unchanged to place or aggregate rows.
 
     Raises
     ------
     ConfigurationError
-        A column is missing or already there, the grouping or `workers` is invalid, the grouping
-        needs a plan for a stream and `state` has none, or `real_time` is set and the stream cannot
-        run, or not be repeated, in that mode.
+        A column is missing or already there, the grouping or `workers` is invalid, or the grouping
+        needs a plan for a stream and `state` has none. Or `real_time` is set, and the stream cannot
+        run in that mode or could not repeat its routing after a restart.
     RunError
         `state` cannot be written.
 
     Notes
     -----
     A null key is a key like any other. After a shuffle rows come in any order, and in another order
-    when a task runs again. So a batch is sorted within each partition by the contents of the rows,
-    after `time` if there is one, and its rows go to the same workers again. Under ``kg``, with
-    plans that split no key, and with `position`, no sort is needed and the order stays.
-    ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off. A stream cannot be
-    sorted: planned grouping uses contents or `position`; for other groupings a warning is logged
-    once that a lost executor may fail the query.
+    when a task runs again. So a batch is sorted within each partition, by `time` if given and then
+    by the contents of the rows; a repeated task then sends its rows to the same workers. Under
+    ``kg``, with plans that split no key, and with `position`, no sort is needed and the order
+    stays. ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off. A stream
+    cannot be sorted: ``planned`` uses `position` or the contents of the rows; for groupings that
+    run in Python, one warning is logged that a lost executor may fail the query.
 
     Examples
     --------
@@ -166,19 +166,19 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     contents: Sequence[str] | None = None,
     real_time: bool = False,
 ) -> DataFrame:
-    """Route as `route` does, also with plans of another planner.
+    """Route as `route` does, also with plans that another planner makes.
 
     Parameters
     ----------
     df, key, grouping, workers, time, rate, load, state, column, position, real_time
         As for `route`.
     learn
-        Whether planned grouping makes the plans of a stream itself, from samples. False: a planner
-        writes them into `state`. A `Learned` makes plans from what workers report, in place of
-        `state`.
+        How ``planned`` gets the plans of a stream. True: it makes them itself, from samples. False:
+        another planner writes them to `state`. A `Learned`: from this source, which makes them from
+        what workers report; `state` is not used.
     spread
-        Whether rows under planned grouping go through Python, which spreads unexpected hot keys. A
-        batch that is counted first has none.
+        Whether rows under ``planned`` go through Python, which spreads unexpected hot keys. A batch
+        that is counted first has no such keys.
     contents
         Columns of the rows that are used later; None: all.
 
@@ -247,23 +247,24 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     if grouping.uses_times and (time is not None or df.isStreaming):
         columns.append(clock.cast("double"))
     function = task.route_pairs if len(columns) > 1 else task.route_keys
-    # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
+    # PySpark's type stubs require the kind of UDF; at run time Spark infers it from type hints.
     in_worker = in_workers(df.sparkSession, function)
     udf = F.arrow_udf(in_worker, "int")  # type: ignore[call-overload]
     return task.decided(df).withColumn(column, udf.asNondeterministic()(*columns))
 
 
 def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False) -> bool:
-    """Say whether rows are routed by Spark's own expressions, without Python.
+    """Return whether rows are routed by Spark's own expressions, without Python.
 
     Parameters
     ----------
     grouping
-        By which they are routed.
+        Grouping that routes the rows.
     streaming
-        Whether they are a stream's.
+        Whether the rows are those of a stream.
     spread
-        As for `routed`; a batch is native still if it is counted first.
+        As for `routed`. A batch that is counted first is routed natively all the same; this
+        function does not consider that.
     """
     planned = planner_of(grouping)
     if planned is not None:

@@ -1,4 +1,4 @@
-"""Partition for write: rows to tasks so that each value gets few files, and tasks equal work."""
+"""`partition_for_write`: give each value few files, and each writing task the same work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 _FILE = "__evenkey_file"
 _FULL = 1.08
-"""Rows of a task over the mean, as planned; what dealing adds by chance comes on top."""
+"""Maximum planned rows of a task over the mean; distributing rows adds a random deviation."""
 _SAND = 0.08
 """A value with at most this share of a task's mean rows is never divided."""
 
@@ -48,20 +48,20 @@ _SAND = 0.08
 def partition_for_write(
     df: DataFrame, by: str | Column | Sequence[str | Column], files: int
 ) -> DataFrame:
-    """Move rows to `files` tasks of equal size, in which each value has few files.
+    """Move rows to `files` tasks of equal size, so that each value of `by` gets few files.
 
-    For ``partition_for_write(df, "day", files=32).write.partitionBy("day")``, and any other writer
-    that writes one file per task and value. Values are counted first. A value with at most the rows
-    of one task stays in one task and gets one file. A larger value is distributed over as few tasks
-    as possible, in equal parts. Other values fill the capacity that is left in these tasks.
+    Use it as ``partition_for_write(df, "day", files=32).write.partitionBy("day")``, or with any
+    other writer that writes one file per task and value. Values are counted first. A value that
+    fits into one task stays in one task and gets one file. A larger value is distributed in equal
+    parts over as few tasks as possible; other values fill the rest of these tasks.
 
     Parameters
     ----------
     df
         Batch.
     by
-        Column or columns of ``partitionBy``, by name; or expressions by which the table is
-        partitioned, such as ``F.to_date("sold_at")``.
+        Names of the columns of ``partitionBy``, or expressions by which the table is partitioned,
+        such as ``F.to_date("sold_at")``.
     files
         Number of writing tasks, at least 1; each writes one file per value that it has.
 
@@ -79,14 +79,14 @@ def partition_for_write(
     -----
     Guarantee: with a mean of m rows per task, no task is planned to have more than 1.08 m. A value
     of up to 0.08 m rows has one file, and a value of n rows has ``ceil(n / (1.08 m))`` files. It
-    has more only if values would not fit otherwise, such as three of equal size in two tasks. The
-    parts of a value are planned to be equal. Rows are distributed by their position, at worst as if
-    drawn at random, which adds about ``1 / sqrt(rows of the file)``. With 1,000 rows per file or
-    more, tasks stay within 1.1 of the mean, and the files of one value within 1.2 of each other.
-    Null is a value. Counting reads the input one more time. If the input follows a shuffle and a
-    value is divided, rows are sorted by their contents within each task, so that a lost executor
-    does not fail the job; ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort
-    off.
+    has more only if values would not fit otherwise, such as three values of equal size in two
+    tasks. The parts of a value are planned to be equal. Rows of a divided value are distributed by
+    their position. In the worst case this is like a random draw, which adds a deviation of about
+    ``1 / sqrt(rows of the file)``. With 1,000 rows per file or more, tasks stay within 1.1 of the
+    mean, and the files of one value within 1.2 of each other. Null is a value. Counting reads the
+    input one more time. If the input follows a shuffle and a value is divided, rows are sorted by
+    their contents within each task, so that a lost executor does not fail the job;
+    ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def partition_for_write(
 def explain_files(
     df: DataFrame, by: str | Column | Sequence[str | Column], files: int
 ) -> Explanation:
-    """Explain `partition_for_write`; the values are counted as it does.
+    """Explain `partition_for_write`; this counts the values in the same way.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def explain_files(
 
 
 class _Counts(NamedTuple):
-    """uint64[v] hashes of the values, and int64[v] rows of each, above 0."""
+    """uint64[v], hashes of the values, and int64[v], number of rows of each, above 0."""
 
     hashes: NDArray[np.uint64]
     rows: NDArray[np.int64]
@@ -197,7 +197,7 @@ def _checked(df: DataFrame, by: str | Column | Sequence[str | Column], files: in
 
 
 def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[Column]:
-    """Give the columns and expressions that distinguish values."""
+    """Return the columns and expressions of `by`."""
     listed: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
     if not any(isinstance(each, Column) for each in listed):
         return key_columns(df, column_names(by, "by"), "by")
@@ -207,16 +207,16 @@ def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[C
 def _plan_files(
     values: NDArray[np.uint64], rows: NDArray[np.int64], files: int, buckets: int
 ) -> Plan:
-    """Place values on files; those too small to matter go by the bucket of their hash.
+    """Place values on tasks; very small values are placed together, by the bucket of their hash.
 
     Parameters
     ----------
     values, rows
-        Hashes of the values, and how many rows each has, above 0.
+        Hashes of the values, and number of rows of each, above 0.
     files
-        How many tasks there are.
+        Number of tasks.
     buckets
-        Into which hashes fall.
+        Number of buckets of hashes, a power of two.
     """
     mean = rows.sum() / files
     own = rows > rows.sum() / buckets
@@ -239,7 +239,7 @@ def _plan_files(
 
 
 def _parts(rows: NDArray[np.float64], mean: float, files: int) -> NDArray[np.int64]:
-    """Say into how many equal parts each value is divided, so that all fit.
+    """Compute the number of equal parts of each value so that all parts fit into the tasks.
 
     Examples
     --------

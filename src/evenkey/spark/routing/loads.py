@@ -1,4 +1,4 @@
-"""Observe: loads per worker and replication, epoch by epoch, without a second pass."""
+"""`observe`: measure loads per worker and replication in each epoch, without a second pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METRIC = "evenkey-loads-"
 
 @dataclass(frozen=True)
 class EpochLoads:
-    """What was seen in one epoch.
+    """Loads and numbers of keys of one epoch.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class EpochLoads:
     loads
         int64[W], messages per worker.
     keys, pairs
-        Distinct keys and distinct (key, worker) pairs, estimated by HyperLogLog++ with a
-        relative standard deviation of 5 %; None where no key was given.
+        Number of distinct keys and of distinct (key, worker) pairs, estimated by HyperLogLog++ with
+        a relative standard deviation of 5 %; None: `observe` got no key.
 
     Examples
     --------
@@ -55,8 +55,8 @@ class EpochLoads:
 class LoadObserver:
     """Receives what `observe` measures.
 
-    In a stream an epoch's figures arrive shortly after the epoch has ended; in a batch job
-    they are there when the first action has finished.
+    In a stream, the figures of an epoch arrive shortly after the epoch has ended. In a batch job
+    they arrive when the first action has finished.
 
     Examples
     --------
@@ -72,7 +72,8 @@ class LoadObserver:
     >>> [(seen.epoch, int(seen.loads.sum())) for seen in observer.epochs]
     [(0, 100)]
 
-    `observe` calls `watch`, and a stream's epochs come in by `receive`; here by hand.
+    `observe` calls `watch`, and each epoch of a stream calls `receive`. Here both are called by
+    hand.
 
     >>> by_hand = LoadObserver(workers=2)
     >>> watched = by_hand.watch(spark.range(3), [F.count(F.lit(1)).alias("worker_0")])
@@ -92,20 +93,20 @@ class LoadObserver:
 
     @property
     def epochs(self) -> list[EpochLoads]:
-        """What was seen so far, in order of epoch; waits for a batch job's first action."""
+        """Figures of all epochs so far, in order; in a batch, waits for the first action."""
         if self._observation is not None:
             return [self._read(0, self._observation.get)]
         return [self._epochs[epoch] for epoch in sorted(self._epochs)]
 
     @property
     def loads(self) -> NDArray[np.int64]:
-        """int64[W], messages per worker over all epochs seen so far."""
+        """int64[W], messages per worker in all epochs so far."""
         return sum((epoch.loads for epoch in self.epochs), np.zeros(self.workers, dtype=np.int64))
 
     def watch(self, df: DataFrame, metrics: Sequence[Any]) -> DataFrame:
-        """Attach the metrics to a DataFrame; a LoadObserver watches one DataFrame."""
+        """Attach the metrics to a DataFrame; a LoadObserver observes one DataFrame only."""
         if self._watches:
-            message = "this LoadObserver watches a DataFrame already: make one for each"
+            message = "this LoadObserver observes a DataFrame already: make one per DataFrame"
             raise RunError(message)
         self._watches = True
         if df.isStreaming:
@@ -116,7 +117,7 @@ class LoadObserver:
         return df.observe(self._observation, *metrics)
 
     def receive(self, epoch: int, metrics: Mapping[str, Any]) -> None:
-        """Take in an epoch's figures; an epoch that ran again replaces what it said."""
+        """Store the figures of an epoch; those of an epoch that runs again replace the old ones."""
         self._epochs[epoch] = self._read(epoch, metrics)
 
     def _read(self, epoch: int, metrics: Mapping[str, Any]) -> EpochLoads:
@@ -126,7 +127,7 @@ class LoadObserver:
         return EpochLoads(epoch, loads, metrics.get("keys"), metrics.get("pairs"))
 
 
-# Who has dropped an observer cannot ask it any more.
+# Weak references: an observer that the program has dropped needs no more figures.
 _watching: WeakValueDictionary[str, LoadObserver] = WeakValueDictionary()
 
 
@@ -151,9 +152,9 @@ def observe(
     df
         Routed (and optionally placed) rows, batch or streaming.
     observer
-        Receives the figures; its worker count is that of the routing.
+        Receives the figures; it must have the worker count that was passed to `route`.
     key
-        Key column or columns, to estimate also distinct keys and replication.
+        Key column or columns, to estimate distinct keys and replication too. None: only loads.
     column
         The column that holds the worker.
 

@@ -1,4 +1,4 @@
-"""What Spark's real-time mode asks of a query, said before the query starts."""
+"""Check before a query starts that it can run in Spark's real-time mode."""
 
 from __future__ import annotations
 
@@ -50,17 +50,18 @@ def check_real_time(
     Parameters
     ----------
     session
-        Of the stream.
+        Session of the stream.
     grouping
-        By which it is routed.
+        Grouping that routes the stream.
     time, position, state
         As for `route`.
 
     Raises
     ------
     ConfigurationError
-        Spark is older than 4.3; the grouping routes in Python, which Spark refuses in this mode; or
-        a restart could not repeat the plan.
+        Spark is older than 4.3; the grouping routes in Python, which Spark refuses in this mode;
+        `time` is given, which no grouping uses in this mode; or `position` or `state` is missing,
+        so that a restart could not repeat the routing.
     """
     version = str(session.version)
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _LEAST_VERSION:
@@ -84,15 +85,15 @@ def check_real_time(
         raise ConfigurationError(message)
     if planned and position is None:
         message = (
-            "position = None: in real time planned distributes the rows of split keys by their "
-            "positions, so that rows that come again after a restart go to the same workers; pass "
-            "position='offset', the column of Kafka's offsets"
+            "position = None: in real time, grouping='planned' distributes the rows of split keys "
+            "by their positions, so that rows that come again after a restart go to the same "
+            "workers; pass position='offset', the column of Kafka's offsets"
         )
         raise ConfigurationError(message)
     if planned and state is None:
         message = (
-            "state = None: after a restart in real time planned must find its plans again, or rows "
-            "count twice; pass state='directory', beside the checkpoint"
+            "state = None: after a restart in real time, grouping='planned' must find its plans "
+            "again, or rows count twice; pass state='directory', beside the checkpoint"
         )
         raise ConfigurationError(message)
 
@@ -103,7 +104,7 @@ def check_state_in_real_time(session: SparkSession, workers: int) -> None:
     Parameters
     ----------
     session
-        Of the stream.
+        Session of the stream.
     workers
         Number of workers. All tasks of all stages run concurrently: one per partition of the topic
         and one per worker.
@@ -111,8 +112,8 @@ def check_state_in_real_time(session: SparkSession, workers: int) -> None:
     Raises
     ------
     ConfigurationError
-        A setting is missing, or this machine has too few slots. Spark itself checks the slots of a
-        cluster, in the first epoch.
+        A setting is missing, or the local session has too few task slots. On a cluster, Spark
+        itself checks the slots in the first epoch.
     """
     provider = _setting(session, _PROVIDER_SETTING)
     if provider != _PROVIDER:
@@ -140,11 +141,11 @@ def _unset(name: str, value: str, needed: str) -> ConfigurationError:
 def _setting(session: SparkSession, name: str) -> str:
     try:
         return str(session.conf.get(name) or "")
-    except PySparkException:  # it is not set, or a managed session keeps it to itself
+    except PySparkException:  # not set, or hidden by a managed session
         return ""
 
 
 def _slots(master: str) -> int | None:
-    """Slots of a session on one machine; None where it is not known."""
+    """Return the number of task slots of a local session; None: not local, or unknown."""
     match = _LOCAL.fullmatch(master)
     return None if match is None else int(match[1] or 1)

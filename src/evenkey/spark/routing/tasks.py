@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions.task_id import TaskId
 
 Load = Literal["epoch", "lifetime"]
-"""Whether a source counts loads from zero in each epoch or over its lifetime.
+"""Whether the loads of a source start at zero in each epoch, or count over its lifetime.
 
 >>> from typing import get_args
 >>> get_args(Load)
@@ -55,32 +55,32 @@ def routing_task(
     streaming: bool,
     learn: bool | Learned = True,
 ) -> RoutingTask:
-    """Make the routing task for Python tasks that route the rows they produce.
+    """Make the object with which Python tasks route the rows that they produce.
 
-    The input rows of these tasks must have passed `RoutingTask.decided`.
+    Pass the input of these tasks through `RoutingTask.decided` first.
 
     Parameters
     ----------
     session
-        Where the tasks run.
+        Session in which the tasks run.
     grouping, workers, rate, load, state
         As for `evenkey.spark.routing.add_worker.routed`.
     plan
-        What ``Grouping.plan`` made of the frequencies of keys, with hashes by Spark's ``xxhash64``;
-        None: there is none.
+        Plan that ``Grouping.plan`` made from the frequencies of keys, whose hashes are Spark's
+        ``xxhash64``; None: no plan.
     weighted
-        Whether messages count by their weights; otherwise each counts 1.
+        Whether messages count by their weights; otherwise each message counts 1.
     streaming
-        Whether the tasks belong to a stream, whose epochs pass on what they learned.
+        Whether the tasks belong to a stream, in which each epoch passes on what it learned.
     learn
-        Of planned grouping in a stream. True: the tasks report what they learned. False: a planner
-        writes plans into `state`. A `Learned` makes plans from what workers report, in place of
-        `state`.
+        How ``planned`` gets the plans of a stream. True: from what the tasks report. False: from a
+        planner that writes them to `state`. A `Learned`: from this source, which makes them from
+        what workers report; `state` is not used.
 
     Raises
     ------
     ConfigurationError
-        The grouping needs a plan and there is none.
+        The grouping needs a plan, and `plan` is None.
     """
     if plan is None and needs_plan(grouping):
         message = (
@@ -102,7 +102,7 @@ def routing_task(
 
 @dataclass(frozen=True)
 class OfRouters:
-    """Merges what routers learned; a router without statistics keeps its own state."""
+    """Merges the statistics of routers; a source that reports none keeps its local state."""
 
     grouping: Grouping
 
@@ -115,19 +115,19 @@ class OfRouters:
 
 
 class RoutingTask:
-    """Runs in each task: one source's router over the partition's Arrow batches.
+    """Routes inside each task: the router of one source over the partition's Arrow batches.
 
-    Each task starts a new router from the table of its epoch. So a row's worker is a pure function
-    of the rows before it in the partition and of that table.
+    Each task starts a new router from the routing table of its epoch. So the worker of a row is a
+    pure function of that table, and of this row and all earlier rows of the partition.
 
     Parameters
     ----------
     grouping, workers, load, rate, plan, weighted
         As for `routing_task`.
     source
-        Gives each epoch's table; None: there is none.
+        Source of each epoch's routing table; None: no table.
     learned
-        Takes what routers learned; None: nothing is reported.
+        Plan source to which routers report what they learned; None: nothing is reported.
     """
 
     def __init__(
@@ -152,24 +152,24 @@ class RoutingTask:
         self._weighted = weighted
 
     def decided(self, df: DataFrame) -> DataFrame:
-        """Make rows wait until the routing table of their epoch is decided, if there is one."""
+        """Make rows wait until the routing table of their epoch is decided, if they need one."""
         return df if self._plans is None else before_epoch(df, self._plans.decide)
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        """Route batches of hashes, with the position over the rate as time."""
+        """Route batches of hashes; the time of a row is its position divided by the rate."""
         with self.source() as source:
             for hashes in batches:
                 yield source.route(hashes.to_numpy().view(np.uint64))
 
     def route_pairs(self, batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        """Route batches of hashes and times (seconds, null: unknown)."""
+        """Route batches of hashes and times (in seconds; null means unknown)."""
         with self.source() as source:
             for hashes, seconds in batches:
                 yield source.route(hashes.to_numpy().view(np.uint64), seconds_of(seconds))
 
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
-        """Give the source of the running task; at the end it reports what it learned."""
+        """Enter a `Source` for the running task; on exit, report what its router learned."""
         task = current_task() if self._plans is None else current_epoch()
         make = self._grouping.follower if self._learned is None else self._grouping.router
         router = make(self._workers, task.partition)
@@ -194,14 +194,14 @@ class RoutingTask:
 
 
 class Source:
-    """One task's router, fed batch by batch.
+    """Feeds the batches of one task to its router.
 
     Parameters
     ----------
     router
-        Gives the workers.
+        Router of the task.
     rate
-        Messages per second, from which times are derived if there are none.
+        Messages per second, used to compute times if none are given.
     weighted
         Whether messages count by their weights.
     """
@@ -219,18 +219,18 @@ class Source:
         seconds: NDArray[np.float64] | None = None,
         weights: pa.Array | None = None,
     ) -> pa.Array:
-        """Give the worker of each message.
+        """Return the worker of each message.
 
         Parameters
         ----------
         hashes
-            uint64[n], of the keys.
+            uint64[n], hashes of the keys.
         seconds
-            float64[n], event times, NaN where unknown; the router sees the `EventClock` that
-            follows them. None: the position over the rate.
+            float64[n], event times, NaN where unknown; the router gets the times of an `EventClock`
+            that follows them. None: the time of a message is its position divided by the rate.
         weights
-            bigint[n], the weights of messages; one that is null or below 1 counts 1. Not used if
-            messages count 1 each.
+            int64[n], weights of the messages; a weight that is null or below 1 counts 1. Not used
+            if each message counts 1.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Place: bring every row to the Spark partition of its worker."""
+"""`place`: move each row to the Spark partition of its worker."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ def place(
     column
         The column that holds the worker.
     by
-        ``partition``: shuffle, so that partition i holds exactly the rows of worker i; for
-        Python code. Spark knows that rows are partitioned by `column`, so a later join or
-        ``groupBy`` by it needs no further shuffle. ``split``: add an int column ``split``, so that
-        Spark's own ``groupBy(key..., "split")`` over W partitions keeps each row's state on its
-        worker, without a further shuffle; for Spark's own (stateful) operators. A batch is
-        shuffled immediately.
+        ``partition``, for Python code: shuffle rows so that partition i has exactly the rows of
+        worker i. Spark knows that rows are partitioned by `column`, so a later join or ``groupBy``
+        by it needs no further shuffle. ``split``, for Spark's own (stateful) operators: add an int
+        column ``split``, with which Spark's ``groupBy(key..., "split")`` over W partitions puts
+        each row and its state on the row's worker, in a single shuffle. A stream is shuffled by
+        that ``groupBy``, a batch already here.
     key
-        The columns before ``split`` in that groupBy, in their order; required for ``split``, and
+        The columns before ``split`` in that ``groupBy``, in their order. Required for ``split``,
         not allowed otherwise.
 
     Raises
     ------
     ConfigurationError
-        A column is missing, that of workers is not of an integer type, `workers` is below 1, `key`
-        is given without ``split``, or (streaming, by split)
-        ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null
-        or out of range fails the job.
+        A column is missing, the column of workers is not of an integer type, `workers` is below 1,
+        `key` is given without ``split``, or, for a stream with ``split``,
+        ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null or out
+        of range fails the job when it runs.
 
     Examples
     --------
@@ -73,14 +73,13 @@ def place(
     check_one_of("by", by, ("partition", "split"))
     if key is not None and by != "split":
         message = (
-            f"key = {shown(key)}: only placing by split goes by a key; pass by='split', or leave "
-            "key out"
+            f"key = {shown(key)}: only by='split' uses a key; pass by='split', or leave key out"
         )
         raise ConfigurationError(message)
     checked = _checked(df, column, workers)
     if by == "partition":
-        # By the column itself, not by an expression over it: else Spark does not know that rows
-        # are partitioned by the column, and the next operator by worker pays one more shuffle.
+        # Partition by the column itself, not by an expression of it: otherwise Spark does not know
+        # that rows are partitioned by the column, and a later operator by worker shuffles again.
         return df.withColumn(column, checked).repartitionById(workers, quoted(column))
     if key is None:
         message = "placing by split needs key=...: the columns of the groupBy that follows"
@@ -101,10 +100,11 @@ def place(
 
 
 def _checked(df: DataFrame, column: str, workers: int) -> Column:
-    """The worker of each row as an int; a row without one of ``0 <= worker < workers`` fails.
+    """Return the worker of each row as an int; a row fails unless ``0 <= worker < workers``.
 
-    The column is named once in the expression, so that Spark can merge it with the step that
-    computed the worker: named twice, an expensive one would be computed twice or on its own.
+    The expression uses the column only once, so that Spark can merge it into the projection that
+    computes the worker. If it used the column twice, Spark would compute an expensive worker twice,
+    or in a projection of its own.
     """
     (name,) = find_columns(df, column, "column")
     kind = df.schema[name].dataType
@@ -114,7 +114,7 @@ def _checked(df: DataFrame, column: str, workers: int) -> Column:
             f"to {workers - 1}; name the column that route has added"
         )
         raise ConfigurationError(message)
-    # A subscript is an int to Spark, which takes the lower 32 bits of a long.
+    # Spark casts a subscript to int, which could cut a long to the number of a valid worker.
     subscript = quoted(name).try_cast("int") if isinstance(kind, LongType) else quoted(name)
     valid = F.get(F.sequence(F.lit(0), F.lit(workers - 1)), subscript)
     wrong = F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
@@ -122,12 +122,13 @@ def _checked(df: DataFrame, column: str, workers: int) -> Column:
 
 
 def split_column(worker: Column, keys: Sequence[Column], workers: int) -> Column:
-    """Make the int that sends a row of ``groupBy(keys..., split)`` to partition `worker`.
+    """Compute the int ``split`` that makes ``groupBy(keys..., split)`` use partition `worker`.
 
-    Spark places such a row at ``pmod(murmur3(split, seed = hash(keys...)), W)``. Murmur3 of
-    an int is invertible, step by step: the steps back from the final hash to the xor with the
-    seed depend on the worker only and are W constants; the rest is two multiplications and
-    a rotation, on signed numbers, whose products fit into 64 bits (ANSI mode would raise).
+    Spark sends such a row to partition ``pmod(murmur3(split, seed = hash(keys...)), W)``. Every
+    step of Murmur3 on an int can be inverted, so this computes backwards from the hash `worker` to
+    ``split``. The inverse steps up to the xor with the seed depend on the worker only: these are W
+    constants. The other steps are two multiplications and a rotation. They use signed numbers whose
+    products fit into 64 bits, as ANSI mode raises an error on overflow.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def split_column(worker: Column, keys: Sequence[Column], workers: int) -> Column
 
 
 def _signed_column(value: Column) -> Column:
-    """The lower 32 bits of a bigint, read as a signed number."""
+    """Return the lower 32 bits of a bigint as a signed number."""
     sign = F.lit(1 << 31)
     return value.bitwiseAND(F.lit(_WORD - 1)).bitwiseXOR(sign) - sign
 
@@ -158,7 +159,7 @@ def _rotate(word: int, bits: int) -> int:
 
 
 def _before_seed(hashed: int) -> int:
-    """Undo murmur3's finish and last mix: what the seed xor the mixed input must be."""
+    """Invert the last steps of Murmur3: return the required value of seed xor mixed input."""
     word = hashed ^ (hashed >> 16)
     word = word * pow(_FMIX_2, -1, _WORD) % _WORD
     word = word ^ (word >> 13) ^ (word >> 26)
@@ -168,14 +169,14 @@ def _before_seed(hashed: int) -> int:
 
 
 def _split(worker: int, seed: int) -> int:
-    """What `split_column` computes, in Python."""
+    """Compute in Python what `split_column` computes in Spark."""
     word = (_before_seed(worker) ^ seed) % _WORD
     word = _rotate(word * pow(_C2, -1, _WORD) % _WORD, 32 - 15)
     return _signed(word * pow(_C1, -1, _WORD) % _WORD)
 
 
 def _murmur3(value: int, seed: int) -> int:
-    """Murmur3 of an int as Spark computes it."""
+    """Compute Murmur3 of an int as Spark does."""
     word = _rotate(value % _WORD * _C1 % _WORD, 15) * _C2 % _WORD
     word = (_rotate((seed % _WORD) ^ word, 13) * 5 + 0xE6546B64) % _WORD ^ 4
     word = (word ^ (word >> 16)) * _FMIX_1 % _WORD

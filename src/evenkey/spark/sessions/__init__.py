@@ -1,4 +1,4 @@
-"""The session, its Java, the workers' Python, and what differs between kinds of sessions."""
+"""Sessions: start Spark and its Java, prepare the workers' Python, and run code in tasks."""
 
 from __future__ import annotations
 

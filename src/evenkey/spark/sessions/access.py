@@ -1,4 +1,4 @@
-"""Where state may be touched: on the driver, or over Connect, whose client sees none, in a task."""
+"""Access state on the driver; over Connect, whose client cannot reach state, in a task."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Result = TypeVar("Result")
 
 
 def is_remote(session: SparkSession) -> bool:
-    """Say whether a session is one over Connect, whose client is not Spark's driver."""
+    """Return whether a session is one of Spark Connect, whose client is not Spark's driver."""
     return not hasattr(session, "_jsparkSession")
 
 
 def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
-    """Run a function where state may be touched, and give what it returned.
+    """Call a function where state can be accessed, and return its result.
 
     Parameters
     ----------
     session
-        In a classic one the function runs here, on the driver; over Connect in one task.
+        In a classic session the function runs here, on the driver; over Connect, in one task.
     function
-        Without arguments; it and what it returns can be pickled.
+        Function without arguments; it and its result can be pickled.
 
     Raises
     ------
     EvenkeyError, OSError
-        What the function raised. Of any other error of a task Spark's own report is raised.
+        The function raised this error. For any other error in a task, Spark's own error is raised.
     """
     if not is_remote(session):
         return function()
@@ -55,7 +55,7 @@ _RETURNED: set[type] = set()
 
 
 def returned(kind: type[Result]) -> type[Result]:
-    """Allow a type in what a function returns through `at_state`: a client accepts no other."""
+    """Allow a class in the results of `at_state`; a client over Connect refuses other classes."""
     _RETURNED.add(kind)
     return kind
 
@@ -80,55 +80,55 @@ _PLAIN = frozenset(
         ("pathlib", "PosixPath"),
     }
 )
-"""What may stand in a task's answer, besides errors, stores and what is marked `returned`."""
+"""Names allowed in a task's answer, besides errors, stores and classes marked `returned`."""
 
 
 _BUILT_IN = (Exception, set, frozenset, bytearray, complex)
 
 
 class _Answer(pickle.Unpickler):
-    """Reads the answer of a task over Connect: a server may not run code in the client."""
+    """Unpickles the answer of a task over Connect; a server must not run code in the client."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _PLAIN:
             return super().find_class(module, name)
-        # A name with a dot would reach what a module has imported.
+        # A name with a dot could reach modules that the module has imported.
         if "." not in name and (module == "builtins" or module.startswith("evenkey.")):
             found = super().find_class(module, name)
             wanted = _BUILT_IN if module == "builtins" else (EvenkeyError, OSError, Store, Bucket)
-            # A type of ours that stands where its name says, and nothing imported there.
+            # Only classes that are defined in the module, not those that it imports.
             ours = isinstance(found, type) and found.__module__ == module
             if ours and (found in _RETURNED or issubclass(found, wanted)):
                 return found
-        message = f"{module}.{name} is no part of an answer of evenkey's own tasks"
+        message = f"it contains {module}.{name}, which evenkey's own tasks never return"
         raise pickle.UnpicklingError(message)
 
 
 def _unpickled(cell: bytes) -> Any:
-    """Read the answer of a task, which Spark's server passed on.
+    """Unpickle the answer of a task, which Spark's server passed on.
 
     Raises
     ------
     RunError
-        There is something else in it than data and evenkey's own types.
+        The answer contains something other than data and evenkey's own classes.
     """
     try:
         return _Answer(io.BytesIO(cell)).load()
-    except Exception as error:  # of a broken pickle any
+    except Exception as error:  # a broken pickle can raise any error
         message = f"the Spark server's answer is refused ({error}): use a server that you trust"
         raise RunError(message) from error
 
 
 @returned
 class _Raised:
-    """An error that travels as it is, and not as text in one of Spark's."""
+    """Carries an error to the client as an object, not as text in an error of Spark."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 class _Once:
-    """Runs a function in place of the one row that there is."""
+    """Replaces the single input row by the pickled result of a function."""
 
     def __init__(self, function: Callable[[], object]) -> None:
         self._function = function

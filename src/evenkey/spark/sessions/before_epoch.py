@@ -1,8 +1,8 @@
 """Run one task before each epoch of a stream; its result is the same in all rows.
 
-Spark runs a scalar subquery in one task before the stage that uses its value. So all that this task
-writes exists before any other task of the epoch starts. The driver is not involved: this adds no
-delay, and it works the same after a restart.
+Spark runs a scalar subquery in one task before the stage that uses its value. So everything that
+this task writes exists before any other task of the epoch starts. The driver is not involved: this
+adds no delay, and it works the same after a restart.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ WORDS = StructType(
 )
 """Schema of the scalar subquery."""
 WORDS_COLUMN = "__evenkey_words"
-"""Name of its value as a column."""
+"""Name of the column with the value of the subquery."""
 
 
 @dataclass(frozen=True)
 class _WordsTask:
-    """Replaces the one row by the words of the epoch, or by those of an error."""
+    """Replaces the single input row by the words of the epoch, or by those of an error."""
 
     words_of: Callable[[TaskId], Words]
 
@@ -62,15 +62,16 @@ def with_epoch_words(
 ) -> tuple[DataFrame, Column]:
     """Make the rows of a stream wait for the result of one task per epoch.
 
-    A condition on the rows is true or raises the task's error. Spark itself would report only that
-    the subquery failed.
+    If the task fails, a filter on the rows raises the task's error. Spark itself would report only
+    that the subquery failed.
 
     Parameters
     ----------
     df
         A stream.
     words_of
-        Returns the words for the epoch of a task; the first is not negative. It is pickled.
+        Function that returns the words for the epoch of a task, int64; the first must not be
+        negative. It is pickled.
     beneath_state
         Whether Python operators with state follow. Spark cannot send these to tasks if there is a
         subquery beneath them, so the words are broadcast to the rows, as column `WORDS_COLUMN`.
@@ -78,16 +79,17 @@ def with_epoch_words(
     Returns
     -------
     tuple
-        The rows, and the words as a column, an array that is the same in all rows of an epoch.
+        The rows, and a column of the words: an array that is equal in all rows of an epoch.
     """
     session = df.sparkSession
     task = in_workers(session, _WordsTask(words_of), problems_as_words=True)
-    # One array, not a struct of several: reading a field of a struct makes an object per row.
+    # One array, not a struct of arrays: reading a field of a struct makes an object per row.
     made = session.range(0, 1, 1, 1).mapInArrow(task, WORDS)
     if beneath_state:
         df = df.crossJoin(F.broadcast(made.withColumnRenamed("words", WORDS_COLUMN)))
     words = F.col(WORDS_COLUMN) if beneath_state else made.scalar()
-    # Spark has no lambdas over a subquery's value, so XML decodes the numbers of the characters.
+    # Spark allows no lambda over the value of a subquery, so the character codes of the message are
+    # decoded as XML character references.
     characters = F.array_join(F.slice(words, 2, F.size(words)).cast("array<string>"), ";&#")
     text = F.xpath_string(F.concat(F.lit("<a>&#"), characters, F.lit(";</a>")), F.lit("a"))
     problem = F.raise_error(text).cast("boolean")
@@ -97,7 +99,7 @@ def with_epoch_words(
 
 @dataclass(frozen=True)
 class _Done:
-    """Does work whose result no row needs."""
+    """Calls a function and ignores its result."""
 
     work: Callable[[TaskId], object]
 
@@ -109,14 +111,14 @@ class _Done:
 def before_epoch(
     df: DataFrame, work: Callable[[TaskId], object], *, beneath_state: bool = False
 ) -> DataFrame:
-    """Let the rows of a stream wait until one task has done the work of its epoch.
+    """Make the rows of a stream wait until one task has done the work of their epoch.
 
     Parameters
     ----------
     df, beneath_state
         As for `with_epoch_words`.
     work
-        Takes the task; an `EvenkeyError` that it raises fails the query. It is pickled.
+        Function of the task; an `EvenkeyError` that it raises fails the query. It is pickled.
     """
     waiting, _ = with_epoch_words(df, _Done(work), beneath_state=beneath_state)
     return waiting.drop(WORDS_COLUMN) if beneath_state else waiting

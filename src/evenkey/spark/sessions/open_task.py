@@ -1,6 +1,7 @@
-"""Open a task's function in a worker; this module is pickled by value, for workers without evenkey.
+"""Unpickle the function of a task in a worker, with a clear error if evenkey is missing there.
 
-It may not import other modules of evenkey.
+This module is pickled by value, so that workers without evenkey can run it. It must not import
+other modules of evenkey.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ def open_task(pickled: bytes) -> Any:
     Raises
     ------
     ModuleNotFoundError
-        The worker's Python lacks evenkey, or a package that it needs; the message names the
-        interpreter, its host, and the fix.
+        The worker's Python has no evenkey, or lacks a package that evenkey needs; the message names
+        the interpreter, its host, and the fix.
     """
     import pickle
     import platform
@@ -33,7 +34,7 @@ def open_task(pickled: bytes) -> Any:
 
 
 def open_giving_problems(pickled: bytes) -> Any:
-    """Unpickle the function of a scalar subquery; on failure give one that reports the reason.
+    """Unpickle the function of a scalar subquery; on failure return one that reports the reason.
 
     Spark itself reports only that the subquery failed.
     """
@@ -53,5 +54,5 @@ def open_giving_problems(pickled: bytes) -> Any:
 
 
 def problem_words(message: str) -> list[int]:
-    """Spell a message as words of a subquery's value: -1, and the number of each character."""
+    """Encode a message as the words of a subquery: -1, then the code of each character."""
     return [-1, *(ord(each) if each.isprintable() else ord(" ") for each in message)]

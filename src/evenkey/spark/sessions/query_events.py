@@ -1,8 +1,8 @@
-"""Events of a session's queries: the metrics that they measure, and their ends.
+"""React to events of a session's queries: the metrics of an epoch, and the end of a query.
 
-Spark keeps a listener, and the threads that call it, until it is removed. So evenkey adds one
-listener per session for all routed streams. It holds no state of a query; this is found by the
-query's id or by the name of its metric.
+Spark keeps a listener, and the threads that call it, until the listener is removed. So evenkey adds
+one listener per session, for all routed streams. The listener holds no state of a query: functions
+find it by the query's id or by the name of the metric.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _lock = threading.Lock()
 _logger = logging.getLogger(__name__)
 _PATIENCE_MS = 5000
 _OTHER_STATES = "SCHEMA_NOT_COMPATIBLE"
-"""In the names of Spark's errors for states that it cannot read as those of the query."""
+"""Part of the names of Spark's errors for states of other types than those of the query."""
 
 
 def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) -> None:
@@ -51,15 +51,15 @@ def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) 
     session
         The session of the queries.
     metrics
-        Functions by the beginning of a metric's name (as passed to `DataFrame.observe`). Each takes
-        the session (None if it was garbage-collected), the name and values of the metric, and the
-        progress of its epoch. Over Connect null values are missing.
+        Functions to call, by the beginning of the metric's name (as passed to `DataFrame.observe`).
+        The arguments are the session (None if it was garbage-collected), the name and values of
+        the metric, and the progress of its epoch. Over Connect null values are missing.
 
     Notes
     -----
-    The functions stay as long as the session, so always pass the same ones, such as functions of a
-    module. Spark's threads call them soon after the epoch or the query, one call at a time per
-    session.
+    The functions stay registered as long as the session lives, so always pass the same ones, such
+    as functions of a module. Spark's threads call them soon after an epoch or the query has ended,
+    one call at a time per session.
     """
     owner = session_owner(session)
     with _lock:
@@ -77,12 +77,12 @@ def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) 
 class _Listener(StreamingQueryListener):
     def __init__(self, session: SparkSession) -> None:
         self._session = weakref.ref(session)
-        # Over Connect the manager would keep its session, which is the owner.
+        # Over Connect the manager refers to its session, the owner, and would keep it alive.
         self._manager = None if is_remote(session) else session.streams
         self.metrics: dict[str, Receive] = {}
 
     def _set_spark_session(self, session: SparkSession) -> None:
-        """Spark gives its listeners the session; this one would keep it when it has stopped."""
+        """Ignore the session that Spark passes to listeners: this one would keep it alive."""
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         pass
@@ -92,11 +92,11 @@ class _Listener(StreamingQueryListener):
         for name, row in event.progress.observedMetrics.items():
             for beginning, receive in list(self.metrics.items()):
                 if name.startswith(beginning):
-                    # Over Connect an error here would end all listeners of the client.
+                    # Over Connect an error here would stop all listeners of the client.
                     try:
                         receive(session, name, row.asDict(recursive=True), event.progress)
                     except Exception:
-                        _logger.exception("what was measured as %s in an epoch is lost", name)
+                        _logger.exception("the values of metric %s of an epoch are lost", name)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         pass
@@ -105,18 +105,18 @@ class _Listener(StreamingQueryListener):
         if _OTHER_STATES in (event.errorClassOnException or event.exception or ""):
             _logger.error(
                 "query %s: the states in its checkpoint are of another type than those of this "
-                "program, as by another aggregator, key or window: go on with the previous ones, "
-                "or start with a new checkpoint; leave "
-                "spark.sql.streaming.stateStore.stateSchemaCheck as it is",
+                "program, because its aggregator, key or window changed, for example: use the "
+                "previous ones, or start with a new checkpoint; do not change "
+                "spark.sql.streaming.stateStore.stateSchemaCheck",
                 event.id,
             )
-        with contextlib.suppress(RuntimeError):  # a program that ends cannot run a task any more
+        with contextlib.suppress(RuntimeError):  # a program that is ending can run no more tasks
             remove_temporary_of(self._session(), str(event.id))
         if self._manager is not None:
             _end_idle_threads()
 
     def leave(self) -> None:
-        """Hear no more."""
+        """Remove this listener from its session."""
         session = self._session()
         manager = session.streams if self._manager is None and session else self._manager
         if manager is not None:
@@ -125,9 +125,9 @@ class _Listener(StreamingQueryListener):
 
 @atexit.register
 def _leave() -> None:
-    """Hear no more of anything: Spark would call a process that is ending, and report its trouble.
+    """Remove all listeners at exit: Spark would call an ending process, and log that this fails.
 
-    What it is about to report, it reports before this ends.
+    This waits until Spark has delivered the events that it already has.
     """
     context = _context()
     if context is None or not _listening:
@@ -142,7 +142,7 @@ def _leave() -> None:
 
 
 def leave_over_connect() -> None:
-    """Hear no more of anything over Connect, and wait for what is being reported."""
+    """Remove all listeners of Connect sessions, and wait for calls that are running."""
     for owner, ours in list(_listening.items()):
         if not is_context(owner):
             _listening.pop(owner, None)
@@ -153,10 +153,11 @@ def leave_over_connect() -> None:
 
 @functools.cache
 def _leave_at_the_end() -> None:
-    """Let a program over Connect end though it did not stop its session.
+    """Make a program over Connect able to end without stopping its session.
 
-    PySpark hears of its queries in a thread for which Python waits, before it asks what is to be
-    done at the exit, as long as there is a listener.
+    While there is a listener, PySpark receives events in a thread that is not a daemon. At its end
+    Python waits for this thread before it calls exit handlers, so an exit handler would be too late
+    to remove the listener.
     """
 
     def wait() -> None:
@@ -169,25 +170,25 @@ def _leave_at_the_end() -> None:
 def _context() -> SparkContext | None:
     from pyspark import SparkContext
 
-    context = SparkContext._active_spark_context  # noqa: SLF001 - it has no other name
+    context = SparkContext._active_spark_context  # noqa: SLF001 - there is no public name
     return None if context is None or context._jsc is None else context  # noqa: SLF001 - the same
 
 
 def _end_idle_threads() -> None:
-    """End threads that served callbacks of the JVM's threads, and served none for a while.
+    """End Python threads that wait for callbacks of JVM threads which no longer call.
 
-    Spark calls a listener of Python's from each query's own thread once, and Py4J keeps the
-    connection, with a thread of Python's at its end, when that thread of the JVM is long gone.
-    Its own clean-up, which it does not run in Spark, closes those that were not used since the
-    clean-up before; a thread of the JVM that calls once more gets another.
+    Each query calls the Python listener from its own JVM thread. For each such thread Py4J keeps a
+    connection, with a Python thread at its end, also after the JVM thread has ended. The clean-up
+    of Py4J closes connections that were not used since the previous clean-up, but Spark never runs
+    it. A JVM thread that calls again gets a new connection.
     """
-    from py4j.java_gateway import JavaObject  # over Connect there need be none
+    from py4j.java_gateway import JavaObject  # a Connect client may have no Py4J
     from py4j.protocol import Py4JError
 
     context = _context()
-    gateway = None if context is None else context._gateway  # noqa: SLF001 - no other name
+    gateway = None if context is None else context._gateway  # noqa: SLF001 - no public name
     if gateway is None:
         return
-    with contextlib.suppress(Py4JError):  # then threads stay, as they do without this
+    with contextlib.suppress(Py4JError):  # on failure the threads stay, as without this function
         server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)  # noqa: SLF001 - the same
         server.getCallbackClient().periodicCleanup()

@@ -1,4 +1,4 @@
-"""A task that runs again: what routes by the order of rows needs Spark to notice other rows."""
+"""Warn if rows are routed by their order, and a task that runs again may get another order."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SORTS = "spark.sql.execution.sortBeforeRepartition"
-"""Spark's setting: whether rows are sorted before they are dealt; true by default."""
+"""Spark's setting: whether ``repartition`` sorts rows before it distributes them; default true."""
 
 _warned: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
-"""What was logged, by the owner of the session."""
+"""Reasons that were logged, by the owner of the session."""
 
 
 def warn_of_unsafe_retries(session: SparkSession, why: str) -> None:
@@ -29,10 +29,10 @@ def warn_of_unsafe_retries(session: SparkSession, why: str) -> None:
     Parameters
     ----------
     session
-        Runs the job. Without `SAFE_RETRIES` it does not notice that a task which ran again placed
-        its rows on other workers, so rows may be lost or come twice.
+        Session that runs the job. Without `SAFE_RETRIES`, Spark does not notice that a task which
+        ran again placed its rows on other workers, so rows may be lost or come twice.
     why
-        Rows are placed by their order although the input follows a shuffle.
+        Beginning of the message: why the order of rows matters.
     """
     said = _warned.setdefault(session_owner(session), set())
     if why in said:
@@ -41,15 +41,15 @@ def warn_of_unsafe_retries(session: SparkSession, why: str) -> None:
     off = [name for name in SAFE_RETRIES if _is_off(session, name)]
     if off:
         logger.warning(
-            "%s, and the input follows a shuffle: where an executor is lost, rows may be lost or "
-            "come twice, as %s is not true (the default in Spark 4.1); set it to true",
+            "%s, and the input follows a shuffle: if an executor is lost, rows may be lost or come "
+            "twice, because %s is not true (the default in Spark 4.1); set it to true",
             why,
             ", ".join(off),
         )
     else:
         logger.warning(
-            "%s, and the input follows a shuffle: where an executor is lost, Spark may fail the "
-            "job for indeterminate output",
+            "%s, and the input follows a shuffle: if an executor is lost, Spark may fail the job "
+            "for indeterminate output",
             why,
         )
 
@@ -57,5 +57,5 @@ def warn_of_unsafe_retries(session: SparkSession, why: str) -> None:
 def _is_off(session: SparkSession, name: str) -> bool:
     try:
         return str(session.conf.get(name)).lower() != "true"
-    except PySparkException:  # managed sessions may keep settings to themselves
+    except PySparkException:  # managed sessions may hide settings
         return False

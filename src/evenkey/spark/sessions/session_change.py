@@ -1,27 +1,27 @@
-"""Sessions for several kinds of work in one process, which need other masters and settings."""
+"""Change the session of a process between kinds of work that need other masters and settings."""
 
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
 _started_for: list[str] = []
-"""The kind of work that the active session was started for; empty while it is somebody else's."""
+"""Kind of work for which the active session was started; empty if evenkey did not start it."""
 
 
 def change_session(kind: str) -> bool:
-    """Stop the session that was started for work of another kind: its slots do not suit.
+    """Stop a session that was started for another kind of work, because its slots do not suit.
 
-    A session that was there before is left alone.
+    A session that existed before the first call is left alone.
 
     Parameters
     ----------
     kind
-        Of the work that comes next.
+        Kind of the work that comes next.
 
     Returns
     -------
     bool
-        Whether a session is started anew next, with no Python worker running.
+        Whether the caller must start a new session; no Python worker runs then.
     """
     active = SparkSession.getActiveSession()
     if active is not None:

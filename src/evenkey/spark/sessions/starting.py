@@ -1,4 +1,4 @@
-"""The Spark session that evenkey runs on."""
+"""Start the Spark session that evenkey runs on, and manage its temporary directories."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLES = "tables"
-"""Purpose of temporary directories that hold routing tables, by query."""
+"""Purpose of temporary directories with the routing tables of queries."""
 
 _homes: weakref.WeakKeyDictionary[object, str] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 _SETTINGS: dict[str, str] = {
-    # Deep plans, and a stop while Spark searches its own stack for interruptions.
+    # A large stack for deep plans, and for stops while Spark searches its stack for interruptions.
     "spark.driver.extraJavaOptions": "-Xss4m",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
@@ -45,7 +45,7 @@ _DRIVER_MEMORY = "2g"
 
 
 def local_master(slots: int) -> str:
-    """Give the master URL of this machine with task slots and with retries, off by default.
+    """Return the URL of a local master with task slots, and with retries (by default off).
 
     Examples
     --------
@@ -56,22 +56,22 @@ def local_master(slots: int) -> str:
 
 
 def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Give the active session, or start one with settings that suit evenkey's streams.
+    """Return the active session, or start one with settings that suit evenkey's streams.
 
     Parameters
     ----------
     master
-        Master of a new session; None: ``SPARK_MASTER``, or else this machine with one slot per
-        core.
+        Master of a new session; None: the value of the environment variable ``SPARK_MASTER``, or if
+        that is not set, this machine with one slot per core.
     settings
-        Spark settings on top of evenkey's own.
+        Spark settings of a new session, in addition to evenkey's own; they override these.
 
     Raises
     ------
     ConfigurationError
         There is no Java to run Spark on.
     RunError
-        It ended before it was ready.
+        Spark's Java process ended before it was ready.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     if active is not None:
         return active
     ensure_java()
-    # Executors must run the very interpreter of the driver, or they lack its packages.
+    # Workers must run the same interpreter as the driver, or they lack its packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if master is None:
@@ -100,10 +100,10 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         **(settings or {}),
     }
     if master.startswith("local"):
-        # Only on a local master is evenkey surely installed where the daemon runs.
+        # The daemon needs evenkey, which is certainly installed only if the master is local.
         every.setdefault("spark.python.daemon.module", "evenkey.spark.sessions.daemon")
-        # Over TCP each Python task waits 40 ms for an acknowledgement that the kernel holds back.
-        # Elsewhere an executor's directory may have a path that is too long for a socket's.
+        # Over TCP each Python task waits 40 ms, because the kernel delays an acknowledgement. Not
+        # on other masters: an executor's directory may be too long for the path of a socket.
         every.setdefault("spark.python.unix.domain.socket.enabled", "true")
     start_java(every)
     builder = SparkSession.builder
@@ -115,32 +115,32 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
 
 def session_owner(session: SparkSession) -> object:
-    """Give the object that lives as long as a session, which may have several session objects.
+    """Return the object that lives as long as a session, which may have several Python objects.
 
-    It is the Spark context, or over Connect the session itself.
+    It is the Spark context; over Connect, it is the session object.
     """
     return session if is_remote(session) else session.sparkContext
 
 
 def is_context(owner: object) -> TypeGuard[SparkContext]:
-    """Say whether a session's owner is a Spark context, that of a classic session."""
+    """Return whether the owner of a session is a Spark context, so that the session is classic."""
     return hasattr(owner, "_jsc")
 
 
 def session_id(session: SparkSession) -> str:
-    """Give an id that distinguishes sessions of the same owner."""
+    """Return an id that distinguishes sessions of the same owner."""
     if is_remote(session):
         return ""
     return str(session._jsparkSession.sessionUUID())  # noqa: SLF001 - Python has no name of it
 
 
 def temporary_directory(session: SparkSession, purpose: str) -> str:
-    """Name a new directory that lives as long as a session, and is created when it is used.
+    """Return the name of a new directory for a session; it is created when it is first written.
 
-    It is on the driver's machine; over Connect on that of an executor. Routing tables (``tables``)
-    of a query are deleted when the query ends, see `remove_temporary_of`. The rest is deleted after
-    the session has stopped, at the latest when the process ends; over Connect only the system's own
-    cleaning of temporary files deletes it.
+    The directory is on the driver's machine; over Connect, on that of an executor. Routing tables
+    (purpose ``tables``) of a query are deleted when the query ends, see `remove_temporary_of`. All
+    other directories are deleted after the session has stopped, at the latest when the process
+    ends. Over Connect they stay until the system cleans up its temporary files.
     """
     owner = session_owner(session)
     with _lock:
@@ -161,9 +161,9 @@ def _make_home() -> str:
 
 
 def remove_temporary_of(session: SparkSession | None, query: str) -> None:
-    """Remove the temporary routing tables of a query that has ended.
+    """Delete the temporary routing tables of a query that has ended.
 
-    `session` is None if it was garbage-collected; over Connect they cannot be reached then.
+    `session` is None if it was garbage-collected; over Connect the tables then cannot be reached.
     """
     with _lock:
         homes = dict(_homes)
@@ -185,5 +185,5 @@ def _remove_tables(home: str, query: str) -> None:
 
 def _has_stopped(owner: object) -> bool:
     if is_context(owner):
-        return owner._jsc is None  # noqa: SLF001 - a context says by nothing else that it stopped
+        return owner._jsc is None  # noqa: SLF001 - nothing else shows that a context has stopped
     return bool(getattr(owner, "is_stopped", False))

@@ -1,4 +1,4 @@
-"""Which task of which query's epoch this is."""
+"""Identify the running task: its query, its epoch and its partition."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _RUN = "spark.jobGroup.id"
-"""Spark makes a query's run the group of its jobs."""
+"""Spark uses the run id of a streaming query as the job group of its jobs."""
 _QUERY = "sql.streaming.queryId"
 BATCH = "batch"
-"""What a task's query is called where there is no streaming query."""
+"""Query id of a task that belongs to no streaming query."""
 
 
 class TaskId(NamedTuple):
-    """A task, the same however often it runs.
+    """Identity of a task, equal each time that the task runs.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class TaskId(NamedTuple):
     epoch
         Number of the micro-batch; 0 in a batch job.
     partition
-        The partition that the task computes: the source's number, or the worker's.
+        Partition that the task computes: the number of the source, or of the worker.
     """
 
     query: str
@@ -37,12 +37,12 @@ class TaskId(NamedTuple):
 
 
 def current_task() -> TaskId:
-    """Tell which task runs this code.
+    """Return the task that runs this code.
 
     Raises
     ------
     RunError
-        No task does: this is the driver.
+        No task runs this code: this is the driver.
     """
     context = TaskContext.get()
     if context is None:
@@ -54,28 +54,28 @@ def current_task() -> TaskId:
 
 
 def within_query(session: SparkSession) -> bool:
-    """Whether this thread runs a function of a streaming query, whose tasks know their epoch.
+    """Return whether this thread runs a function of a streaming query, such as in ``foreachBatch``.
 
-    Over Spark Connect no thread of a client does.
+    The tasks that it starts then know their epoch. Always False in a client of Spark Connect.
     """
     context = getattr(session, "_sc", None)
     return context is not None and context.getLocalProperty(_QUERY) is not None
 
 
 def current_epoch() -> TaskId:
-    """Tell which task of a stream's epoch runs this code.
+    """Return the task of a stream that runs this code, with its epoch.
 
     Raises
     ------
     RunError
-        No task does, or Spark does not say of which epoch it is.
+        No task runs this code, or Spark does not tell the task its epoch.
     """
     task = current_task()
     if task.query == BATCH:
         message = (
-            "a task of a stream does not know its epoch, without which nothing is learned: Spark "
-            "gives it to no task that a function of foreachBatch starts over Spark Connect, or in "
-            "a thread of its own; write the stream to a sink, such as parquet or kafka, or call "
+            "a task of a stream does not know its epoch, which evenkey needs: Spark does "
+            "not pass the epoch to tasks that a foreachBatch function starts over Spark Connect or "
+            "in a new thread; write the stream to a sink, such as parquet or kafka, or call "
             "evenkey inside the function, on its batch"
         )
         raise RunError(message)
@@ -83,12 +83,12 @@ def current_epoch() -> TaskId:
 
 
 def current_run() -> str:
-    """Tell which run of a streaming query this is: a new one each time that the query is started.
+    """Return the id of the query's current run; each start of a query is a new run.
 
     Returns
     -------
     str
-        Spark's ``runId``; empty where Spark does not say it.
+        Spark's ``runId``; empty if Spark does not tell the task.
     """
     context = TaskContext.get()
     return (None if context is None else context.getLocalProperty(_RUN)) or ""

@@ -1,4 +1,4 @@
-"""Slots and partitions: how many tasks a session runs concurrently, and how many a shuffle has."""
+"""Count the task slots of a session, and the partitions of its shuffles."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MOST = 1 << 16
 
 
 def slots_of(session: SparkSession) -> int:
-    """Give how many tasks a session runs concurrently, at least 1.
+    """Return the number of tasks that a session can run concurrently, at least 1.
 
     Spark divides a range into as many partitions as it has slots, also over Connect. With dynamic
-    allocation the number of slots changes, so this gives ``spark.sql.shuffle.partitions``.
+    allocation the number of slots changes, so this returns ``spark.sql.shuffle.partitions``.
     """
     if str(session.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true":
         return shuffle_partitions(session)
@@ -25,5 +25,5 @@ def slots_of(session: SparkSession) -> int:
 
 
 def shuffle_partitions(session: SparkSession) -> int:
-    """Number of partitions that Spark uses for its own shuffles and for state."""
+    """Return the number of partitions that Spark uses for its own shuffles and for state."""
     return int(session.conf.get("spark.sql.shuffle.partitions") or 1)

@@ -1,8 +1,8 @@
-"""What differs between the versions of PySpark that evenkey runs on, in one place.
+"""Differences between the versions of PySpark that evenkey runs on.
 
-Types: PySpark 4.2 renamed how the zone of timestamps is given, and began to take Arrow's timestamps
-without a zone for ``timestamp_ntz`` unless asked otherwise. Sources: see `check_sources`. Tasks
-that run again: see `SAFE_RETRIES`.
+Types: PySpark 4.2 renamed the argument for the zone of timestamps, and by default converts Arrow's
+timestamps without a zone to ``timestamp_ntz``. Sources: see `check_sources`. Tasks that run again:
+see `SAFE_RETRIES`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum"
 SAFE_RETRIES = (f"{_CHECKSUM}.enabled", f"{_CHECKSUM}.enableFullRetryOnMismatch")
-"""Settings by which Spark notices that a task which ran again gave other rows than before, and runs
-again what has read the former ones: off by default in 4.1, on since 4.2."""
+"""Settings with which Spark notices that a task which ran again gave other rows than before, and
+runs again all tasks that have read the previous rows. Off by default in 4.1, on since 4.2."""
 _SOURCES = "pyspark.sql.streaming.datasource"
 _TAKES_ZONES = "timezone" in inspect.signature(types.to_arrow_schema).parameters
 
 
 def to_arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
-    """Give the Arrow schema of Spark's rows.
+    """Convert a Spark schema to an Arrow schema.
 
     Parameters
     ----------
     schema
-        Spark's.
+        Spark schema.
     timezone
-        Of timestamps, at any depth.
+        Time zone of all timestamps, at any depth of nesting.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def to_arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
 
 
 def from_arrow_schema(schema: pa.Schema) -> StructType:
-    """Give Spark's schema of Arrow's; timestamps without a zone are ``timestamp_ntz``.
+    """Convert an Arrow schema to a Spark schema; timestamps without a zone are ``timestamp_ntz``.
 
     Examples
     --------
@@ -64,20 +64,20 @@ def from_arrow_schema(schema: pa.Schema) -> StructType:
 
 
 def from_arrow_type(kind: pa.DataType) -> DataType:
-    """Give Spark's type of Arrow's; a timestamp without a zone is ``timestamp_ntz``."""
+    """Convert an Arrow type to a Spark type; a timestamp without a zone is ``timestamp_ntz``."""
     return types.from_arrow_type(kind, prefer_timestamp_ntz=True)
 
 
 def check_sources() -> None:
-    """Make sure that Spark lets a source in Python say how much an epoch takes.
+    """Check that a Python data source can limit how much an epoch reads: needs PySpark 4.2.
 
-    It does since 4.2 (``pyspark.sql.streaming.datasource``). Runs from a source to a sink need it;
-    operators on DataFrames do not.
+    Version 4.2 added this in ``pyspark.sql.streaming.datasource``. Runs from a source to a sink
+    need it; operators on DataFrames do not.
 
     Raises
     ------
     ConfigurationError
-        PySpark is older.
+        PySpark is older than 4.2.
     """
     if find_spec(_SOURCES) is None:
         message = (
@@ -88,7 +88,7 @@ def check_sources() -> None:
 
 
 def _zoned(kind: pa.DataType, timezone: str) -> pa.DataType:
-    """Give a type with another zone for its timestamps that have one."""
+    """Replace the zone of all timestamps with a zone in a type, at any depth."""
     if pa.types.is_timestamp(kind):
         return kind if kind.tz is None else pa.timestamp(kind.unit, tz=timezone)
     if pa.types.is_map(kind):

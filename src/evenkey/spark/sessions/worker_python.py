@@ -1,4 +1,4 @@
-"""The workers' Python: set if the user has not, and checked if that needs no job."""
+"""Choose the workers' Python if the user has not, and check it where this needs no job."""
 
 from __future__ import annotations
 
@@ -36,41 +36,42 @@ def in_workers(
 ) -> Callable[..., Any]:
     """Prepare a function for the Python workers of a session, and check that they can run it.
 
-    If the user has not set the workers' Python, a local session uses the program's own. A Python
-    that is set is checked once per session, without a job. On other hosts and over Connect only the
-    worker itself can check: without evenkey it fails with one line that names the interpreter, the
-    host and the fix.
+    If the user has not set the workers' Python, a local session uses the Python of this program. If
+    it is set, a local session checks it once, without a job. On other hosts and over Connect, only
+    the worker itself can check: without evenkey it fails with one line that names the interpreter,
+    the host and the fix.
 
     Parameters
     ----------
     session
-        Where it runs.
+        Session in which the function runs.
     function
-        A task of evenkey.
+        Function of a task.
     problems_as_words
-        Whether it is a scalar subquery that returns errors as words, by `open_task.problem_words`.
+        Whether the function is that of a scalar subquery, which returns errors as words
+        (`open_task.problem_words`).
 
     Returns
     -------
     callable
-        The same, for ``mapInArrow`` or ``arrow_udf``.
+        The same function, for ``mapInArrow`` or ``arrow_udf``.
 
     Raises
     ------
     ConfigurationError
-        The Python chosen on this machine lacks evenkey, or is of another minor version.
+        The Python chosen on this machine has no evenkey, or has another minor version.
     """
     check_python(session)
     return _Task(function, problems_as_words=problems_as_words)
 
 
 def check_python(session: SparkSession) -> None:
-    """See to the workers' Python as `in_workers` does, for a task that needs no evenkey there.
+    """Choose and check the workers' Python as `in_workers` does, without preparing a function.
 
     Raises
     ------
     ConfigurationError
-        The Python chosen on this machine lacks evenkey, or is of another minor version.
+        The Python chosen on this machine has no evenkey, or has another minor version.
     """
     context = getattr(session, "_sc", None)  # a session over Connect has none
     if context is not None and context not in _seen:
@@ -79,7 +80,7 @@ def check_python(session: SparkSession) -> None:
 
 
 class _Task:
-    """A function that is opened in the worker with an error of its own."""
+    """A function that is unpickled in the worker by `open_task`, which explains failures."""
 
     def __init__(self, function: Callable[..., Any], *, problems_as_words: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
@@ -115,7 +116,7 @@ def _choose_python(context: SparkContext) -> None:
 
 
 def _lacking(python: str) -> str | None:
-    """Say why an interpreter of this machine will not do; None if it will."""
+    """Return why an interpreter of this machine cannot be used; None: it can."""
     try:
         answer = subprocess.run(  # noqa: S603 - the one that Spark would run
             [python, "-c", _ASK],
@@ -127,7 +128,7 @@ def _lacking(python: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not run ({getattr(error, 'strerror', None) or error})"
     if answer.returncode:
-        last = answer.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+        last = answer.stderr.strip().splitlines()[-1:] or ["it printed nothing"]
         return f"has no evenkey ({last[0]})"
     version, ours = json.loads(answer.stdout), sys.version_info[:2]
     if tuple(version) != ours:
