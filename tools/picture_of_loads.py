@@ -1,6 +1,6 @@
 """Draw the loads of a comparison: ``picture_of_loads.py COMPARISON.json PICTURE.svg``.
 
-The comparison is what ``evenkey compare ... --json`` prints.
+COMPARISON.json contains the output of ``evenkey compare ... --json``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLOURS = {
 
 
 def main(comparison: str, picture: str) -> None:
-    """Draw one panel per grouping: the share of all messages on each worker, in falling order."""
+    """Draw one panel per grouping: each worker's share of all messages, in descending order."""
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "evenkey", "svg.fonttype": "none"})
     compared = json.loads(Path(comparison).read_text())["results"]
     results = {each["grouping"]: each for each in compared}
