@@ -110,8 +110,8 @@ def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:
     Raises
     ------
     ConfigurationError
-        As for `parse`; or there is no aggregator, a name is not a text, or an aggregator has one
-        result per window and not per key.
+        As for `parse`; or there is no aggregator, a name is not a string, or an aggregator has
+        one result per window and not per key.
 
     Examples
     --------

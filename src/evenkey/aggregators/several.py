@@ -180,7 +180,7 @@ def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Sev
     Raises
     ------
     ConfigurationError
-        There is no aggregator, a name is not a text, or an aggregator has one result per window
+        There is no aggregator, a name is not a string, or an aggregator has one result per window
         and not per key.
     """
     given: object = members  # callers without a type checker pass anything

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_POLYGONS = 2  # dimensions
+_POLYGONS = 2  # dimensions of a polygon
 _CAPITALS = re.compile(r"[A-Z]+")
 
 
