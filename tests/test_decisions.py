@@ -57,7 +57,7 @@ def test_a_superseded_record_names_one_that_is_in_force():
         ("# 001: Title\n\nTopic: Cooking.\n\nText.\n", "topic 'Cooking' must be one of Groupings"),
         (f"{HEAD}Status: accepted.\n\nText.\n", "'accepted' is no status"),
         (f"{HEAD}Status: superseded by 002.\n\nText.\n", "'superseded by 002' is no status"),
-        (f"{HEAD}Status: obsolete: it went.\n\nText.\n", "lie in archive/"),
+        (f"{HEAD}Status: obsolete: it went.\n\nText.\n", "belong in archive/"),
     ],
 )
 def test_a_record_that_is_not_as_it_must_be_is_named(tmp_path, text, message):

@@ -1,4 +1,4 @@
-"""The browser by which pages are photographed."""
+"""The browser that takes screenshots of pages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["SIZES", "chromium"]
 
 SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
-"""Width and height of what pages are looked at with, in CSS pixels."""
+"""Width and height of screens, in CSS pixels."""
 
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
-    """Give the Chromium of this machine, without a window of its own."""
+    """Start the Chromium of this machine in headless mode; it is closed after the context."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]

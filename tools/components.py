@@ -1,9 +1,9 @@
-"""Install the programs that tests use and that are no Python packages of the lock.
+"""Install the programs that tests use and that are not Python packages of the lock file.
 
-``python -m tools.components NAME ...`` installs those that are missing, side by side, from package
-registries only. What cannot be had is named on standard error with the reason; the exit code is
-then 1.
-Programs that no Debian package has are put in ``build/programs/bin``.
+``python -m tools.components NAME ...`` installs those that are missing, in parallel, from package
+registries only. If one cannot be installed, standard error names it with the reason and the exit
+code is 1.
+Programs without a Debian package are installed into ``build/programs/bin``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "build" / "programs"
 _BIN = PROGRAMS / "bin"
 _SECONDS = 1500
-"""After so long an installation is given up."""
+"""Time limit of an installation."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class Component:
     Parameters
     ----------
     program
-        Its name on the ``PATH``, or the file that shows that it is there.
+        Name of the program on the ``PATH``, or a file whose presence shows that it is installed.
     install
-        What installs it.
+        Function that installs it.
     """
 
     program: str | Path
     install: Callable[[], None]
 
     def is_there(self) -> bool:
-        """Whether tests will find it."""
+        """Return whether tests will find it."""
         if isinstance(self.program, Path):
             return self.program.exists()
         return (
@@ -55,7 +55,7 @@ class Component:
 
 
 def install(names: list[str]) -> dict[str, str]:
-    """Install the components that are missing, and give for each that could not be had the reason.
+    """Install the missing components; return the reason for each that could not be installed.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def install(names: list[str]) -> dict[str, str]:
     missing = [name for name in names if not COMPONENTS[name].is_there()]
     debian = [name for name in missing if COMPONENTS[name].install is _from_debian]
     with ThreadPoolExecutor() as pool:
-        # One process at a time may install Debian's packages.
+        # Only one process at a time may install Debian packages.
         tried = [(debian, pool.submit(_try, lambda: _apt_get(debian)))] if debian else []
         tried += [
             ([name], pool.submit(_try, COMPONENTS[name].install))
@@ -81,7 +81,7 @@ def install(names: list[str]) -> dict[str, str]:
 
 
 def main(names: list[str]) -> int:
-    """Install components by name; give the exit code."""
+    """Install components by name; return the exit code."""
     unknown = [name for name in names if name not in COMPONENTS]
     if unknown:
         print(
@@ -96,7 +96,7 @@ def main(names: list[str]) -> int:
 
 
 def _try(action: Callable[[], None]) -> str:
-    """Do something; gives the reason why it failed, in one line, or nothing."""
+    """Run an action; return the reason why it failed in one line, or an empty text."""
     try:
         action()
     except subprocess.TimeoutExpired as error:
@@ -130,7 +130,7 @@ def _apt_get(packages: list[str]) -> None:
 
 
 def _from_debian() -> None:
-    """Stand for a package that `_apt_get` installs together with the others."""
+    """Mark a Debian package; `install` installs all of them together with `_apt_get`."""
 
 
 def _kafka() -> None:
@@ -182,7 +182,7 @@ COMPONENTS = {
     "azurite-blob": Component("azurite-blob", _azurite),
     "fake-gcs-server": Component("fake-gcs-server", _fake_gcs),
 }
-"""By the name that ``EVENKEY_REQUIRE`` and the reasons of skips give them."""
+"""Components by their names in ``EVENKEY_REQUIRE`` and in the reasons of skipped tests."""
 
 
 if __name__ == "__main__":

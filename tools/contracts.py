@@ -1,6 +1,8 @@
-"""Contracts that import-linter lacks.
+"""Contracts for import-linter that it does not have itself.
 
-Packages only from outside, also by strings; no cycle; few private names; any session.
+`PackagesOnly`: imports from outside a subpackage name its packages only, also in strings.
+`NoCircles`: no import cycles. `FewNames`: a subpackage offers few private names.
+`AnySession`: the code also works over Spark Connect.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ __all__ = ["AnySession", "FewNames", "NoCircles", "PackagesOnly", "names_used", 
 
 
 def subpackage_of(module: str, groups: set[str]) -> str:
-    """Give the subpackage that a module is in: one below the root, or below a group of them.
+    """Return the subpackage of a module: a folder of the root package, or of a group in it.
 
     Examples
     --------
@@ -41,7 +43,7 @@ def subpackage_of(module: str, groups: set[str]) -> str:
 
 
 def modules_in_strings(source: str) -> set[str]:
-    """Give the modules of ours that a source names in strings; a star stands for what follows.
+    """Return our modules that a source names in strings; a star replaces a part that is computed.
 
     Examples
     --------
@@ -67,7 +69,7 @@ def source_of(module: str) -> str:
 
 
 class PackagesOnly(Contract):
-    """Outside a subpackage only packages are imported, never a module inside one."""
+    """Code outside a subpackage imports only its packages, never a module inside one."""
 
     type_name = "packages_only"
 
@@ -75,7 +77,7 @@ class PackagesOnly(Contract):
     excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Look at every import between subpackages, and at every module that a string names."""
+        """Check every import between subpackages, and every module that a string names."""
         del verbose
         groups: set[str] = set(self.groups)  # type: ignore[call-overload]
         names: set[str] = set(self.excepted)  # type: ignore[call-overload]
@@ -97,18 +99,18 @@ class PackagesOnly(Contract):
         return ContractCheck(kept=not past, metadata={"past": past})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Name the imports."""
+        """Print the imports that break the contract."""
         for each in check.metadata["past"]:
-            output.print_error(f"{each}: import it from the package that it lies in")
+            output.print_error(f"{each}: import it from the package that contains it")
 
 
 def ours(graph: ImportGraph) -> set[str]:
-    """Give the modules and packages below the root."""
+    """Return the modules and packages below the root package."""
     return {each for each in graph.modules if each.startswith("evenkey.")}
 
 
 def runs_on_import(imported: str, importer: str) -> set[str]:
-    """Give what an import runs: the module, and the packages that it lies in and the importer not.
+    """Return what an import runs: the module, and its packages that do not contain the importer.
 
     Examples
     --------
@@ -125,12 +127,12 @@ def _packages_of(module: str) -> Iterator[str]:
 
 
 class NoCircles(Contract):
-    """No file imports itself through others, the ``__init__`` of packages among them."""
+    """No file imports itself through other files, including the ``__init__`` of packages."""
 
     type_name = "no_circles"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Sort the files of the package by what an import of each runs."""
+        """Sort the files of the package so that each comes after the files that its imports run."""
         del verbose
         arrows = {
             each: {
@@ -147,15 +149,15 @@ class NoCircles(Contract):
         return ContractCheck(kept=True)
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Name the files of a circle."""
+        """Print the files of an import cycle."""
         output.print_error(" <- ".join(check.metadata["circle"]))
 
 
 class FewNames(Contract):
-    """A subpackage gives others few names beside its public ones.
+    """A subpackage offers others few names besides its public ones.
 
-    Subpackages that give more than ``most`` are listed in ``more``, a ``NAME NUMBER`` a line. The
-    number is the one that there is, so it can only fall.
+    Subpackages that offer more than ``most`` are listed in ``more``, one ``NAME NUMBER`` per line.
+    NUMBER must be the present number, so it can only decrease.
     """
 
     type_name = "few_names"
@@ -175,13 +177,13 @@ class FewNames(Contract):
         )
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Say which subpackages give more, or fewer, names than they may."""
+        """Print the subpackages whose number of names is not the allowed one."""
         for each in check.metadata["wrong"]:
             output.print_error(each)
 
 
 def wrong_counts(counts: Mapping[str, int], most: int, listed: set[str]) -> list[str]:
-    """Compare counts of names with the most that there may be, and with the exceptions.
+    """Return the errors of counts of names, compared with the maximum and its exceptions.
 
     Examples
     --------
@@ -208,11 +210,11 @@ def wrong_counts(counts: Mapping[str, int], most: int, listed: set[str]) -> list
 CLASSIC_ONLY = frozenset(
     {"sparkContext", "_sc", "_jvm", "_jsc", "_jdf", "_jsparkSession", "accumulator"}
 )
-"""What a session over Connect does not have; accumulators and the rest of the driver's own."""
+"""Names that only classic sessions have, and sessions over Connect lack, such as accumulators."""
 
 
 def names_used(source: str) -> set[str]:
-    """Give the attributes that a module asks for, and the modules that it imports.
+    """Return the names of attributes that a module reads, and of modules that it imports.
 
     Examples
     --------
@@ -231,7 +233,7 @@ def names_used(source: str) -> set[str]:
 
 
 class AnySession(Contract):
-    """Modules work on classic sessions and over Connect: nothing that one of them lacks is used."""
+    """Modules work on classic sessions and over Connect: they use nothing that either lacks."""
 
     type_name = "any_session"
 
@@ -239,7 +241,7 @@ class AnySession(Contract):
     excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Read every module of the packages."""
+        """Check the source of every module of the packages."""
         del verbose
         packages: set[str] = set(self.packages)  # type: ignore[call-overload]
         excepted: set[str] = set(self.excepted)  # type: ignore[call-overload]
@@ -253,6 +255,6 @@ class AnySession(Contract):
         return ContractCheck(kept=not used, metadata={"used": used})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Name the modules and what they use."""
+        """Print the modules, and the names that they use."""
         for each in check.metadata["used"]:
-            output.print_error(f"{each}: a session over Connect has none")
+            output.print_error(f"{each}: a session over Connect does not have it")

@@ -1,7 +1,7 @@
-"""Photograph the live page: python -m tools.dashboard_pictures RUN PICTURE.
+"""Take screenshots of the dashboard: python -m tools.dashboard_pictures RUN PICTURE.
 
-Writes PICTURE-laptop.png and PICTURE-phone.png of the page over the output of a run, or whatever
-`evenkey dashboard --run` takes. Needs chromium.
+Writes PICTURE-laptop.png and PICTURE-phone.png, which show the page of RUN: the output directory of
+a run, or any other value that `evenkey dashboard --run` accepts. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DRAWN = "section:not([hidden]) .main-svg"
 
 
 def main(run: Path, picture: Path) -> None:
-    """Write a picture of the whole page for each size."""
+    """Write a screenshot of the whole page for each screen size."""
     server = Server([run], port=0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()

@@ -27,7 +27,7 @@ TOPICS = (
     "Tests and tools",
     "Package, documentation and release",
 )
-"""In the order of the page: from what users call to how the project is kept."""
+"""Topics in the order of the page: from the public API to how the project is maintained."""
 
 _INTRO = """\
 # Decisions
@@ -55,20 +55,20 @@ _STATUS = re.compile(
 
 @dataclass(frozen=True)
 class Record:
-    """What a decision record says of itself in its first lines.
+    """The first lines of a decision record.
 
     Parameters
     ----------
     path
-        From the folder of the records.
+        Path of the file, relative to the folder of the records.
     number, title, topic
-        As they are written there.
+        Texts in the first lines.
     state
         ``in force``, ``superseded`` or ``obsolete``.
     others
         Numbers of the records that amended or superseded it.
     gone
-        What an obsolete one speaks of that is gone.
+        For an obsolete record: the part of the code that was removed.
     """
 
     path: str
@@ -81,17 +81,17 @@ class Record:
 
     @property
     def archived(self) -> bool:
-        """Whether it belongs to the archive."""
+        """Whether the record belongs to the archive."""
         return self.state != "in force"
 
 
 def status_of(text: str) -> tuple[str, tuple[str, ...], str]:
-    """Read a status: its state, the numbers of other records, and what is gone.
+    """Read a status: its state, the numbers of other records, and what was removed.
 
     Raises
     ------
     ValueError
-        It is no status.
+        The text is not a status.
 
     Examples
     --------
@@ -118,12 +118,12 @@ def status_of(text: str) -> tuple[str, tuple[str, ...], str]:
 
 
 def records(folder: Path = FOLDER) -> list[Record]:
-    """Read all records, those of the archive too, by number.
+    """Read all records, including the archive, in order of their numbers.
 
     Raises
     ------
     ValueError
-        The first lines of one are not as they must be; the message names the file.
+        The first lines of a record do not have the required form; the message names the file.
     """
     files = [*folder.glob("*.md"), *folder.glob("archive/*.md")]
     found = [_read(file, folder) for file in files if file != folder / INDEX.name]
@@ -136,7 +136,7 @@ def _read(file: Path, folder: Path) -> Record:
     if head is None or head["number"] != file.name[:3]:
         message = (
             f"{path}: must begin with '# NNN: title', an empty line, 'Topic: topic.' and, unless "
-            "it is in force, 'Status: status.'; NNN as in its name"
+            "it is in force, 'Status: status.'; NNN is the number in the file's name"
         )
         raise ValueError(message)
     if head["topic"] not in TOPICS:
@@ -149,7 +149,9 @@ def _read(file: Path, folder: Path) -> Record:
         raise ValueError(message) from error
     record = Record(path, head["number"], head["title"], head["topic"], state, others, gone)
     if record.archived != path.startswith("archive/"):
-        message = f"{path}: records that are superseded or obsolete, and no others, lie in archive/"
+        message = (
+            f"{path}: records that are superseded or obsolete, and no others, belong in archive/"
+        )
         raise ValueError(message)
     return record
 
@@ -169,12 +171,12 @@ def _table(title: str, listed: list[Record], paths: dict[str, str]) -> list[str]
 
 
 def page() -> str:
-    """Give the page: a table for each topic, then the archive.
+    """Return the page: a table for each topic, then the archive.
 
     Raises
     ------
     ValueError
-        A record is not as it must be, or names another one that is not there.
+        A record does not have the required form, or names a record that does not exist.
     """
     known = records()
     paths = {each.number: each.path for each in known}

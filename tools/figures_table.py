@@ -62,7 +62,7 @@ def _names(figure: Figure) -> list[str]:
 
 
 def page() -> str:
-    """Give the page, group by group."""
+    """Return the page, with a table for each group of metrics."""
     lines, done = [_HEAD], set[str]()
     for title, group in _GROUPS:
         lines += [f"## {title}", "", "| name | what it is | unit | Prometheus | shown in |"]

@@ -1,6 +1,6 @@
 """Write Grafana's dashboards: python -m tools.grafana_dashboards DIRECTORY.
 
-One dashboard for InfluxDB and one for Prometheus, of the same panels.
+It writes one dashboard for InfluxDB and one for Prometheus, with the same panels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KINDS = {"stat": stat, "line": timeseries, "bar": bargauge, "table": table}
 
 
 class InfluxQuery(Dataquery):
-    """A query in InfluxQL: the foundation SDK has no type for it."""
+    """A query in InfluxQL, for which Grafana's foundation SDK has no class."""
 
     def __init__(self, query: str, alias: str, form: str) -> None:
         self._fields = {
@@ -53,7 +53,7 @@ class InfluxQuery(Dataquery):
         }
 
     def to_json(self) -> dict[str, object]:
-        """Give the query as Grafana reads it."""
+        """Return the query as Grafana reads it."""
         return self._fields
 
 
@@ -68,7 +68,7 @@ class _Influx(Builder[InfluxQuery]):
         group = ['"run"', *([f'"{tag}"'] if tag else [])]
         if self._panel.kind == "line":
             group.insert(0, "time($__interval)")
-        query = (  # of our own panels: nobody else's text is in it
+        query = (  # all parts come from our own panels, none from users
             f'SELECT {selected} FROM "{measurement}" WHERE "run" =~ /^$run$/ AND $timeFilter '  # noqa: S608
             f"GROUP BY {', '.join(group)}{' fill(none)' if self._panel.kind == 'line' else ''}"
         )
@@ -122,7 +122,7 @@ def _built(panel: Panel, source: str, number: int, place: GridPos) -> Any:
 
 
 def _places() -> list[GridPos]:
-    """Numbers six in a row, charts two; a row holds panels of one height."""
+    """Place number panels six to a row and charts two; all panels of a row have one height."""
     places: list[GridPos] = []
     widths = {"stat": 4, "line": 12, "bar": 12, "table": 12}
     x = y = height = 0
@@ -163,7 +163,7 @@ def _dashboard(source: str, name: str, runs: str) -> dashboard.Dashboard:
 
 
 def dashboards() -> dict[str, str]:
-    """Give the dashboards: name of the file to its text."""
+    """Return the text of each dashboard, by file name."""
     runs = {
         "influxdb": 'SHOW TAG VALUES FROM "evenkey_epoch" WITH KEY = "run"',
         "prometheus": "label_values(evenkey_epoch, run)",

@@ -1,4 +1,4 @@
-"""The panels of Grafana's dashboards, made of the vocabulary of figures, and what they ask."""
+"""The panels of Grafana's dashboards and their queries, made from the declared metrics."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ class Panel:
     Parameters
     ----------
     title, description
-        Shown above it.
+        Texts above the panel.
     kind
         ``stat``, ``line``, ``bar`` or ``table``.
     unit
-        As Grafana names it.
+        Grafana's name of the unit.
     influx
-        What is selected, from which measurement, grouped by which tags besides the run.
+        Parts of the InfluxQL query: the selection, the measurement, and the tag by which it is
+        grouped besides the run (empty: none).
     prometheus
-        PromQL; ``{}`` stands for the choice of runs.
+        PromQL query; ``{}`` is replaced by the selected runs.
     """
 
     title: str
@@ -44,11 +45,11 @@ class Panel:
 
 
 _UNITS = {"ms": "s", "percent": "percent", "seconds": "s"}
-"""Units as Grafana names them; all else is a plain number."""
+"""Grafana's names of units; figures with other units are plain numbers."""
 
 
 def _panel(figure: Figure, kind: str) -> Panel:
-    """A panel of a figure, and beside it what that is held against."""
+    """Make the panel of a figure; a line panel also shows the figure's limit."""
     shown = [figure, *([FIGURES[figure.limit]] if figure.limit and kind == "line" else [])]
     names = [prometheus_name(each) for each in shown]
     of_each = " of each epoch" if kind == "line" else ""
@@ -64,7 +65,7 @@ def _panel(figure: Figure, kind: str) -> Panel:
 
 
 def _panels(figures: Collection[str]) -> list[Panel]:
-    """Numbers for what is on cards, then lines for what is charted."""
+    """Make number panels of the figures on cards, then line panels of the figures in charts."""
     places: list[tuple[Place, str]] = [("card", "stat"), ("chart", "line")]
     return [
         _panel(each, kind)

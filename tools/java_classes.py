@@ -1,8 +1,8 @@
-"""Write an archive of Spark's classes, with which the Java of tests starts in less time.
+"""Write an archive of Spark's loaded classes, with which Java starts faster in tests.
 
 ``python -m tools.java_classes build/java-classes.jsa``. Java reads the archive instead of
-thousands of entries of jars, and does not verify them anew. It takes no notice of an archive that
-another Java, or other jars, have made.
+thousands of entries of jars, and does not verify the classes again. It ignores an archive that was
+made by another Java version or from other jars.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from tools.spark_home import use_home_without_zips
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SILENT = "-Xlog:disable"  # it names each class that cannot be archived
+_SILENT = "-Xlog:disable"  # otherwise Java prints each class that cannot be archived
 
 
 def main(archive: Path) -> None:
-    """Do small work of each kind, and let Java write down what it has loaded when it ends."""
+    """Run a small job of each kind; when Java exits, it archives the classes that it loaded."""
     partial = archive.with_suffix(".partial")
     partial.unlink(missing_ok=True)
-    use_home_without_zips()  # as tests: an archive is for jars of one place
+    use_home_without_zips()  # as in tests: an archive only fits jars with the same paths
     options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_SILENT}"
     os.environ["SPARK_SUBMIT_OPTS"] = f"{options} -XX:ArchiveClassesAtExit={partial}"
     with tempfile.TemporaryDirectory() as directory:
         spark = session("local[2]", {"spark.sql.shuffle.partitions": "2"})
         _work(spark, Path(directory))
-        gateway = SparkContext._gateway  # noqa: SLF001 - Python has no name of it
+        gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public name for it
         assert gateway is not None  # noqa: S101 - a session has one
         spark.stop()
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait()
     if not partial.exists():
-        sys.stderr.write(f"{archive}: Java has not written it (a full disk?); tests take longer\n")
+        sys.stderr.write(f"{archive}: Java did not write it (disk full?); tests will take longer\n")
         return
     partial.rename(archive)
 

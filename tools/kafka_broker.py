@@ -1,7 +1,7 @@
-"""One Kafka broker on loopback, to try things out on: `make kafka-up`, `make kafka-down`.
+"""Start and stop one local Kafka broker to experiment with: `make kafka-up`, `make kafka-down`.
 
-An ordinary Java process in KRaft mode, broker and controller in one, of the jars that
-`make setup-kafka` has fetched. Tests start brokers of their own with the same class.
+It is an ordinary Java process in KRaft mode, broker and controller in one, and listens on loopback
+only. `make setup-kafka` downloads its jars. Tests start their own brokers with the same class.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ appender.out.name = out
 appender.out.layout.type = PatternLayout
 appender.out.layout.pattern = %d %p %c{1} %m%n
 """
-# Streams that are generated begin in 2020: nothing is too old to be kept.
+# Event times of generated streams begin in 2020, so no record may be deleted for its age.
 _SERVER = """\
 process.roles = broker,controller
 node.id = 1
@@ -66,18 +66,19 @@ class BrokerError(Exception):
 
 
 class Broker:
-    """A broker with its data, its log and its process id in one directory.
+    """A broker, with its data, its log and its process id in one directory.
 
     Parameters
     ----------
     directory
-        Made when it is not there; what a broker before has kept is used again.
+        Created if it does not exist; data of an earlier broker there is used again.
     port
-        For clients; the next one is the controller's.
+        Port for clients; the controller uses the next one.
     password
-        Adds a listener at `port` + 2 for the user ``evenkey`` with this password.
+        If given, the broker also listens at `port` + 2, for the user ``evenkey`` with this
+        password.
     settings
-        More lines of its settings.
+        Additional lines of ``server.properties``.
     """
 
     def __init__(
@@ -101,17 +102,17 @@ class Broker:
         Raises
         ------
         BrokerError
-            Its jars are missing, its port is taken, or it ends or hangs while it starts.
+            Its jars are missing, its port is in use, or it exits or hangs during the start.
         """
         if self.pid is not None:
-            message = f"a broker runs in {self.directory} already: make kafka-down stops it"
+            message = f"a broker already runs in {self.directory}: make kafka-down stops it"
             raise BrokerError(message)
         if not any(JARS.glob("kafka_*.jar")):
             message = f"the broker's jars are not in {JARS}: run make setup-kafka"
             raise BrokerError(message)
         with socket.socket() as probe:
             if probe.connect_ex((HOST, self._port)) == 0:
-                message = f"{self.server} is taken: stop what uses it, or choose another port"
+                message = f"{self.server} is in use: stop its process, or choose another port"
                 raise BrokerError(message)
         self._format()
         with self.log.open("w") as log:
@@ -127,12 +128,12 @@ class Broker:
         while _STARTED not in self.log.read_text():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
-                message = f"the broker did not start: {self.log} says why"
+                message = f"the broker did not start: read {self.log}"
                 raise BrokerError(message)
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """Stop the broker, gently at first; its data stay."""
+        """Stop the broker, by a kill if it does not end in time; its data are kept."""
         pid = self.pid
         if pid is not None:
             os.kill(pid, signal.SIGTERM)
@@ -147,7 +148,7 @@ class Broker:
 
     @property
     def pid(self) -> int | None:
-        """Id of the broker's process; None where it does not run."""
+        """Id of the broker's process. None: it does not run."""
         try:
             pid = int(self._pid_file.read_text())
         except (FileNotFoundError, ValueError):
@@ -155,13 +156,13 @@ class Broker:
         # A child that has ended stays in the list of processes until it is waited for.
         if self._process is not None:
             self._process.poll()
-        # The number may have gone to another process since.
+        # The system may have reused the id for another process.
         command = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
         listed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         return pid if str(self._settings) in listed.stdout else None
 
     def _format(self) -> None:
-        """Write the settings, and lay out the storage where that has not been done."""
+        """Write the settings, and format the storage if that has not been done."""
         self.directory.mkdir(parents=True, exist_ok=True)
         (self.directory / "log4j2.properties").write_text(_LOGGING)
         listeners = {"PLAINTEXT": self._port}
@@ -181,7 +182,7 @@ class Broker:
         if (self._data / "meta.properties").exists():
             return
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # With "=", as an id may begin with a dash.
+        # With "=", because an id may begin with a dash and would look like an option.
         what = ["format", f"--cluster-id={cluster}", f"--config={self._settings}"]
         formatted = subprocess.run(  # noqa: S603 - our own jars
             [*self._java(), "kafka.tools.StorageTool", *what],
@@ -190,7 +191,7 @@ class Broker:
             check=False,
         )
         if formatted.returncode:
-            message = f"the broker's storage cannot be laid out: {formatted.stderr.strip()}"
+            message = f"the broker's storage cannot be formatted: {formatted.stderr.strip()}"
             raise BrokerError(message)
 
     def _java(self) -> list[str]:
@@ -200,7 +201,7 @@ class Broker:
 
 
 def main() -> None:
-    """Do what the first argument says: up or down."""
+    """Start or stop the broker, as the first argument says: up or down."""
     port = int(os.environ.get("EVENKEY_KAFKA_PORT", "9092"))
     broker = Broker(ROOT / "build" / "kafka" / "run", port)
     if sys.argv[1:] == ["up"]:

@@ -1,12 +1,12 @@
-"""Compile the kernels of groupings and aggregators, so that not each process of tests does.
+"""Compile the kernels of groupings and aggregators once, instead of in each test process.
 
-``python -m tools.kernels``. Numba keeps what it compiles beside the package's files, and compiles
-anew what has changed.
+``python -m tools.kernels``. Numba caches compiled kernels beside the package's files, and compiles
+those that have changed again.
 """
 
 from __future__ import annotations
 
-import evenkey.papers  # noqa: F401 - whose groupings have kernels too
+import evenkey.papers  # noqa: F401 - registers groupings that have kernels too
 from evenkey import aggregators, groupings
 from evenkey.checks import yield_checks
 from evenkey.checks.aggregators import yield_aggregator_checks
@@ -20,7 +20,7 @@ _AGGREGATORS = (
 
 
 def main() -> None:
-    """Run the checks that call every kernel; whether they pass is for tests to say."""
+    """Run the checks that call every kernel; tests report whether the checks pass."""
     for name in groupings.available():
         for _, check in yield_checks(groupings.parse(name)):
             check()

@@ -1,6 +1,6 @@
-"""Lines of the package by subpackage: ``python -m tools.lines [DIRECTORY]``.
+"""Count the lines of the package by subpackage: ``python -m tools.lines [DIRECTORY]``.
 
-Counted are all lines, and those of code: not blank, no comment, no docstring.
+It counts all lines, and lines of code: those that are not blank, comments or docstrings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_CODE = {
 
 
 def lines_of_code(source: str) -> int:
-    r"""Count the lines of a file that hold code.
+    r"""Count the lines of code in the source of a file.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Collect the error messages of the package: ``python -m tools.messages [FILE]``.
 
-A message is the text of a ``raise``, or what is assigned to a variable ``message``. Each has its
-file and line; in place of a value stands its expression in braces. Without a FILE they are
-printed. `tests/test_messages.py` checks all of them and writes them to ``build/messages.txt``, to
-be read as a whole.
+A message is the text of a ``raise``, or the text that is assigned to a variable ``message``. Each
+is listed with its file and line; values in it are shown as their expressions in braces. Without
+FILE the messages are printed. `tests/test_messages.py` checks all of them and writes them to
+``build/messages.txt``, so that a person can read them all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "evenkey"
 
 
 class Message(NamedTuple):
-    """A message, and where it is."""
+    """A message, with its file and line."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ def _of_tree(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _texts(value: ast.expr) -> Iterator[str]:
-    """Give the texts that an expression can be; none for one without a text of its own."""
+    """Yield the texts that an expression can have; none if it contains no text."""
     match value:
         case ast.Constant(value=str(text)):
             yield text

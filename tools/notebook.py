@@ -1,4 +1,4 @@
-"""Run the code of a notebook, keep what it prints and draws: python -m tools.notebook FILE..."""
+"""Run the code of notebooks and save its output in them: python -m tools.notebook FILE..."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["kept", "printed", "refresh"]
 
 
 def printed(notebook: dict[str, Any]) -> list[str]:
-    """Run the code cells one after the other, and give what each prints."""
+    """Run the code cells in order, and return the text that each prints."""
     return [text for text, _pictures in _run(notebook)]
 
 
 def kept(notebook: dict[str, Any]) -> list[str]:
-    """Give what the notebook says that each code cell printed."""
+    """Return the printed text of each code cell that is saved in the notebook."""
     return [
         "".join(line for output in cell["outputs"] for line in output.get("text", ()))
         for cell in _code(notebook)
@@ -30,7 +30,7 @@ def kept(notebook: dict[str, Any]) -> list[str]:
 
 
 def refresh(file: Path) -> None:
-    """Run a notebook, and write into it what its cells print and draw."""
+    """Run a notebook, and save in its file what the cells print and draw."""
     notebook = json.loads(file.read_text("utf-8"))
     shown = list(_run(notebook))
     for number, (cell, (text, pictures)) in enumerate(zip(_code(notebook), shown, strict=True)):
@@ -46,7 +46,7 @@ def refresh(file: Path) -> None:
 
 
 def _run(notebook: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Run the cells; give what each prints, and the pictures that it leaves open, as PNG."""
+    """Run the cells; yield the printed text of each, and its open figures as base64 of PNGs."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for cell in _code(notebook):
         out = io.StringIO()

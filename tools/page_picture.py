@@ -1,6 +1,7 @@
-"""Photograph a page that a command wrote: python -m tools.page_picture PAGE PICTURE [HEIGHT].
+"""Take a screenshot of an HTML page: python -m tools.page_picture PAGE PICTURE [HEIGHT].
 
-As a laptop shows it, from the top, as high as the window or as given in CSS pixels. Needs chromium.
+The picture shows the top of the page at the width of a laptop. HEIGHT is in CSS pixels; by default
+it is the height of a laptop. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ __all__ = ["main"]
 
 
 def main(page: Path, picture: Path, height: int | None = None) -> None:
-    """Write the picture of the page."""
+    """Write the screenshot of the page."""
     width, usual = SIZES["laptop"]
     with chromium() as browser:
         window = browser.new_page(viewport={"width": width, "height": height or usual})

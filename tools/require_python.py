@@ -1,4 +1,4 @@
-"""Stop with the fix if the interpreter is too old to set up the project."""
+"""Exit with an error that names the fix if this Python is too old to set up the project."""
 
 import sys
 

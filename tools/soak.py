@@ -1,7 +1,7 @@
 """Run the soak tests part by part: ``python -m tools.soak [PART ...]``.
 
-At the end a table has what each part did.
-A part is a group of folders of ``tests/``. Each test that was skipped is listed with its reason.
+A part is a group of folders of ``tests/``. At the end it prints a table with the results of each
+part, and the number of skipped tests for each reason.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ PARTS = {
     "operators": ("tests/spark", "tests/joins"),
     "faults": ("tests/faults",),
 }
-"""Folders by part; the part ``others`` is all that none of these has."""
+"""Folders by part; the part ``others`` has all folders that are not listed here."""
 OTHERS = "others"
 
 
 @dataclass
 class Outcome:
-    """What the tests of a part did.
+    """The results of the tests of a part.
 
     Parameters
     ----------
     code
         Exit code of pytest.
     seconds
-        By the clock.
+        Wall time of the part.
     counts
-        Of tests that passed, failed or were skipped.
+        Numbers of tests that ``passed``, ``failed`` or were ``skipped``.
     skips
         How many tests were skipped for each reason.
     """
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def arguments(part: str) -> list[str]:
-    """Name the folders of a part for pytest.
+    """Return pytest's arguments that select the folders of a part.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def arguments(part: str) -> list[str]:
 
 
 def read(report: Path, code: int, seconds: float) -> Outcome:
-    """Count the tests of a report of pytest's (JUnit's XML)."""
+    """Count the tests in a report of pytest (JUnit XML)."""
     outcome = Outcome(code, seconds)
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest has just written it
         fates = {child.tag: child for child in case}
@@ -86,7 +86,7 @@ def read(report: Path, code: int, seconds: float) -> Outcome:
 
 
 def summary(outcomes: dict[str, Outcome]) -> str:
-    """Write the table of parts, and the reasons of skips below it."""
+    """Return the table of parts, and the reasons of skips below it, as text."""
     lines = [f"{'part':10} {'passed':>6} {'failed':>6} {'skipped':>7} {'minutes':>7}"]
     for part, each in outcomes.items():
         passed, failed, skipped = (each.counts[fate] for fate in ("passed", "failed", "skipped"))
@@ -100,7 +100,7 @@ def summary(outcomes: dict[str, Outcome]) -> str:
 
 
 def main(parts: list[str]) -> int:
-    """Run parts one after the other; give the exit code."""
+    """Run parts one after the other; return the exit code."""
     known = [*PARTS, OTHERS]
     unknown = [each for each in parts if each not in known]
     if unknown:

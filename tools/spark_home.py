@@ -1,8 +1,8 @@
-"""Spark's home for tests: links to the installed one, without its zipped Python.
+"""A ``SPARK_HOME`` for tests: links to the installed one, but without its zip of PySpark.
 
-Spark lets each Python process that it starts import PySpark from a zip, which has no compiled
-files: every one of them compiles PySpark anew, for two thirds of a second. Where there is no zip,
-the same files are imported from the installed package, with Python's caches.
+Each Python process that Spark starts imports PySpark from that zip. It contains no compiled files,
+so every process compiles PySpark again, which takes two thirds of a second. Without the zip, the
+same files are imported from the installed package, with Python's cached bytecode.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HOMES = Path(__file__).parents[1] / "build" / "spark-homes"
 
 
 def use_home_without_zips() -> None:
-    """Let Spark be started from such a home, unless one is named already."""
+    """Set ``SPARK_HOME`` to such a home, unless it is already set."""
     if "SPARK_HOME" not in os.environ:
         os.environ["SPARK_HOME"] = str(_home())
 
@@ -38,7 +38,7 @@ def _home() -> Path:
     try:
         made.rename(home)
     except OSError:
-        # Another process of the same tests was first.
+        # Another process of the same tests has made it in the meantime.
         if not home.is_dir():
             raise
     return home

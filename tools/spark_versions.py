@@ -1,7 +1,8 @@
-"""Run the tests of operators and joins on several versions of Spark, and in another time zone.
+"""Run the tests of operators and joins on several versions of Spark, in two time zones.
 
-``python tools/spark_versions.py build/spark-versions 4.1 4.2 4.3``: each has an environment in a
-directory of its name. Prints how many tests passed, side by side; exit code 1 where one failed.
+``python tools/spark_versions.py build/spark-versions 4.1 4.2 4.3``: the directory contains an
+environment for each version, named after it. Prints a table of how many tests passed; the exit
+code is 1 if one failed.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from pathlib import Path
 
 FOLDERS = ("tests/spark", "tests/joins")
 ZONES = ("UTC", "America/St_Johns")  # the second is 3:30 behind, in summer 2:30
-# Spark 4.1 leaves sockets open, which it used to give rows to the driver.
+# Spark 4.1 does not close the sockets through which it sent rows to the driver.
 _LEFT_OPEN = ("-Wignore::ResourceWarning", "-Wignore::pytest.PytestUnraisableExceptionWarning")
 _COUNT = re.compile(r"(\d+) (passed|failed|skipped|error)")
 
 
 def run(environment: Path, zone: str, tests: list[str]) -> dict[str, int]:
-    """Run tests in an environment, print what did not pass, and count how they ended."""
+    """Run tests in an environment, print those that did not pass, and count the outcomes."""
     python = environment / "bin" / "python"
     done = subprocess.run(  # noqa: S603 - the checkout's own environment
         [python, "-m", "pytest", "-q", "-rfEs", "--tb=short", *_LEFT_OPEN, *tests],
@@ -40,7 +41,7 @@ def run(environment: Path, zone: str, tests: list[str]) -> dict[str, int]:
 
 
 def main(home: Path, versions: list[str], options: list[str]) -> int:
-    """Print a row for each version, zone and folder."""
+    """Run all tests, and print a row for each version, time zone and folder."""
     rows = [
         (version, zone, folder, run(home / version, zone, [*options, folder]))
         for version in versions
@@ -57,6 +58,6 @@ def main(home: Path, versions: list[str], options: list[str]) -> int:
 
 if __name__ == "__main__":
     given = sys.argv[2:]
-    # What follows the versions goes to pytest.
+    # Arguments from the first option on are for pytest.
     cut = next((at for at, each in enumerate(given) if each.startswith("-")), len(given))
     sys.exit(main(Path(sys.argv[1]), given[:cut], given[cut:]))

@@ -1,24 +1,26 @@
-"""What there is to learn of the package, counted: ``python -m tools.structure [DIRECTORY]``.
+"""Measure how much code a new contributor has to learn: ``python -m tools.structure [DIRECTORY]``.
 
-Counted by reading the source; nothing is imported or run. The rules:
+It reads the source, and imports and runs nothing. It counts:
 
 files
     Python files of the package.
 lines of code
-    Lines that hold code: not blank, no comment, no docstring (`tools.lines`), at a line length of
-    100. Code that was moved out of ``src`` but is still needed is counted: name its directories
-    behind the first one.
+    Lines that are not blank, comments or docstrings (`tools.lines`), at a line length of 100.
+    Code that was moved out of ``src`` but is still needed counts too: name its directories
+    after the first one.
 largest folder
-    The most Python files that lie in one folder, those of its subfolders left out.
+    The largest number of Python files in one folder, without its subfolders.
 names for other subpackages
-    Names that the ``__init__`` of a subpackage gives to others without listing them in ``__all__``.
+    Names that the ``__init__`` of a subpackage imports for other subpackages without listing them
+    in ``__all__``.
 isinstance on groupings
     Calls of ``isinstance`` outside of ``groupings`` that name a class of a grouping.
 ways
-    The static chain of calls from a function, in the order of the source, each function once: a
-    call is followed to a function, a class's ``__init__`` and methods called on ``self`` or on a
-    value whose class an annotation or a call of the class tells. A *stop* is each time that the
-    chain enters another file, a *return* is a stop in a file that it has been in before.
+    The static chain of calls from a function, in the order of the source, each function once. A
+    call is followed if it is a call of a function, of a class (to its ``__init__``), or of a method
+    on ``self`` or on a value whose class follows from an annotation or a call of the class. A
+    *stop* is a change of the chain to another file; a *return* is a stop in a file that the chain
+    has visited before.
 """
 
 from __future__ import annotations
@@ -49,14 +51,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass
 class Module:
-    """A module, and what its names stand for.
+    """A module, and the functions, classes and imports that its names refer to.
 
     Parameters
     ----------
     name
-        With dots.
+        Full name, with dots.
     tree
-        Its source.
+        Syntax tree of the source.
     """
 
     name: str
@@ -67,7 +69,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Found:
-    """A function or class, and the module that has it."""
+    """A function or class, and the module that defines it."""
 
     module: str
     node: ast.AST
@@ -80,7 +82,7 @@ class Package:
     Parameters
     ----------
     directory
-        Has the folder of the package in it.
+        Directory that contains the folder of the package.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -92,7 +94,7 @@ class Package:
             self.modules[name] = _read(name, file)
 
     def find(self, module: str, name: str) -> Found | None:
-        """Find what a name of a module stands for, however often it is handed on."""
+        """Find the function or class that a name of a module refers to, through all imports."""
         for _ in range(20):
             there = self.modules.get(module)
             if there is None:
@@ -108,7 +110,7 @@ class Package:
         return None
 
     def method(self, found: Found, name: str) -> Found | None:
-        """Find a method of a class, or of one that it is derived from."""
+        """Find a method of a class or of its base classes."""
         if not isinstance(found.node, ast.ClassDef):
             return None
         for each in found.node.body:
@@ -140,7 +142,7 @@ def _read(name: str, file: Path) -> Module:
 
 
 def _add_late_names(module: Module) -> None:
-    """Add the names that a package imports lazily, from the table that older commits have."""
+    """Add the names that a package imports lazily, from the table in older commits."""
     for node in ast.walk(module.tree):
         if not (isinstance(node, ast.Call) and _last_name(node.func) == "late"):
             continue
@@ -161,7 +163,7 @@ def _last_name(node: ast.AST) -> str | None:
 
 
 class _Chain:
-    """Functions that a function leads to, each once, in the order of the source."""
+    """The functions that a function calls, directly and indirectly, in the order of the source."""
 
     def __init__(self, package: Package) -> None:
         self._package = package
@@ -218,14 +220,14 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> dict[str, str]:
 
 
 def _in_order(function: Function) -> list[ast.stmt | ast.expr]:
-    """Nodes of a body by their place in the source; of a call its arguments come first."""
+    """Return the nodes of a body in the order of the source; arguments come before their call."""
     nodes = [node for statement in function.body for node in ast.walk(statement)]
     placed = [node for node in nodes if isinstance(node, ast.stmt | ast.expr)]
     return sorted(placed, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
 
 
 def way(package: Package, module: str, name: str) -> list[str]:
-    """Give the files that the chain of calls of a function enters, one after the other."""
+    """Return the modules that the chain of calls from a function enters, in order."""
     chain = _Chain(package)
     chain.follow(package.find(module, name))
     return [
@@ -236,7 +238,7 @@ def way(package: Package, module: str, name: str) -> list[str]:
 
 
 def names_for_others(package: Package) -> Counter[str]:
-    """Count the names that each subpackage hands to others beside its public ones."""
+    """Count the names that each subpackage offers to others besides its public ones."""
     counts: Counter[str] = Counter()
     folders = {name.rpartition(".")[0] for name in package.modules}
     for name in folders & package.modules.keys():
@@ -255,7 +257,7 @@ def names_for_others(package: Package) -> Counter[str]:
 
 
 def checks_of_groupings(package: Package) -> int:
-    """Count calls of `isinstance` that name the class of a grouping, outside of their package."""
+    """Count calls of `isinstance` outside of ``groupings`` that name the class of a grouping."""
     kinds = {
         node.name
         for name, module in package.modules.items()
@@ -273,7 +275,7 @@ def checks_of_groupings(package: Package) -> int:
 
 
 def report(directory: Path, others: Sequence[Path] = ()) -> str:
-    """Write the counts, a line each."""
+    """Return all counts as text, one per line."""
     package = Package(directory)
     files = [*package.files, *(file for other in others for file in other.rglob("*.py"))]
     code = sum(lines_of_code(file.read_text("utf-8")) for file in files)

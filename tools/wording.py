@@ -1,11 +1,11 @@
-"""Find words that a reader would have to learn from us: ``python -m tools.wording [--counts]``.
+"""Find words that only this project uses: ``python -m tools.wording [--counts]``.
 
-`tools/wording.toml` lists each as a pattern, with the words to write instead. An ``allowed``
-pattern is the same word in its ordinary sense, or one of Spark's or a paper's; a match that
-overlaps one is left out. ``allowed`` at the top of the file applies to every word. The search
-covers the package with its help texts, tests, docs, tools, examples and benchmarks. A space in a
-pattern is any white space; an underscore ends a word, so that names of functions and variables are
-searched too.
+`tools/wording.toml` lists each word as a pattern, with the words to write instead. An ``allowed``
+pattern matches text in which the word has its ordinary sense, or is a term of Spark or a paper; a
+match that overlaps such text does not count. ``allowed`` at the top of the file applies to every
+word. The search covers the package with its help texts, tests, docs, tools, examples and
+benchmarks. A space in a pattern matches any white space; an underscore ends a word, so names of
+functions and variables are searched too.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Word:
     Parameters
     ----------
     name
-        Its pattern, as the list has it.
+        The word's pattern, as written in the list.
     instead
-        What to write.
+        The words to write instead.
     pattern
-        Finds it, whatever its case.
+        Compiled pattern that finds the word, in upper and lower case.
     allowed
-        Finds text in which it is in place; None: nowhere.
+        Compiled pattern of the text in which the word is allowed. None: it is never allowed.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Word:
     allowed: re.Pattern[str] | None
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Give the places of a text where it stands and is not allowed.
+        """Yield the matches in a text where the word is not allowed.
 
         Examples
         --------
@@ -88,7 +88,7 @@ def _spaced(pattern: str) -> str:
 
 
 def read_words() -> list[Word]:
-    """Read the list."""
+    """Read the list of words from `tools/wording.toml`."""
     listed = tomllib.loads((ROOT / "tools/wording.toml").read_text("utf-8"))
     return [
         made(
@@ -101,7 +101,7 @@ def read_words() -> list[Word]:
 
 
 def searched() -> list[Path]:
-    """Give the files that are searched: those that git knows."""
+    """Return the files to search: those that git tracks."""
     command = ["git", "ls-files", *PLACES]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout  # noqa: S603
     return [
@@ -112,7 +112,7 @@ def searched() -> list[Path]:
 
 
 def main(options: list[str]) -> int:
-    """Print each match, or how many each word has; give the exit code."""
+    """Print each match and the number of matches of each word; return the exit code."""
     words, counts = read_words(), Counter[str]()
     for file in searched():
         text = file.read_text("utf-8")

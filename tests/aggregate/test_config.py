@@ -163,7 +163,7 @@ def test_help_shows_the_basic_options() -> None:
             {"aggregator": "sum(column=amount)"},
             "aggregator = 'sum(column=amount)': messages have no column 'amount', only count",
         ),
-        ({"aggregator": "n=count,n=count"}, "two results are named 'n'; name one otherwise"),
+        ({"aggregator": "n=count,n=count"}, "two results are named 'n'; rename one"),
         (
             {"aggregator": "n=count,N=count"},
             "aggregator = 'n=count,N=count': results have another column named 'n', regardless",

@@ -90,7 +90,7 @@ def test_declared_types_are_asked_for():
     sample = sample_messages(Hours())
     assert pa.types.is_timestamp(sample.schema.field("at").type)
     Hours().bind(pa.schema([("key", pa.int64()), ("at", pa.timestamp("ns", "UTC"))]))
-    with pytest.raises(ConfigurationError, match=r"column 'at' is of type int64; it takes timest"):
+    with pytest.raises(ConfigurationError, match=r"column 'at' is of type int64; it must be time"):
         Hours().bind(pa.schema([("key", pa.string()), ("at", pa.int64())]))
 
 
@@ -124,7 +124,7 @@ def test_states_of_groups_are_not_shared():
 def test_answers_must_have_the_result_columns():
     messages = pa.table({"key": ["a"], "amount": [1]})
     fold = Misnamed()
-    with pytest.raises(ConfigurationError, match=r"gave \['amounts'\], but result has"):
+    with pytest.raises(ConfigurationError, match=r"returned \['amounts'\], but result"):
         fold.finish(fold.partial(messages, ["key"]), ["key"])
 
 

@@ -120,12 +120,12 @@ def test_any_state_and_any_type_of_result():
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"answer": lambda _: "many"}, "answer() gave 'many' for 'n', which is no int64"),
-        ({"answer": lambda _: 2**70}, "answer() gave 1180591620717411303424 for 'n'"),
-        ({"result": "n long, m long"}, "answer() gave 12; give a tuple of 2 values: n, m"),
+        ({"answer": lambda _: "many"}, "answer() returned 'many' for 'n', which is not int64"),
+        ({"answer": lambda _: 2**70}, "answer() returned 1180591620717411303424 for 'n'"),
+        ({"result": "n long, m long"}, "answer() returned 12; return a tuple of 2 values: n, m"),
         (
             {"result": "n long, m long", "answer": lambda _: {"n": 1}},
-            "answer() gave ['n'], but result has the columns ['m', 'n']",
+            "answer() returned ['n'], but result has the columns ['m', 'n']",
         ),
     ],
 )

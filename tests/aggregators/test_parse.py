@@ -63,8 +63,8 @@ def test_a_users_own_is_named_by_its_module(tmp_path, monkeypatch):
     assert [each.__name__ for each in modules_of(several)] == ["own_shop_folds"]
     assert sys.path == path
     for text, says in (
-        ("own_shop_folds:row", "has no such name, and aggregators: rows; make one"),
-        ("own_shop_folds:seven", "has there a int, and aggregators: rows"),
+        ("own_shop_folds:row", "has no such name; its aggregators are: rows; make one"),
+        ("own_shop_folds:seven", "has a int of that name; its aggregators are: rows"),
         ("own_shop_flods:rows", f"no module 'own_shop_flods', neither in {tmp_path} nor among"),
         ("own_shop_folds.more:rows", "there is no module 'own_shop_folds.more'"),
     ):

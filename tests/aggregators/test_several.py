@@ -102,7 +102,7 @@ class Twice(Count):
 def test_undeclared_rows_are_refused():
     made = parse_all({"n": Twice()})
     messages = pa.table({"key": ["a"]})
-    with pytest.raises(RunError, match="n = count: it gave 2 rows for 1 groups; say rows = "):
+    with pytest.raises(RunError, match="n = count: it returned 2 rows for 1 groups; set rows"):
         made.finish(made.partial(messages, ["key"]), ["key"])
 
 
@@ -111,12 +111,12 @@ def test_undeclared_rows_are_refused():
     [
         ({}, "aggregators = {}: name a result"),
         ("a=count", "aggregators = 'a=count': name a result"),
-        ({"": "count"}, "'' is no name of a result"),
-        ({7: "count"}, "7 is no name of a result"),
+        ({"": "count"}, "'' cannot name a result"),
+        ({7: "count"}, "7 cannot name a result"),
         ({"n": "cout"}, "aggregators['n']: unknown aggregator 'cout' (did you mean 'count'?)"),
         ({"n": "sum"}, "aggregators['n']: aggregator 'sum' needs column"),
         ({"n": 7}, "aggregators['n']: aggregator = 7: must be a spelling or an object"),
-        ({"n": "top-k(k=3)"}, "aggregators['n'] = 'top-k(k=3)': its result is one per window"),
+        ({"n": "top-k(k=3)"}, "aggregators['n'] = 'top-k(k=3)': it has one result per window"),
     ],
 )
 def test_wrong_calls(given, says):

@@ -90,7 +90,7 @@ def test_bad_names_exit_with_2_before_anything_runs(invoke, tmp_path):
     ("name", "servers", "message"),
     [
         ("pkg-table-1", "127.0.0.1:9092", "scenarios read no topic; leave kafka out"),
-        ("pkg-figure-10-a", "127.0.0.1:9092", "which is for the generator alone"),
+        ("pkg-figure-10-a", "127.0.0.1:9092", "which only the generator supports"),
         ("dkg-table-3-spark", "localhost", "'localhost' is not HOST:PORT"),
         ("dkg-table-3-spark", "127.0.0.1:1", "no Kafka broker answers"),
     ],

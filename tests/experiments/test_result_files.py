@@ -75,7 +75,7 @@ def test_a_result_of_other_parameters_is_refused(store):
     other = Squares(SCENARIO.dataset, 4)
     store.write(other, other.measure())
     store.path(other).rename(store.path(SCENARIO))
-    with pytest.raises(RunError, match="is of other parameters"):
+    with pytest.raises(RunError, match="has other parameters"):
         store.read(SCENARIO)
 
 

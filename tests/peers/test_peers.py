@@ -184,7 +184,7 @@ def test_bad_frequencies_are_refused(spelling, counts, says):
 
 
 def test_a_bad_number_of_isolated_keys_is_refused():
-    with pytest.raises(ConfigurationError, match="kip: isolated = 0: at least 1 key a worker"):
+    with pytest.raises(ConfigurationError, match="kip: isolated = 0: must be at least 1 key"):
         parse("kip(isolated=0)")
 
 

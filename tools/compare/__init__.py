@@ -1,1 +1,1 @@
-"""Compare the speed of two commits, or of two ways to do the same, and say what is noise."""
+"""Compare the speed of two commits, or of two ways to do the same, and measure the noise."""

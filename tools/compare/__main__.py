@@ -1,9 +1,9 @@
 """Compare two commits, or two ways: ``python -m tools.compare [--commit X] [--commit Y] -- CASE``.
 
 With two commits the case runs with the package of each; "." is the working tree. With two cases
-both run with the package of the working tree, or of the one commit. Each round runs A, A once more
-and B, in an order that the seed draws. B differs if all its ratios to A lie outside those of A to
-itself. The result is a file of JSON in build/compare.
+both run with the package of the working tree, or of the one commit. Each round runs A, then A again
+as a control, and B, in random order. B differs from A if all ratios of B to A lie outside the
+range of the ratios of A to itself. The result is a JSON file in build/compare.
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ LEAST_ROUNDS = 3
 
 
 def main(arguments: list[str] | None = None, guard: Guard | None = None) -> int:
-    """Measure, say what was found and store it; gives the exit code."""
+    """Measure, print the verdict and store the result; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.compare",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--commit", action="append", default=[], help='a name of git\'s, or "."')
+    parser.add_argument("--commit", action="append", default=[], help='commit, or "."')
     parser.add_argument("--rounds", type=int, default=6, help=f"at least {LEAST_ROUNDS}")
-    parser.add_argument("--warm-ups", type=int, default=1, help="runs of a case that do not count")
-    parser.add_argument("--seed", type=int, default=1, help="draws the order of each round")
-    parser.add_argument("--patience", type=float, default=60, help="seconds to wait for idleness")
-    parser.add_argument("--loaded", action="store_true", help="measure on a loaded machine too")
-    parser.add_argument("--output", type=Path, help="the file of the result")
+    parser.add_argument("--warm-ups", type=int, default=1, help="untimed runs of each case first")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the order in each round")
     parser.add_argument(
-        "cases", nargs="+", metavar="CASE", help="of benchmarks/cases.py, or FILE.py:NAME"
+        "--patience", type=float, default=60, help="seconds to wait for an idle CPU"
+    )
+    parser.add_argument("--loaded", action="store_true", help="measure on a loaded machine too")
+    parser.add_argument("--output", type=Path, help="file of the result")
+    parser.add_argument(
+        "cases", nargs="+", metavar="CASE", help="NAME in benchmarks/cases.py, or FILE.py:NAME"
     )
     given = parser.parse_args(arguments)
     try:

@@ -1,8 +1,8 @@
-"""Time cases in this process: ``python -m tools.compare.case REQUEST OUTPUT``, both files of JSON.
+"""Time cases in this process: ``python -m tools.compare.case REQUEST OUTPUT``, both JSON files.
 
-A case is a generator function. It gets its options, sets up, and yields a function, whose call is
-timed. What follows the yield cleans up. If the function returns a float, that is taken for the
-seconds, for example of processor time.
+A case is a generator function. It gets its options, sets up, and yields a function; a call of this
+function is timed. Code after the yield cleans up. If the function returns a float, that counts as
+its seconds, for example of processor time.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _PACKAGES = ("pyspark", "numpy", "pyarrow", "numba")
 
 @dataclass(frozen=True)
 class Case:
-    """A function of a file, and its options.
+    """A case: a function in a file, and its options.
 
     Parameters
     ----------
     path, name
-        The file, relative to the repository or absolute, and the function.
+        Path of the file, relative to the repository or absolute, and name of the function.
     options
-        Keyword arguments.
+        Keyword arguments of the function.
     """
 
     path: str
@@ -46,12 +46,12 @@ class Case:
 
     @classmethod
     def parse(cls, text: str) -> Case:
-        """Read ``NAME``, ``NAME(option=value)`` or ``FILE.py:NAME``; a bare word is a text.
+        """Read ``NAME``, ``NAME(option=value)`` or ``FILE.py:NAME``; values may be bare words.
 
         Raises
         ------
         ValueError
-            It is none of these.
+            The text has none of these forms.
 
         Examples
         --------
@@ -69,12 +69,12 @@ class Case:
         raise ValueError(message)
 
     def load(self) -> Callable[..., Iterator[Callable[[], object]]]:
-        """Import the file and give the function."""
+        """Import the file and return the function."""
         module = sys.modules.get(f"case {self.path}")
         if module is None:
             spec = importlib.util.spec_from_file_location(f"case {self.path}", ROOT / self.path)
             if spec is None or spec.loader is None:
-                message = f"{self.path}: not a file of Python"
+                message = f"{self.path}: is not a Python file"
                 raise ValueError(message)
             module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
@@ -124,7 +124,7 @@ def _versions() -> dict[str, str | None]:
 
 
 def _check_source(source: Path) -> None:
-    """What was measured must be the package of this directory."""
+    """Check that the measured package is the one in this directory."""
     package = sys.modules.get("evenkey")
     if package is not None and not Path(str(package.__file__)).is_relative_to(source):
         message = f"evenkey was imported from {package.__file__}, not from {source}"

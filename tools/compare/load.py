@@ -1,4 +1,4 @@
-"""How loaded the machine is: no speed is measured while other programs compute."""
+"""Check the load of the machine, so that speed is only measured while no other program computes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["Guard", "LoadedError", "Reading", "read_load"]
 
 MOST_LOAD = 0.5
-"""Load average of the last minute, per core."""
+"""Maximum load average of the last minute, per core, at the start."""
 MOST_USE = 0.1
-"""Share of all cores that is in use."""
+"""Maximum share of all cores that is in use."""
 _STAT = Path("/proc/stat")
 
 
 class Reading(NamedTuple):
-    """The load of the machine while nothing is measured."""
+    """The load of the machine while this tool itself measures nothing."""
 
     load: float
     """Load average of the last minute, per core."""
@@ -29,11 +29,11 @@ class Reading(NamedTuple):
 
 
 class LoadedError(RuntimeError):
-    """The machine is loaded, so nothing is measured."""
+    """Raised instead of measuring, because the machine is loaded."""
 
 
 def read_load(seconds: float = 1.0) -> Reading:
-    """Watch the machine for some seconds."""
+    """Measure the load of the machine over some seconds."""
     before = _ticks()
     time.sleep(seconds)
     after, load = _ticks(), os.getloadavg()[0] / (os.cpu_count() or 1)
@@ -44,25 +44,25 @@ def read_load(seconds: float = 1.0) -> Reading:
 
 
 def _ticks() -> tuple[int, int] | None:
-    """All ticks of all cores since the start, and those without work."""
+    """Return the ticks of all cores since the system started: all of them, and the idle ones."""
     if not _STAT.exists():
         return None
-    # user, nice, system, idle, iowait, irq, softirq, steal; guests are part of user.
+    # user, nice, system, idle, iowait, irq, softirq, steal; user includes guests.
     fields = [int(each) for each in _STAT.read_text("utf-8").split("\n", 1)[0].split()[1:9]]
     return sum(fields), fields[3] + fields[4]
 
 
 class Guard:
-    """Waits until the machine is idle, and refuses to go on if it stays loaded.
+    """Waits until the machine is idle, and raises an error if it stays loaded.
 
     Parameters
     ----------
     patience
-        Seconds to wait.
+        Maximum seconds to wait.
     loaded
-        Go on all the same, without waiting.
+        Whether to continue on a loaded machine, without waiting.
     read
-        Gives a reading.
+        Function that returns a reading.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class Guard:
         self._patience, self._loaded, self._read = patience, loaded, read
 
     def check(self, *, start: bool = False) -> Reading:
-        """Give the last reading.
+        """Wait until the machine is idle, and return the last reading.
 
-        The load average counts at the start only: later it contains what was measured.
+        The load average is only checked at the start: later it includes the measured programs.
 
         Raises
         ------
         LoadedError
-            Other programs compute, and have not stopped.
+            Other programs compute, and have not stopped in time.
         """
         end = time.monotonic() + self._patience
         while True:

@@ -1,4 +1,4 @@
-"""Interleaved rounds of A, A once more and B."""
+"""Measure interleaved rounds of A, A again as a control, and B."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "Round", "measure", "orders"]
 
 NAMES = ("A", "A'", "B")
-"""A' is A once more: the control."""
+"""A' is a second run of A in the same round: the control."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """One run of each.
+    """One run of each of A, A' and B.
 
     Parameters
     ----------
     order
-        In which they ran.
+        Order in which they ran.
     seconds
-        Of each.
+        Seconds of each, by name.
     load
-        Readings of the machine before the round, and where each has its process, before each.
+        Load of the machine before the round; if each runs in its own process, before each.
     versions
-        Of Python, Java and packages, by side.
+        Versions of Python, Java and packages, by name.
     """
 
     order: tuple[str, ...]
@@ -42,7 +42,7 @@ class Round:
 
 
 def orders(rounds: int, seed: int) -> list[tuple[str, ...]]:
-    """Draw the order of each round; every six rounds each order comes once.
+    """Draw the order of each round; each six rounds have every order once.
 
     Examples
     --------
@@ -69,21 +69,21 @@ def measure(
 ) -> list[Round]:
     """Measure both sides.
 
-    Sides of one version of the package share a process in each round, so that they share the set-up
-    too. Sides of two versions have a process each, A' another one than A.
+    If both sides use the same version of the package, all runs of a round share one process, and
+    with it the set-up. Otherwise A, A' and B each run in their own process.
 
     Parameters
     ----------
     first, second
-        A and B.
+        The sides A and B.
     run
-        Runs sides in a process; as `run_cases`.
+        Function that runs sides in a process, such as `run_cases`.
     guard
-        Is asked before each process.
+        Checks the load of the machine before each process.
     rounds, seed
-        How many, and what draws their orders.
+        Number of rounds, and seed of their orders.
     report
-        Gets a line of text for each round.
+        Function that gets a line of text for each round.
 
     Raises
     ------

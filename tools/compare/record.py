@@ -1,4 +1,4 @@
-"""What is stored of a comparison."""
+"""The record of a comparison that is stored as JSON."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["hardware", "record_of"]
 def record_of(
     first: Side, second: Side, rounds: Sequence[Round], cases_from: Source
 ) -> tuple[Verdict, dict[str, Any]]:
-    """Judge rounds, and give what the file of the result holds.
+    """Compute the verdict on rounds, and the record for the file of the result.
 
     Parameters
     ----------
     first, second
-        A and B.
+        The sides A and B.
     rounds
-        What was measured.
+        The measured rounds.
     cases_from
-        The working tree, whose cases and programs were used.
+        The working tree, which contains the cases and this tool.
     """
     verdict = judge(*([each.seconds[name] for each in rounds] for name in NAMES))
     versions = rounds[0].versions

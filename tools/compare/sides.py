@@ -1,4 +1,4 @@
-"""What is compared: the package as it is at a commit or in the working tree, and a case."""
+"""The sides of a comparison: a version of the package (commit or working tree), and a case."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Source:
     Parameters
     ----------
     directory
-        What `PYTHONPATH` names.
+        Directory for `PYTHONPATH`.
     commit
-        Its full id; of the working tree, the one that it started from.
+        Full id of the commit; for the working tree, of ``HEAD``.
     dirty
-        Whether it has changes that are not committed.
+        Whether the version has changes that are not committed.
     """
 
     directory: Path
@@ -51,19 +51,19 @@ class Side:
 
 
 def source_of(root: Path, commit: str = WORKING_TREE) -> Source:
-    """Give the package of a commit, which is unpacked into ``build/commits``.
+    """Return the package of a commit, after unpacking it into ``build/commits``.
 
     Parameters
     ----------
     root
-        Of the repository.
+        Root directory of the repository.
     commit
-        Any name that git knows; `WORKING_TREE` for what is there now.
+        Any name of a commit that git knows; `WORKING_TREE` for the present files.
 
     Raises
     ------
     ValueError
-        Git knows no such commit.
+        Git does not know this commit.
     """
     if commit == WORKING_TREE:
         changes = _git(root, "status", "--porcelain", "--", "src", "tools", "benchmarks")
@@ -81,12 +81,12 @@ def source_of(root: Path, commit: str = WORKING_TREE) -> Source:
 
 
 def run_cases(root: Path, sides: Sequence[Side], warm_ups: int) -> dict[str, Any]:
-    """Run the cases of sides of one version in a process of their own.
+    """Run the cases of sides with the same version of the package, in one new process.
 
     Returns
     -------
     dict
-        The ``seconds`` of each, and ``versions``.
+        ``seconds``, one number per side, and ``versions``.
 
     Raises
     ------

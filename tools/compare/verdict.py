@@ -1,4 +1,4 @@
-"""Whether two measured sides differ by more than a side differs from itself."""
+"""Decide whether two measured sides differ by more than a side differs from itself."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Ratio", "Verdict", "judge"]
 
 @dataclass(frozen=True)
 class Ratio:
-    """The seconds of one side over those of another, round by round.
+    """The ratio of the seconds of two sides, over all rounds.
 
     Parameters
     ----------
     middle, least, most
-        The median of all rounds, the smallest and the largest.
+        Median, minimum and maximum of the rounds' ratios.
     """
 
     middle: float
@@ -29,16 +29,16 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a comparison shows.
+    """The result of a comparison.
 
     Parameters
     ----------
     ratio
-        B over A.
+        Ratio of B to A.
     noise
-        A over itself: the control. It always includes 1.
+        Ratio of A to itself, from the control. Its range always includes 1.
     rounds
-        How many there were.
+        Number of rounds.
     """
 
     ratio: Ratio
@@ -47,13 +47,13 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """``faster`` or ``slower`` if every round of B lies outside the noise."""
+        """``faster`` or ``slower`` if all ratios are outside the noise, else ``no difference``."""
         if self.ratio.least > self.noise.most:
             return "slower"
         return "faster" if self.ratio.most < self.noise.least else "no difference"
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return the result as one line of text."""
         ratio, noise = self.ratio, self.noise
         return (
             f"B is {ratio.middle:.2f}x A ({ratio.least:.2f} to {ratio.most:.2f} over "
@@ -72,7 +72,7 @@ def judge(first: Sequence[float], control: Sequence[float], second: Sequence[flo
     'slower'
     """
     noise = _ratio(control, first)
-    # By chance all rounds of the control can lie on one side.
+    # By chance all ratios of the control can be above 1, or all below.
     noise = Ratio(noise.middle, min(noise.least, 1.0), max(noise.most, 1.0))
     return Verdict(_ratio(second, first), noise, len(first))
 

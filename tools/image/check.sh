@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Do without docker what the Dockerfile says, in a root file system of Debian, and run evenkey there.
+# Run the steps of the Dockerfile without Docker, in a root file system of Debian, and run evenkey there.
 # Usage: check.sh DIRECTORY. Needs root, mmdebstrap, and jars in build/kafka/connector (make setup-kafka).
 set -euo pipefail
 root=$1
 log=$root.log
 command -v mmdebstrap >/dev/null || { echo "error: install mmdebstrap (apt-get)" >&2; exit 1; }
-((EUID == 0)) || { echo "error: a root file system is made by root: sudo make image-check" >&2; exit 1; }
+((EUID == 0)) || { echo "error: only root can make a root file system: sudo make image-check" >&2; exit 1; }
 rm -rf "$root"
 mkdir -p "$(dirname "$root")"
-# Debian 12 has the Python of the image, 3.11, as a package.
+# Debian 12, because its Python package is 3.11, the version of the image.
 mmdebstrap --quiet --variant=apt --include=ca-certificates,python3,python3-pip bookworm "$root" >"$log" 2>&1
 source=$root/opt/evenkey/source
 mkdir -p "$source" "$root/opt/evenkey/jars" "$root/runs"
 sed -nE 's/^COPY ([^-].*) \/opt\/evenkey\/source\/?[a-z]*$/\1/p' Dockerfile | tr ' ' '\n' |
   xargs -I{} cp -r {} "$source/"
 cp build/kafka/connector/*.jar "$root/opt/evenkey/jars/"
-# What a machine asks for to reach its registries, and nothing else of it.
+# Only what the file system needs to reach package registries from this machine.
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 inside() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install evenkey with Spark and a Java into the image: install.sh SOURCE, a checkout's packages and locked versions.
+# Install evenkey, Spark and Java into the image: install.sh SOURCE, a folder with the package and requirements.lock.
 set -eu
 source=$1
 apt-get update

@@ -1,1 +1,1 @@
-"""Small wrong changes to the package, to see whether its tests notice."""
+"""Mutation testing: make small wrong changes to the package, and see whether its tests fail."""

@@ -1,8 +1,9 @@
 """Try mutants of the package: ``python -m tools.mutants --seed N --count N [--subpackage NAME]``.
 
-With ``--fast``: five of each subpackage, against the fast tier alone; exit code 1 if it kills fewer
-than four of any five. Results are JSON lines, one per mutant, appended to a file; mutants that have
-a line are not run again.
+A mutant is the package with one small wrong change; a test that fails kills it. With ``--fast``,
+five mutants of each subpackage run against the fast tests only, and the exit code is 1 if these
+kill fewer than four of the five of any subpackage. Results are JSON lines, one per mutant, which
+are appended to a file; mutants with a line in it are not run again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# One process computes at a time.
+# Only one process at a time should compute, so libraries must not start threads.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 KEYS = ("path", "line", "kind", "before", "after")
 EACH, ENOUGH = 5, 4
-"""Mutants of each subpackage that the fast tier gets, and that it must kill."""
+"""Number of mutants of each subpackage that the fast tests get, and that they must kill."""
 
 
 def main() -> int:
-    """Draw mutants, subpackage by subpackage in turn, and try those that were not tried yet."""
-    # Imported before any fork, so that no run pays for it.
+    """Draw mutants from all subpackages in turn, and try those without a result."""
+    # Imported before any fork, so that no run has to import them.
     import numba  # noqa: F401
     import pandas as pd  # noqa: F401
     import pyarrow.compute as pc  # noqa: F401
@@ -59,7 +60,7 @@ def main() -> int:
     name = "fast-mutants.jsonl" if options.fast else "mutants.jsonl"
     output: Path = options.output or ROOT / "build" / name
     known = _known(output)
-    if not options.quick:  # Then those go on that the quick way left.
+    if not options.quick:  # Survivors of a quick run have not met all tests: try them again.
         known = {
             name: each
             for name, each in known.items()
@@ -78,7 +79,7 @@ def main() -> int:
             with output.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(known[mutant.name]) + "\n")
         for broken in sorted(copy.broken):
-            _say(f"left out, as it fails without a mutant: {broken}")
+            _say(f"not used, because it fails without a mutant too: {broken}")
     fates = {each.name: Counter[str]() for each in asked}
     for subpackage, mutant in chosen:
         fate = known[mutant.name]["fate"]
@@ -90,18 +91,18 @@ def main() -> int:
 def _options(names: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=100, help="mutants of all subpackages")
-    parser.add_argument("--subpackage", choices=names, action="append", help="all, if not given")
-    parser.add_argument("--fast", action="store_true", help="the fast tier alone, five of each")
+    parser.add_argument("--count", type=int, default=100, help="number of mutants altogether")
+    parser.add_argument("--subpackage", choices=names, action="append", help="default: all")
+    parser.add_argument("--fast", action="store_true", help="only fast tests; five mutants of each")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--quick", action="store_true", help="tests that name the module alone")
-    parser.add_argument("--unchecked", action="store_true", help="do not run all without mutants")
+    parser.add_argument("--quick", action="store_true", help="only tests that name the module")
+    parser.add_argument("--unchecked", action="store_true", help="skip the run without a mutant")
     return parser.parse_args()
 
 
 def _known(output: Path) -> dict[str, dict[str, Any]]:
-    """Read results by the name of the mutant; later lines count."""
+    """Read the results, by the name of the mutant; the last line of a mutant counts."""
     output.parent.mkdir(parents=True, exist_ok=True)
     lines = output.read_text("utf-8").splitlines() if output.exists() else []
     return {each["name"]: each for each in map(json.loads, lines)}
@@ -110,7 +111,7 @@ def _known(output: Path) -> dict[str, dict[str, Any]]:
 def _tried(
     copy: Copy, mutant: Mutant, subpackage: Subpackage, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Try a mutant, say what became of it, and give its line of the results."""
+    """Try a mutant, print the outcome, and return its line of the results."""
     if options.fast:
         fate = copy.try_fast(mutant, subpackage)
     else:
@@ -125,7 +126,7 @@ def _tried(
 
 
 def _report(fates: dict[str, Counter[str]], *, fast: bool) -> int:
-    """Print a line per subpackage; gives the exit code."""
+    """Print the results of each subpackage; return the exit code."""
     short = []
     for name, counts in fates.items():
         if fast:

@@ -1,4 +1,4 @@
-"""Mutants that may survive, since they change nothing that anyone could see."""
+"""Mutants that may survive, because they change nothing that a user can observe."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _FIELDS = ("path", "at", "kind", "before", "after")
 
 
 def justified(root: Path, text: str | None = None) -> set[tuple[str, ...]]:
-    """Give the changes that are justified, as ``Mutant.change`` has them.
+    """Read the changes of mutants that may survive, in the form of ``Mutant.change``.
 
     Parameters
     ----------
     root
-        Of the repository.
+        Root directory of the repository.
     text
-        TOML; None: `FILE`.
+        List of the mutants in TOML. None: the content of `FILE`.
 
     Raises
     ------
     ValueError
-        One has no reason, or its file has no such mutant (any more).
+        An entry has no reason, or its file does not (or no longer) have such a mutant.
     """
     given = tomllib.loads(FILE.read_text("utf-8") if text is None else text)["mutant"]
     changes = set[tuple[str, ...]]()

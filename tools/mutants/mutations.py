@@ -1,4 +1,4 @@
-"""What can be changed in a source file, one place at a time."""
+"""The mutants of a source file: all small wrong changes of one place in it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.RShift: ast.LShift,
 }
 _TEXTS = {"message", "problem", "reason"}
-"""Names of what is only read by people."""
+"""Names of variables whose text only people read."""
 _LOGS = {"_log", "log", "logger", "logging", "warnings"}
 
 
@@ -49,17 +49,17 @@ class Mutant:
     Parameters
     ----------
     path
-        Of the file, as it was given.
+        Path of the file, as the caller gave it.
     line, at
-        Where it begins: number and text of the line.
+        Number and text of the line where the change begins.
     kind
-        What is changed.
+        Kind of change, such as ``comparison``.
     start, stop
-        Bytes of the file that are replaced.
+        Range of bytes of the file that is replaced.
     before, after
-        What stands there, and what is put there.
+        The replaced code and its replacement.
     digest
-        Of the file, so that results of another version are not taken for this one's.
+        Digest of the file, so that a result is only used for the same version of it.
     """
 
     path: str
@@ -74,28 +74,28 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """Tells it from all others of any version."""
+        """Identifier that differs from those of all other mutants, of any version of the file."""
         return f"{self.path}:{self.line}:{self.start}:{self.kind}:{self.after}:{self.digest}"
 
     @property
     def change(self) -> tuple[str, ...]:
-        """What it changes at a line of the file, wherever that stands now."""
+        """The change without the line number, which may differ in another version of the file."""
         return self.path, self.at, self.kind, self.before, self.after
 
     def apply(self, source: bytes) -> bytes:
-        """Give the changed file."""
+        """Return the content of the file with the change."""
         return source[: self.start] + self.after.encode() + source[self.stop :]
 
 
 def mutants(path: str, source: bytes) -> list[Mutant]:
-    r"""List all mutants of a file, in order of their places.
+    r"""List all mutants of a file, in order of their position.
 
     Parameters
     ----------
     path
-        What the file is called in them.
+        Path of the file, for `Mutant.path`.
     source
-        Its content.
+        Content of the file.
 
     Examples
     --------
@@ -120,7 +120,7 @@ _Change = tuple[str, ast.expr | ast.stmt, str]
 
 
 def _changes(node: ast.AST, *, inside: bool = False) -> Iterator[_Change]:
-    """Walk a tree; `inside` a function operators on types are operators on values."""
+    """Yield all changes of a tree; `inside` a function, operators act on values, not on types."""
     if _is_spared(node):
         return
     inside = inside or isinstance(node, ast.FunctionDef)
@@ -137,7 +137,7 @@ def _changes(node: ast.AST, *, inside: bool = False) -> Iterator[_Change]:
 
 
 def _is_spared(node: ast.AST) -> bool:
-    """Whether nothing of it says what the program does."""
+    """Return whether a node has no effect on what the program computes."""
     match node:
         case ast.Raise() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
             spared = True
@@ -172,7 +172,7 @@ def _of_statement(node: ast.stmt) -> Iterator[_Change]:
 
 
 def _flips(node: ast.stmt, test: ast.expr) -> bool:
-    """Whether turning a comparison round would be the same as negating it."""
+    """Return whether the mutant of the comparison already negates the condition."""
     if not isinstance(test, ast.Compare) or len(test.ops) > 1:
         return False
     return isinstance(node, ast.While) or isinstance(

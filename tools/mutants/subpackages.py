@@ -1,4 +1,4 @@
-"""Which mutants belong to which subpackage, and which tests look at them first."""
+"""Find the mutants of each subpackage, and the tests that should run on them first."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ __all__ = [
 ]
 
 TOP = "evenkey"
-"""Modules that lie in no folder of the package are one subpackage of this name."""
+"""Name of the subpackage that consists of the package's modules outside of any folder."""
 GROUPS = ("core", "papers", "pipeline", "reports")
-"""Folders of subpackages; what lies in none of these is a subpackage too."""
+"""Folders that contain subpackages; their own modules are a subpackage too."""
 
 
 @dataclass(frozen=True)
 class Subpackage:
-    """A folder of the package, or its modules that lie in none.
+    """A folder of the package, or the modules of the package outside of any folder.
 
     Parameters
     ----------
     name
-        Of the folder in ``src/evenkey``, with a dot for a folder in it, whose tests lie in a folder
-        of the last part's name; `TOP`.
+        Path of the folder below ``src/evenkey``, with dots, or `TOP`. Its tests are in the folder
+        of ``tests`` that is named like the last part.
     first
         Modules whose mutants come before all others.
     on_spark
-        Whether it needs Spark: then tests that start Spark run too, of those files that name the
-        module.
+        Whether it imports PySpark. Then, of the test files that name the module, tests that start
+        Spark run too.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Subpackage:
     on_spark: bool = False
 
     def sources(self, root: Path) -> list[Path]:
-        """List its modules."""
+        """List the files of its modules."""
         folder = root / "src" / "evenkey"
         if self.name != TOP:
             folder = folder.joinpath(*self.name.split("."))
@@ -69,12 +69,12 @@ class Subpackage:
 
     @property
     def _is_whole(self) -> bool:
-        """Whether it has all that lies in its folder."""
+        """Whether it includes the folders inside its folder."""
         return self.name != TOP and self.name not in GROUPS
 
 
 _OWN, _NAMED, _ELSEWHERE, _FAR, _PROMISE = range(5)
-"""How far a test file is from a module."""
+"""Distances of a test file from a module, by which test files are ordered."""
 _FIRST = {
     "joins": (
         "placement",
@@ -95,7 +95,7 @@ def subpackages(root: Path) -> dict[str, Subpackage]:
     Parameters
     ----------
     root
-        Of the repository.
+        Root directory of the repository.
     """
     top = root / "src" / "evenkey"
     folders = [each.parent.name for each in top.glob("*/__init__.py")]
@@ -110,21 +110,21 @@ def subpackages(root: Path) -> dict[str, Subpackage]:
 
 
 def sample(root: Path, subpackage: Subpackage, seed: int) -> list[Mutant]:
-    """Give all mutants of a subpackage in the order that a seed draws.
+    """Return all mutants of a subpackage in random order.
 
     Parameters
     ----------
     root
-        Of the repository.
+        Root directory of the repository.
     subpackage
-        Whose modules are changed.
+        The subpackage whose modules are changed.
     seed
-        The same one gives the same order for the same sources.
+        Seed of the order; the same seed gives the same order for the same sources.
     """
     found = []
     for file in subpackage.sources(root):
         found += mutants(file.relative_to(root).as_posix(), file.read_bytes())
-    # By its last name: where it lies may change.
+    # By its last name, so that moving the folder does not change the order.
     name = subpackage.name.rpartition(".")[2]
     random.Random(f"{seed} {name}").shuffle(found)  # noqa: S311 - no secret
     first = subpackage.first
@@ -138,25 +138,25 @@ def draw(
     count: int,
     spared: Container[tuple[str, ...]] = (),
 ) -> list[Mutant]:
-    """Give the first mutants that a seed draws; the next one stands in for one that is spared.
+    """Return the first mutants of `sample`, without those that may survive.
 
     Parameters
     ----------
     root, subpackage, seed
         As for `sample`.
     count
-        How many; fewer where the subpackage has no more.
+        Number of mutants; fewer if the subpackage does not have as many.
     spared
-        Changes that are justified, as `Mutant.change` has them.
+        Changes of mutants that may survive, in the form of `Mutant.change`.
     """
     drawn = sample(root, subpackage, seed)
     return [each for each in drawn if each.change not in spared][:count]
 
 
 def nearest_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[str], list[str]]:
-    """Give the test files of a subpackage that name a module, the nearest first, and the others.
+    """Return the test files of a subpackage that name a module, nearest first, and the others.
 
-    One without tests of its own has those that name the module elsewhere.
+    For a subpackage without tests, they are the test files of other folders that name the module.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def nearest_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[s
     'tests/joins/test_rebalancing.py'
     """
     near = _own_tests(root, subpackage, path) or _tests_elsewhere(root, subpackage, path)
-    if min(near.values(), default=_NAMED) == _FAR:  # None names it: those of its folder, or all.
+    if min(near.values(), default=_NAMED) == _FAR:  # No file names it: take its folder's, or all.
         folder = subpackage.name.replace(".", "/")
         inner = path.removeprefix(f"src/evenkey/{folder}/").rpartition("/")[0]
         own = {test for test in near if inner and f"/{inner}/" in test}
@@ -177,10 +177,10 @@ def nearest_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[s
 
 
 def fast_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[str], list[str]]:
-    """Give the test files that name a module, of all folders, the nearest first; and the others.
+    """Return the test files of all folders that name a module, nearest first, and the others.
 
-    The others are those of its subpackage, then those of the promises. A subpackage without tests
-    of its own has those of the subpackages that import it.
+    The others are those of its subpackage, then those of ``tests/promises``. For a subpackage
+    without tests, they are the test files of the subpackages that import it.
     """
     near = _own_tests(root, subpackage, path)
     if not near:
@@ -211,7 +211,7 @@ def _own_tests(root: Path, subpackage: Subpackage, path: str) -> dict[str, int]:
 
 
 def _tests_elsewhere(root: Path, subpackage: Subpackage, path: str) -> dict[str, int]:
-    """Give test files of other folders that import the module, or what it defines."""
+    """Return test files of other folders that import the module, or a name that it defines."""
     module, defined = module_of(path), _defined((root / path).read_bytes())
     said = rf"\b{re.escape(module)}\b"
     if defined:
@@ -231,7 +231,7 @@ def _ordered(near: dict[str, int]) -> list[str]:
 
 
 def module_of(path: str) -> str:
-    """Give the dotted name of a module of the package.
+    """Convert the path of a module of the package to its dotted name.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def _stem(path: str) -> str:
 
 
 def _defined(source: bytes) -> list[str]:
-    """What a module defines for others to use."""
+    """Return the names of the functions and classes that a module defines for others."""
     tree = ast.parse(source)
     names = [each.name for each in tree.body if isinstance(each, ast.ClassDef | ast.FunctionDef)]
     return [name for name in names if not name.startswith("_")]

@@ -1,4 +1,4 @@
-"""Run tests against a copy of the repository in which one place is changed."""
+"""Run tests against a copy of the repository in which one place of the code is changed."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ __all__ = ["Copy", "Fate"]
 
 _LEFT_OUT = ("build", ".git", ".venv", "*_cache", "__pycache__", ".benchmarks", ".hypothesis")
 _BUILT = ("java-classes.jsa", "kafka", "hadoop")
-"""What tests use of ``build``."""
+"""Files and folders of ``build`` that tests use."""
 FAST = "not slow and not soak and not benchmark"
-"""The fast tier, as pytest's ``-m`` takes it."""
+"""The fast tests, as an argument of pytest's ``-m``."""
 _OWN = {"evenkey", "tests", "tools", "benchmarks", "conftest"}
 _MEMORY = 12 << 30
 _SECONDS, _SECONDS_ON_SPARK = 90, 900
-"""Processor time of a test, and of a process where tests are on Spark, which has several."""
+"""Maximum processor time of a test; of a whole process, if its tests use Spark."""
 _IDLE = 600
-"""Looks, about a second apart, in which a run may stand still. Counted are looks, not seconds: who
-is stopped, and goes on later, has looked no more often."""
+"""Number of checks, about a second apart, in which a run may use no processor time. It counts
+checks and not seconds, because time may also pass while this process is suspended."""
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a mutant.
+    """The outcome of the tests on a mutant.
 
     Parameters
     ----------
     fate
-        ``killed``, ``exceeded`` (its limit of processor time; a mutant so noticed is dead too), or
-        ``survived``.
+        ``killed``, ``exceeded`` (the tests exceeded the limit of processor time, which counts as
+        killed), or ``survived``.
     by
-        The test that failed first, or what else ended the run.
+        The test that failed first, or another reason why the run ended.
     seconds
         Processor time of all runs.
     on_spark
-        Whether that test uses the session of all tests.
+        Whether that test uses the common Spark session of the tests.
     """
 
     fate: str
@@ -70,9 +70,9 @@ class Copy:
     Parameters
     ----------
     root
-        Of the repository.
+        Root directory of the repository.
     place
-        An empty directory.
+        Empty directory for the copy.
     """
 
     def __init__(self, root: Path, place: Path) -> None:
@@ -88,9 +88,9 @@ class Copy:
                 (self.root / "build" / built).symlink_to((root / "build" / built).resolve())
 
     def check(self, subpackage: Subpackage) -> float:
-        """Run the tests of a subpackage unchanged, and give their seconds; they must pass.
+        """Check that the tests of a subpackage pass without a mutant; return their seconds.
 
-        Kernels are compiled here, once.
+        This also compiles all kernels once.
         """
         tests = [file.as_posix() for file in subpackage.tests(self.root)]
         found = self._run(tests, on_spark=False, cache=self._cache)
@@ -100,27 +100,27 @@ class Copy:
         return found.seconds
 
     def output(self) -> str:
-        """The end of what the last run printed."""
+        """Return the end of the output of the last run."""
         return self._output.read_text("utf-8", errors="replace")[-4000:]
 
     def try_one(self, mutant: Mutant, subpackage: Subpackage, *, quick: bool = False) -> Fate:
-        """Run its subpackage's tests against a mutant till one fails: those that name it first.
+        """Run the subpackage's tests on a mutant until one fails, first those that name the module.
 
-        If `quick`, these alone.
+        If `quick`, only tests that name the module run.
         """
         named, others = nearest_tests(self.root, subpackage, mutant.path)
-        # Its examples come last: a module that pytest imports before any test does is another one
-        # than that which tests have, and change for their time.
+        # The module's doctests come last: if pytest imported the module for them first, tests
+        # would import, and patch, another module object.
         runs = [([*named, mutant.path], False)]
         if not quick:
             runs += [(others, False), *([(named, True)] if subpackage.on_spark else [])]
         return self._try(mutant, runs)
 
     def try_fast(self, mutant: Mutant, subpackage: Subpackage) -> Fate:
-        """Run the fast tier's tests against a mutant till one fails: those that name it first.
+        """Run the fast tests on a mutant until one fails, first those that name the module.
 
-        Those that start Spark come last, in one process. A test that fails without the mutant too
-        is left out from then on.
+        Tests that start Spark come last, in one process. A test that also fails without the mutant
+        is not used from then on.
         """
         named, others = fast_tests(self.root, subpackage, mutant.path)
         runs = [([*named, mutant.path], False), (others, False)]
@@ -130,7 +130,7 @@ class Copy:
             if fate.fate == "survived" or "::" not in fate.by or fate.by in self._sound:
                 return fate
             if fate.by in self._broken:
-                message = f"pytest does not leave out {fate.by}, which fails without a mutant"
+                message = f"pytest ran {fate.by}, although --deselect excludes it"
                 raise RuntimeError(message)
             spark = fate.on_spark
             if self._run([fate.by], on_spark=spark, cache=self._cache).fate == "survived":
@@ -140,7 +140,7 @@ class Copy:
 
     @property
     def broken(self) -> set[str]:
-        """Tests that were seen to fail without a mutant."""
+        """Tests that failed without a mutant."""
         return self._broken
 
     def _try(self, mutant: Mutant, runs: list[tuple[list[str], bool]], marked: str = "") -> Fate:
@@ -155,14 +155,14 @@ class Copy:
 
     @contextlib.contextmanager
     def _changed(self, mutant: Mutant) -> Iterator[Path]:
-        """Change a file for as long as it takes; gives the cache of compiled kernels to use."""
+        """Apply a mutant inside the context; yield the cache of compiled kernels to use."""
         file = self.root / mutant.path
         source = file.read_bytes()
         changed = [file]
         cache = self._cache
         if file.name == "_kernels.py":
-            # Numba checks only whether the file of a kernel has changed. So a mutant has a cache of
-            # its own, and kernels that call its kernels are compiled anew too.
+            # Numba only checks whether the file of a kernel itself has changed. So a mutant gets
+            # its own cache, and the kernels that call its kernels are compiled again too.
             changed += self._callers(mutant.path)
             cache = self._own_cache
             shutil.rmtree(cache, ignore_errors=True)
@@ -171,7 +171,7 @@ class Copy:
         times = {each: each.stat() for each in changed}
         file.write_bytes(mutant.apply(source))
         for each in changed:
-            # What Python and numba compiled before must not stand for what is there now.
+            # Python and Numba must not use what they compiled from the unchanged file.
             _forget_compiled(each)
             os.utime(each, ns=(times[each].st_atime_ns, time.time_ns()))
         try:
@@ -183,7 +183,7 @@ class Copy:
                 os.utime(each, ns=(times[each].st_atime_ns, times[each].st_mtime_ns))
 
     def _callers(self, path: str) -> list[Path]:
-        """Kernels that call those of a file, or that call such."""
+        """Return the files of kernels that call those of a file, directly or indirectly."""
         modules, files = {module_of(path)}, []
         kernels = sorted((self.root / "src").rglob("_kernels.py"))
         for _ in kernels:
@@ -196,7 +196,7 @@ class Copy:
         return files
 
     def _run(self, tests: list[str], *, on_spark: bool, cache: Path, marked: str = "") -> Fate:
-        """Run tests in a process of their own, forked so that imports are paid for once."""
+        """Run tests in a forked process, so that imports are done only once."""
         if not tests:
             return Fate("survived")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -223,7 +223,7 @@ class Copy:
 
 
 def _run_here(root: Path, arguments: list[str], *, on_spark: bool, cache: Path) -> None:
-    """Become a run of pytest in the copy; never returns."""
+    """Run pytest in the copy, and exit this process; never returns."""
     code = 1
     try:
         os.setsid()
@@ -243,10 +243,10 @@ def _run_here(root: Path, arguments: list[str], *, on_spark: bool, cache: Path) 
             "NUMBA_BOUNDSCHECK": "1",
         }
         sys.dont_write_bytecode = True
-        if "numba" in sys.modules:  # It has read its settings.
+        if "numba" in sys.modules:  # It has already read its environment variables.
             config = sys.modules["numba"].config
             config.CACHE_DIR, config.BOUNDSCHECK = str(cache), 1
-        # Whatever was imported from the repository itself is imported anew from the copy.
+        # Modules that were imported from the repository are imported again from the copy.
         for name in [name for name in sys.modules if name.split(".")[0] in _OWN]:
             del sys.modules[name]
         own = {path for path in sys.path if (Path(path) / "evenkey").is_dir()}
@@ -254,13 +254,13 @@ def _run_here(root: Path, arguments: list[str], *, on_spark: bool, cache: Path) 
         sys.path[:] = [str(root / "src"), *(path for path in sys.path if path not in own)]
         sys.path_importer_cache.clear()
         watch = _Watch(root, on_spark=on_spark)
-        # A test's time is limited by the processor alone: the machine may be a busy one.
+        # Only processor time is limited, not wall time: the machine may be loaded.
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "timeout=0"]
         options += ["-p", "no:xdist", "-p", "no:benchmark"]
         code = int(
             pytest.main([*options, f"--basetemp={root.parent / 'tmp'}", *arguments], [watch])
         )
-    except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
+    except BaseException:  # noqa: BLE001 - this process ends here in any case
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -269,7 +269,7 @@ def _run_here(root: Path, arguments: list[str], *, on_spark: bool, cache: Path) 
 
 
 class _Watch:
-    """Chooses tests by whether they start Spark, and writes down which one failed."""
+    """Pytest plugin that selects tests with or without Spark, and records the first failure."""
 
     def __init__(self, root: Path, *, on_spark: bool) -> None:
         self._report = root / "report.json"
@@ -277,9 +277,9 @@ class _Watch:
 
     @staticmethod
     def pytest_configure() -> None:
-        import hypothesis  # not before pytest has seen to its plugin
+        import hypothesis  # not before pytest has loaded its plugin
 
-        # An example that fails is enough: the smallest would take far longer to find.
+        # Any failing example is enough; shrinking it to the smallest takes far longer.
         phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
         hypothesis.settings.register_profile("mutants", hypothesis.settings(), phases=phases)
         hypothesis.settings.load_profile("mutants")
@@ -305,7 +305,7 @@ class _Watch:
 
 
 def _limit() -> None:
-    """Let this process compute for so long from now on."""
+    """Limit the processor time of this process, counted from now."""
     spent = time.process_time()
     resource.setrlimit(resource.RLIMIT_CPU, (int(spent) + _SECONDS, resource.RLIM_INFINITY))
 
@@ -317,7 +317,7 @@ def _on_spark(item: Any) -> bool:
 
 
 def _wait(child: int) -> tuple[int, bool]:
-    """Wait for a process; one whose whole group computes nothing for long is ended."""
+    """Wait for a process; kill it and its group if they use no processor time for long."""
     computed, idle = -1, 0
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -334,7 +334,7 @@ def _wait(child: int) -> tuple[int, bool]:
 
 
 def _ticks(group: int) -> int:
-    """Processor time of a session's processes, in ticks; 0 where the system does not say."""
+    """Return the processor time of a session's processes in ticks; 0 if ``/proc`` is missing."""
     total = 0
     for each in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

@@ -1,1 +1,1 @@
-"""Checks what is released: archives, empty environments, files that other services read."""
+"""Check a release: its archives, installations of each extra, and files for other services."""

@@ -1,6 +1,7 @@
-"""Build the archives and try them: python -m tools.release DIRECTORY [PYTHON...].
+"""Build the archives of a release and try them: python -m tools.release DIRECTORY [PYTHON...].
 
-Without a PYTHON every one that is found, from 3.11 on. Each extra has its packages alone.
+Without PYTHON it uses one of each version from 3.11 on that this machine has. Each extra is tried
+in an environment that contains the packages of this extra only.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ _NEWEST_MINOR = 20
 
 
 def main(directory: Path, pythons: list[str]) -> int:
-    """Print a line for each Python and extra; give 1 where one failed."""
+    """Print a line for each Python and extra; return 1 if one failed."""
     wheel = build(directory)
     failed = 0
     with tempfile.TemporaryDirectory() as place:  # outside of the checkout
         _without_java(Path(place, "bin"))
-        # PySpark is a source archive; uv may build it for each extra and keep a gigabyte each time.
+        # PySpark is a source archive, so uv may build it for each extra and keep a gigabyte each
+        # time: build one wheel.
         spark = ("wheel", "--quiet", "--no-deps", "--wheel-dir", Path(place, "wheels"), "pyspark")
         _run(BIN / "python", "-m", "pip", *spark)
         for python in pythons or _found():
@@ -45,7 +47,7 @@ def main(directory: Path, pythons: list[str]) -> int:
 
 
 def build(directory: Path) -> Path:
-    """Build both archives, check them, and give the wheel."""
+    """Build both archives, check them, and return the path of the wheel."""
     shutil.rmtree(directory, ignore_errors=True)
     _run(BIN / "python", "-m", "build", "--outdir", directory, ROOT)
     archives = sorted(directory.iterdir())
@@ -59,13 +61,13 @@ def _extras() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = sorted(project["optional-dependencies"].keys() - {"dev"})
     if missing := sorted({*extras} ^ (TRIALS.keys() - {""})):
-        message = f"tools/release/trials.py: no extra and trial for {', '.join(missing)}; add it"
+        message = f"tools/release/trials.py: no extra or no trial for {', '.join(missing)}; add it"
         raise SystemExit(message)
     return extras
 
 
 def _found() -> list[str]:
-    """Give one Python of each version from 3.11 on."""
+    """Find one Python of each version from 3.11 on."""
     homes = sorted(Path.home().glob(".pyenv/versions/*/bin"))
     path = os.pathsep.join([os.environ["PATH"], *map(str, homes)])
     candidates = [
@@ -90,7 +92,7 @@ def _starts(python: Path) -> bool:
 
 
 def _try(environment: Path, wheel: Path, extra: str) -> str | None:
-    """Bring an environment to what one extra asks for and no more; give what failed, or None."""
+    """Install exactly the packages of one extra and try it; return the error, or None."""
     asked = f"evenkey[{extra}]" if extra else "evenkey"
     inside = environment / "bin" / "python"
     needed = environment.with_name("needed.txt")
@@ -112,17 +114,17 @@ def _try(environment: Path, wheel: Path, extra: str) -> str | None:
 
 
 def _snippet() -> str:
-    """Give the first program of the README."""
+    """Return the first program of the README."""
     text = (ROOT / "README.md").read_text("utf-8")
     found = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     if found is None:
-        message = "README.md: it has no Python; show a first program"
+        message = "README.md: it has no block of Python; show a first program"
         raise SystemExit(message)
     return found[1]
 
 
 def _without_java(directory: Path) -> None:
-    """Fill a directory with the machine's programs, Java left out."""
+    """Fill a directory with links to all programs of the machine except Java."""
     directory.mkdir()
     for folder in ("/usr/bin", "/bin"):
         for program in Path(folder).iterdir():

@@ -1,7 +1,7 @@
-"""Time a newcomer's path: from a wheel and an empty environment to a first balanced applyInPandas.
+"""Time a new user's first steps, from creating an environment to a first balanced applyInPandas.
 
-python -m tools.release.newcomer DIRECTORY. The wheel is built first; then the clock runs. Packages
-are fetched anew, by pip. What is run are the six lines of docs/start.md.
+python -m tools.release.newcomer DIRECTORY. It builds the wheel before it starts the clock. Then pip
+downloads all packages without a cache, and the six lines of Python in docs/start.md run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST = 300.0
 
 
 def main(directory: Path) -> int:
-    """Print the seconds of each step; give 1 if they are five minutes or more."""
+    """Print the seconds of each step; return 1 if a step fails or all take five minutes or more."""
     wheel = build(directory)
     (lines,) = re.findall(r"^```python\n(from evenkey.*?)^```", _page(), re.MULTILINE | re.DOTALL)
     with tempfile.TemporaryDirectory() as place:  # outside of the checkout

@@ -1,4 +1,4 @@
-"""What is tried in an environment that holds the wheel and one extra alone."""
+"""Code that is run in an environment with only the wheel and one extra."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ stream = evenkey.generated("zipf(z=1.2,keys=100)", messages=1000)
 report = evenkey.simulate(stream, "pkg", workers=4)
 assert report.metrics.messages == 1000
 """
-"""Tried with every extra, and without any."""
+"""Code that is run with every extra, and without any."""
 
 _STORE = """
 from evenkey.core.stores import store_at
@@ -66,4 +66,4 @@ assert done.stderr.rstrip().endswith("pip install 'evenkey[cli]'"), done.stderr
     "s3": _STORE.format(place="s3a://bucket/n", module="boto3"),
     "shapefiles": "import shapefile, shapely",
 }
-"""Code by extra; the empty one is the package alone. `java` runs where no other Java is found."""
+"""Code by extra; "" is the package without extras. `java` runs where no other Java can be found."""

@@ -1,1 +1,1 @@
-"""The chapter on what became of the papers' tables and figures, made of results."""
+"""Make the chapter on the papers' tables and figures from results of experiments."""

@@ -1,7 +1,7 @@
-"""Take over results into the chapter: python -m tools.reproduction [RESULTS COMMIT].
+"""Put results of experiments into the chapter: python -m tools.reproduction [RESULTS COMMIT].
 
-RESULTS is the folder that ``evenkey experiment run --output`` wrote, COMMIT what it was made by.
-Pictures need chromium. Without arguments the pages alone are written anew.
+RESULTS is the folder that ``evenkey experiment run --output`` wrote, COMMIT the commit with which
+it ran. Pictures need Chromium. Without arguments only the pages are written, from earlier results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AGES_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def main(arguments: list[str]) -> None:
-    """Take over what there is, then write all pages."""
+    """Store the results, if they are given, then write all pages."""
     if arguments:
         results, commit = Path(arguments[0]), known_commit(arguments[1])
         found = outcomes(results)
@@ -42,12 +42,12 @@ def main(arguments: list[str]) -> None:
 
 
 def outcomes(results: Path) -> dict[Path, dict[str, Any]]:
-    """Read all outcomes of a folder.
+    """Read the outcomes of all experiments in a folder.
 
     Raises
     ------
     ValueError
-        There is none, or an experiment has several, such as of two scales.
+        There is no outcome, or an experiment has several, such as at two scales.
     """
     found: dict[Path, dict[str, Any]] = {}
     files: dict[str, Path] = {}
@@ -67,25 +67,25 @@ def outcomes(results: Path) -> dict[Path, dict[str, Any]]:
 
 
 def known_commit(name: str) -> str:
-    """Give the short hash of a commit of this repository.
+    """Return the short hash of a commit of this repository.
 
     Raises
     ------
     ValueError
-        It has none of that name.
+        The repository has no such commit.
     """
     asked = ["git", "rev-parse", "--verify", "--quiet", "--short", f"{name}^{{commit}}"]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - ours
     if done.returncode:
-        message = f"COMMIT = {name!r}: there is no such commit here; results name what made them"
+        message = f"COMMIT = {name!r}: there is no such commit here; pass the one of the results"
         raise ValueError(message)
     return done.stdout.strip()
 
 
 def take_over(file: Path, given: dict[str, Any], commit: str, window: Page) -> None:
-    """Keep an outcome, and photograph its plots in a window."""
+    """Store an outcome in the chapter's folder, with screenshots of its plots."""
     for table in given["tables"]:
-        del table["rows"]  # what is shown is enough here; all digits are in the archive
+        del table["rows"]  # the shown cells are enough here; the archive has all digits
     kept = FOLDER / f"{given['experiment']}.json"
     kept.write_text(json.dumps({**given, "commit": commit}, indent=1) + "\n", "utf-8")
     for old in FOLDER.glob(f"{given['experiment']}-[0-9].png"):
@@ -97,7 +97,7 @@ def take_over(file: Path, given: dict[str, Any], commit: str, window: Page) -> N
 
 
 def archive(results: Path, file: Path) -> Path:
-    """Put all results, with their tables, into one file; the same results give the same bytes."""
+    """Put all results, with their tables, into one zip; the same results give the same bytes."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as held:
         for each in sorted([*results.glob("*.json"), *results.glob("results/*.parquet")]):

@@ -39,7 +39,7 @@ statements and our results. `make reproduction` writes it from the results of
 
 
 def chapter() -> str:
-    """Give the page that links to all others, with a verdict for each table and figure."""
+    """Return the page that links to all others, with the verdicts of each table and figure."""
     found = {record.id: record for record in records()}
     lines = [_HEAD]
     count = Counter(each.verdict for record in found.values() for each in record.statements)
@@ -72,7 +72,7 @@ _SEVERAL = {"holds": "hold", "nearly": "hold nearly", "does not hold": "do not h
 
 
 def pages() -> dict[str, str]:
-    """Give all pages by their paths below docs/."""
+    """Return all pages, by their paths below docs/."""
     found = {"reproduction.md": chapter()}
     for record in records():
         found[f"reproduction/{record.id}.md"] = _page(record)

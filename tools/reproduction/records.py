@@ -1,4 +1,4 @@
-"""What came out of an experiment, as the repository keeps it: a JSON file an experiment."""
+"""The outcomes of experiments that the repository stores, one JSON file per experiment."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ VERDICTS = ("holds", "nearly", "does not hold")
 
 
 class Statement(NamedTuple):
-    """What the paper says, beside what came out.
+    """A statement of the paper, and our result.
 
     Parameters
     ----------
     paper, ours
-        Both in words.
+        The statement and our result, in words.
     verdict
         One of `VERDICTS`.
     why
-        Why it does not hold, or only nearly; empty where it holds.
+        Why the statement does not hold, or only nearly; empty if it holds.
     """
 
     paper: str
@@ -40,14 +40,15 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """An experiment's outcome.
+    """The outcome of an experiment.
 
     Parameters
     ----------
     given
-        What ``evenkey experiment run`` wrote beside its page, and ``commit``, by which it was made.
+        The JSON that ``evenkey experiment run`` wrote beside its page, and ``commit``, with which
+        it ran.
     notes
-        Of each statement that does not hold, by its first words: a verdict and the reason.
+        A verdict and its reason for each statement that does not hold, by its first words.
     """
 
     given: dict[str, Any]
@@ -55,23 +56,23 @@ class Record:
 
     @property
     def id(self) -> str:
-        """The experiment's."""
+        """Id of the experiment."""
         name: str = self.given["experiment"]
         return name
 
     @property
     def artefact(self) -> str:
-        """The table or figure; what is simulated and run on Spark is one."""
+        """The paper's table or figure, the same for its simulation and its run on Spark."""
         return artefact(self.given["reference"])
 
     @cached_property
     def statements(self) -> list[Statement]:
-        """What the paper says, judged.
+        """The statements of the paper, with verdicts.
 
         Raises
         ------
         ValueError
-            A statement does not hold and no note says why, or a note is of none that fails.
+            A statement does not hold and has no note, or a note is not about such a statement.
         """
         found, used = [], set[str]()
         for each in self.given["findings"]:
@@ -92,7 +93,7 @@ class Record:
 
 
 def records() -> list[Record]:
-    """Read all outcomes that the repository has, in the order of the papers."""
+    """Read all stored outcomes, in the order of the papers."""
     notes = tomllib.loads(NOTES.read_text("utf-8"))
     given = [json.loads(file.read_text("utf-8")) for file in FOLDER.glob("*.json")]
     given.sort(key=lambda each: order(each["experiment"]))
@@ -100,5 +101,5 @@ def records() -> list[Record]:
 
 
 def artefact(reference: str) -> str:
-    """Name the table or figure of an experiment: simulated and on Spark it is the same one."""
+    """Return the table or figure of a reference, the same for its simulation and its Spark run."""
     return reference.removesuffix(", on Spark")

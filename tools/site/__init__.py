@@ -1,1 +1,1 @@
-"""The pages of the documentation site: what lies in docs/, and what is generated of the code."""
+"""Make the pages of the documentation site from the files in docs/ and from the code."""

@@ -1,4 +1,4 @@
-"""Write the pages of the site into a directory: python -m tools.site DIRECTORY."""
+"""Write the pages of the documentation site into a directory: python -m tools.site DIRECTORY."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of all commands and options, from their declaration."""
+"""Make the page of all commands and options from their declaration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ of the file that `--config` reads: `--cost-ms 1` is `cost_ms = 1`.
 
 
 def commands() -> str:
-    """Write the page: a heading a command, a table for each group of its options."""
+    """Return the page: a heading per command, and a table for each group of its options."""
     parts = [_HEAD]
     for name, command in leaves():
         parts += [f"## {name}", _help(command), *_tables(command)]
@@ -30,7 +30,7 @@ def commands() -> str:
 
 
 def leaves() -> Iterator[tuple[str, Any]]:
-    """Give each command that does something, with its whole name such as ``evenkey join run``."""
+    """Yield each command without subcommands, with its full name such as ``evenkey join run``."""
     yield from _below("evenkey", typer.main.get_command(app))
 
 
@@ -68,7 +68,7 @@ def _name(each: Any) -> str:
 
 
 def _cell(each: Any) -> str:
-    """Give the help; a bar between choices would end the cell of a table."""
+    """Return the help text of an option; bars are escaped, since they would end the table cell."""
     said = " ".join((each.help or "").split()).replace("|", "\\|")
     value = _value(each)
     if "|" in value and each.param_type_name == "option":

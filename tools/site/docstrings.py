@@ -1,4 +1,4 @@
-"""What mkdocstrings cannot read of our docstrings, written so that it can."""
+"""Rewrite the parts of our docstrings that mkdocstrings cannot read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _TOGETHER = re.compile(r"^(\w+(?:, \w+)+)\n((?:    .*(?:\n|\Z))+)", re.MULTILINE
 
 
 class PlainDocstrings(griffe.Extension):
-    """Fence examples outside of their section, and part parameters that share one text.
+    """Fences examples outside of "Examples", and splits parameters that share one text.
 
-    Of `old_share, teenage_share` griffe would give both the default of the first.
+    For two parameters such as `old_share, teenage_share`, griffe would show the first default for
+    both.
     """
 
     def on_instance(self, *, obj: griffe.Object, **_rest: Any) -> None:
-        """Rewrite the docstring of what was read."""
+        """Rewrite the docstring of an object that griffe has read."""
         if obj.docstring is not None:
             obj.docstring.value = _parted(_fenced(obj.docstring.value))
 

@@ -1,4 +1,4 @@
-"""Links of a file of the repository, made right for its page."""
+"""Rewrite the links of a file of the repository for its page on the site."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _FENCE = re.compile(r"^(```.*?^```\s*?$)", re.MULTILINE | re.DOTALL)
 
 
 def relinked(text: str, file: str, homes: Mapping[str, str]) -> str:
-    """Point the links of a file to pages.
+    """Replace links to files of the repository by links to pages of the site.
 
     Parameters
     ----------
     text
-        Its Markdown. What stands in fences is left alone.
+        Markdown of the file. Fenced code is not changed.
     file
-        Where it lies, from the repository's root.
+        Path of the file, relative to the repository's root.
     homes
-        File or directory, from there too, to where it is on the site.
+        Maps files and directories, relative to that root, to their paths on the site.
 
     Raises
     ------
     ValueError
-        A link leads to what is not on the site.
+        The target of a link is not on the site.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Photograph pages of the site: python -m tools.site.looks DIRECTORY [PAGE...].
+"""Take screenshots of pages of the site: python -m tools.site.looks DIRECTORY [PAGE...].
 
-Each page as a laptop and as a phone shows it, light and dark. Needs chromium.
+Each page is shown at the size of a laptop and of a phone, light and dark. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def main(directory: Path, pages: tuple[str, ...] = PAGES, site: Path = SITE) -> list[str]:
-    """Write the pictures, and give the pages that are wider than their window."""
+    """Write the screenshots, and return the pages that are wider than their window."""
     directory.mkdir(parents=True, exist_ok=True)
     wide = []
     with chromium() as browser:

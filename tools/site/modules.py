@@ -1,4 +1,4 @@
-"""Pages of the eight public modules: every name with its docstring, which mkdocstrings renders."""
+"""Make the pages of the eight public modules, on which mkdocstrings renders the docstrings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS = ("functions", "classes", "errors", "constants")
 
 
 def modules_page() -> str:
-    """Write the page that lists all public names by module."""
+    """Return the page that lists all public names by module."""
     parts = [
         "# API",
         "The public API is eight modules. Everything else is private and may change.",
@@ -47,7 +47,7 @@ def modules_page() -> str:
 
 
 def module_page(name: str) -> str:
-    """Write the page of a module: its purpose, then a heading per name."""
+    """Return the page of a module: its purpose, then a heading per name."""
     module = importlib.import_module(name)
     parts = [f"# {name}", f"::: {name}\n{_ABOUT}"]
     for kind, names in _by_kind(module).items():
@@ -57,7 +57,7 @@ def module_page(name: str) -> str:
 
 
 def _path(module: ModuleType, name: str) -> str:
-    """Give the path by which a name is read: where it is defined if a file has the same name."""
+    """Return a name's path for mkdocstrings: of its definition, if a file has the same name."""
     path = f"{module.__name__}.{name}"
     return f"{getattr(module, name).__module__}.{name}" if path in sys.modules else path
 

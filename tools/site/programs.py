@@ -1,4 +1,4 @@
-"""Pages of examples/: the programs, and the notebooks with their output."""
+"""Make the pages of examples/: the programs, and the notebooks with their output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["notebook", "programs"]
 
 
 def programs(directory: Path) -> str:
-    """Write the page of the programs: the purpose and code of each."""
+    """Return the page of the programs, with the purpose and code of each."""
     parts = [
         "# Example programs",
         "Short programs to copy; tests run each of them. `examples/` also has notebooks:",
@@ -28,7 +28,7 @@ def programs(directory: Path) -> str:
 
 
 def notebook(file: Path) -> str:
-    """Write a notebook as a page: its text, its code, and the output of the code."""
+    """Convert a notebook to a page: its text, its code, and the output of the code."""
     cells = json.loads(file.read_text("utf-8"))["cells"]
     parts = [part for cell in cells for part in _cell(cell)]
     parts.append(f"*This notebook is `examples/{file.name}`; tests run it.*")

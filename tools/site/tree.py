@@ -1,4 +1,4 @@
-"""Which file of the repository, or which part of the code, becomes which page."""
+"""Map files of the repository and parts of the code to pages of the site."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
-"""Pages that lie outside of docs/, and what they are called on the site."""
+"""Files outside of docs/ that are pages, and their paths on the site."""
 _COPIED = (".png", ".svg")
 _NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 """Front matter of decision records: the search leads to what users read; the index lists them."""
 
 
 def pages() -> dict[str, str]:
-    """Give the text of every page by its path on the site.
+    """Return the text of every page, by its path on the site.
 
     Returns
     -------
     dict
-        Path below the site's root, such as ``decisions/142-spark-4.1.md``, to
-        Markdown whose links are right there.
+        Maps the path below the site's root, such as ``decisions/142-spark-4.1.md``, to Markdown
+        with links for that place.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def pages() -> dict[str, str]:
 
 
 def write(directory: Path) -> None:
-    """Write all pages and pictures; what was in the directory before is gone."""
+    """Write all pages and pictures into a directory, after deleting its earlier content."""
     shutil.rmtree(directory, ignore_errors=True)
     for home, text in pages().items():
         (directory / home).parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def write(directory: Path) -> None:
 
 
 def _homes() -> dict[str, str]:
-    """Give where each file, named from the repository's root, is on the site."""
+    """Return the path of each file on the site, by its path in the repository."""
     homes = {**_ELSEWHERE}
     for file in sorted((ROOT / "docs").rglob("*")):
         if file.suffix in (".md", *_COPIED):

@@ -59,7 +59,7 @@ __getattr__ = lazy_names(__name__)
 
 
 def available() -> dict[str, type[Aggregator]]:
-    """Every aggregator of the package by its name, found by walking the public names.
+    """Return all aggregator classes of the package by name, found among the public names.
 
     Examples
     --------
@@ -79,15 +79,16 @@ def available() -> dict[str, type[Aggregator]]:
 def parse(text: str | Aggregator) -> Aggregator:
     """Read an aggregator from its spelling, such as ``count`` or ``sum(column=amount)``.
 
-    Several with names, ``orders=count,revenue=sum(column=amount)``, are computed in one pass. One
-    of the user's own is named by its module, ``shop.folds:visits``, which is looked for in the
-    current directory too. An aggregator is given back as it is.
+    Spellings with names, such as ``orders=count,revenue=sum(column=amount)``, make one aggregator
+    that computes all of them in one pass. Your own aggregator is spelled as its module and its
+    name in it, such as ``shop.folds:visits``; the module may be in the current directory. An
+    `Aggregator` is returned unchanged.
 
     Raises
     ------
     ConfigurationError
-        There is no such aggregator or parameter, or the value does not fit; the message
-        lists what there is.
+        There is no such aggregator or parameter, or the value is invalid; the message lists
+        the alternatives.
 
     Examples
     --------
@@ -104,13 +105,13 @@ def parse(text: str | Aggregator) -> Aggregator:
 
 
 def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:
-    """Read several aggregators by the names of their results, each as `parse` does.
+    """Read several aggregators, given by the names of their results, each as `parse` does.
 
     Raises
     ------
     ConfigurationError
-        As `parse` does; there is none, a name is no text, or one gives results of windows and
-        not of keys.
+        As for `parse`; or there is no aggregator, a name is not a string, or an aggregator has
+        one result per window and not per key.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every aggregator is: a commutative monoid over messages, Arrow in and Arrow out."""
+"""Base classes of aggregators: Arrow tables in and out, merged in any order."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from typing import Self
 
 Merge: TypeAlias = Literal["sum", "min", "max", "exact"]
-"""How a state column merges, see `Algebraic.merges`."""
+"""How a state column merges; `Algebraic.merges` explains the values."""
 
 
 class Cast(NamedTuple):
-    """A result column that is a merged state column, cast to the type of the result.
+    """How to get a result column: cast a merged state column to the type of the result.
 
     Parameters
     ----------
     state
         The state column.
     values
-        State column that counts the values in it: without any the result is null. None: there is
-        none.
+        State column with the number of values in `state`; where it is 0 the result is null. None:
+        the result does not depend on that number.
     """
 
     state: str
@@ -46,17 +46,17 @@ WORKER = "__worker"
 
 @dataclasses.dataclass(frozen=True)
 class Aggregator(ABC):
-    """What workers compute on their messages, and how their partial results become one.
+    """What workers compute on their messages, and how their partial results merge.
 
-    Workers call `partial` on the messages that they hold, the process that collects the partial
-    aggregates calls `merge` on them, any number of times and in any order, and `finish`
-    turns the merged state into the result. A key can be split over workers because `merge` is
-    associative and commutative (PKG paper, section 3.1).
+    Workers call `partial` on their messages. The process that collects the partial aggregates
+    calls `merge` on them, any number of times and in any order. `finish` turns the merged state
+    into the result. A key can be split over workers because `merge` is associative and
+    commutative (PKG paper, section 3.1).
 
-    An aggregator is a value: frozen, comparable, cheap to pickle. All tables have one row per
-    group, and a group exists only if a message belongs to it: no messages, no rows, also
-    when `by` is empty and the whole table is one group. Columns of `by` may be of any type
-    that Arrow can group by, and structs of these (such as Spark's windows).
+    Aggregators are immutable, comparable and cheap to pickle. All tables have one row per group.
+    A group exists only if a message belongs to it: without messages there are no rows, even when
+    `by` is empty and the whole table is one group. Columns of `by` may have any type that Arrow
+    can group by, or be structs of such types (such as Spark's windows).
 
     Examples
     --------
@@ -67,7 +67,8 @@ class Aggregator(ABC):
     >>> Count().finish(merged, by=["key"]).to_pylist()
     [{'key': 'ann', 'count': 2}, {'key': 'bob', 'count': 1}]
 
-    Its schemas list inputs and outputs; `bind` takes types from the messages.
+    `columns`, `state` and `result` describe inputs and outputs; `bind` takes the types from the
+    schema of the messages.
 
     >>> from evenkey.aggregators import Sum
     >>> total = Sum("amount").bind(pa.schema({"key": pa.string(), "amount": pa.int32()}))
@@ -76,50 +77,50 @@ class Aggregator(ABC):
     """
 
     name: ClassVar[str]
-    """How it is spelled on the command line and in configuration."""
+    """Name of the aggregator on the command line and in configurations."""
     scope: ClassVar[Literal["key", "window"]] = "key"
-    """One result for each (window, key), or one for each window over all its keys."""
+    """``key``: one result for each (window, key). ``window``: one for all keys of a window."""
     rows: ClassVar[Literal["one", "several"]] = "one"
-    """How many rows `finish` gives per group. Among several aggregators of one pass the rows of a
-    group become one array."""
+    """Number of rows that `finish` returns per group. If several aggregators are computed in one
+    pass, several rows of a group become one array."""
     column_types: ClassVar[Mapping[str, pa.DataType]] = MappingProxyType({})
-    """Types of columns that it takes no others for; `bind` refuses others (units and time zones
-    may differ), and the checks of `evenkey.checks` make messages of these types."""
+    """Required types, by column. `bind` raises for other types (units and time zones may differ);
+    the checks of `evenkey.checks` generate messages of these types."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Message columns that it reads besides the key."""
+        """Columns of the messages that the aggregator reads besides the key."""
         return ()
 
     @property
     def functions_digest(self) -> str:
-        """A digest of users' functions in it, by which a stream notices that they changed."""
+        """Digest of the user's functions, by which a stream detects that they changed."""
         return ""
 
     @property
     @abstractmethod
     def state(self) -> pa.Schema:
-        """Columns of a partial aggregate besides the group's.
+        """Columns of a partial aggregate, without the columns of the group.
 
         Raises
         ------
         ConfigurationError
-            They depend on the messages' types: `bind` first.
+            The columns depend on the types of the messages: call `bind` first.
         """
 
     @property
     @abstractmethod
     def result(self) -> pa.Schema:
-        """Columns of the result besides the group's; raises as `state` does."""
+        """Columns of the result, without the columns of the group; raises as `state` does."""
 
     def bind(self, messages: pa.Schema) -> Self:
         """Check the messages' schema, and take from it the types that `state` needs.
 
-        `partial` binds by itself; only `state` and `result` need a bound aggregator, where
-        types of the messages show in them.
+        `partial` binds by itself. Only `state` and `result` need a bound aggregator, if their
+        types depend on those of the messages.
 
         Parameters
         ----------
@@ -129,13 +130,13 @@ class Aggregator(ABC):
         Returns
         -------
         Aggregator
-            This one, or a copy that knows its types.
+            This aggregator, or a copy that knows the types.
 
         Raises
         ------
         ConfigurationError
-            A column is missing, of another type than `column_types` says, or of one that cannot
-            be aggregated.
+            A column is missing, does not have its type in `column_types`, or has a type that
+            cannot be aggregated.
         """
         for column in self.columns:
             if column not in messages.names:
@@ -145,8 +146,8 @@ class Aggregator(ABC):
         for column, kind in self.column_types.items():
             if column in messages.names and messages.field(column).type.id != kind.id:
                 message = (
-                    f"{self}: column {column!r} is of type {messages.field(column).type}; it takes "
-                    f"{kind}: cast it"
+                    f"{self}: column {column!r} is of type {messages.field(column).type}; it must "
+                    f"be {kind}: cast it"
                 )
                 raise ConfigurationError(message)
         return self
@@ -160,8 +161,8 @@ class Aggregator(ABC):
         messages
             One row per message; has the columns `by`, ``"key"`` and `columns`.
         by
-            What makes a group: ``("window", "key")``, ``("window",)``, ``("key",)`` or
-            ``()``, which is all messages together.
+            Columns whose values make a group: ``("window", "key")``, ``("window",)``,
+            ``("key",)``, or ``()`` if all messages are one group.
         """
 
     @abstractmethod
@@ -177,14 +178,14 @@ class Aggregator(ABC):
         return spell_changed(self)
 
     def _with(self, **fields: object) -> Self:
-        """Copy, with fields that the constructor does not take."""
+        """Return a copy with changed fields, also those that the constructor does not take."""
         bound = copy.copy(self)
         for name, value in fields.items():
             object.__setattr__(bound, name, value)
         return bound
 
     def _bound(self, value: pa.DataType | None) -> pa.DataType:
-        """Give a type that `bind` found out, or say that it has not run yet."""
+        """Return a type that `bind` found; raise `ConfigurationError` if it has not run yet."""
         if value is None:
             message = (
                 f"{self}: its columns depend on the types of the messages; call "
@@ -198,9 +199,9 @@ class Aggregator(ABC):
 class Algebraic(Aggregator):
     """An aggregator whose state columns merge column by column.
 
-    An engine can merge such partial aggregates with its own sum, min and max, instead of
-    `merge`; it casts the outcome to `state`'s types. Where `result` is other than `state`,
-    subclasses override `finish`.
+    An engine such as Spark can merge these partial aggregates with its own sum, min and max
+    instead of `merge`, and then casts the results to the types of `state`. Subclasses whose
+    `result` differs from `state` override `finish`.
 
     Examples
     --------
@@ -217,9 +218,9 @@ class Algebraic(Aggregator):
     def merges(self) -> Mapping[str, Merge]:
         """How each state column merges.
 
-        ``"sum"``, ``"min"`` and ``"max"`` skip nulls, and give null if there is nothing else.
-        ``"exact"`` is a sum that is null where one of its parts is, or where it does not fit the
-        column: a key whose values add up to too much has no sum, and stops nothing.
+        ``"sum"``, ``"min"`` and ``"max"`` skip nulls, and are null if all values are.
+        ``"exact"`` is a sum that is null if one of its parts is null, or if it does not fit the
+        type of the column: a key whose sum is too large gets null, and the run continues.
         """
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
@@ -236,14 +237,14 @@ class Algebraic(Aggregator):
 
     @property
     def casts(self) -> Mapping[str, Cast] | None:
-        """How an engine makes each result column of a merged one, and may leave out `finish`.
+        """How to compute each result column from merged state columns, without `finish`.
 
-        None where only `finish` can, as in classes that have a `finish` of their own.
+        None: only `finish` can compute them, as in classes that override it.
         """
         if type(self).finish is not Algebraic.finish:
             return None
         return {column: Cast(column) for column in self.merges}
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Give the merged state back as it is."""
+        """Return the merged state unchanged."""
         return merged.select([*by, *self.merges])

@@ -1,4 +1,4 @@
-"""What users' functions are known by: a digest of their code."""
+"""Digests of users' functions, to detect that their code changed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 
 def code_of(*functions: Any) -> str:
-    """Name the code of functions: 128 bits in hexadecimal.
+    """Compute a digest of the code of functions: 128 bits in hexadecimal.
 
-    It changes with the functions, with those of their module that they call, and with what they
-    close over; not with comments or line numbers. Another version of Python makes other code.
+    It changes with the functions, with functions of their module that they call, and with values
+    that they close over; not with comments or line numbers. It differs between versions of
+    Python, whose bytecode differs.
 
     Examples
     --------
@@ -26,7 +27,7 @@ def code_of(*functions: Any) -> str:
 
 
 def _described(value: Any, seen: set[int]) -> str:
-    """Describe a function by its code, another object by its text or class."""
+    """Describe a function by its code, and any other object by its ``repr`` or its class."""
     if isinstance(value, functools.partial):
         parts = (value.func, *value.args, *value.keywords.items())
         return f"partial({', '.join(_described(each, seen) for each in parts)})"
@@ -41,7 +42,7 @@ def _described(value: Any, seen: set[int]) -> str:
     if isinstance(value, type | types.BuiltinFunctionType | types.ModuleType):
         return f"{getattr(value, '__module__', '')}.{value.__name__}"
     text = repr(value)
-    # The text of many objects has their address, which differs in each process.
+    # The repr of many objects contains their address, which differs in each process.
     return type(value).__qualname__ if " at 0x" in text else text
 
 
@@ -54,7 +55,7 @@ def _of_function(function: types.FunctionType, seen: set[int]) -> str:
     for cell in function.__closure__ or ():
         try:
             parts.append(_described(cell.cell_contents, seen))
-        except ValueError:  # not filled yet
+        except ValueError:  # the variable has no value yet
             parts.append("empty")
     for name in _names_of(function.__code__):
         called = function.__globals__.get(name)

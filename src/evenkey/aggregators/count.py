@@ -1,4 +1,4 @@
-"""How many messages."""
+"""The number of messages."""
 
 from __future__ import annotations
 

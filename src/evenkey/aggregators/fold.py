@@ -1,4 +1,4 @@
-"""Aggregators of users' own, written in plain Python."""
+"""The base class of users' own aggregators, written in plain Python."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ if TYPE_CHECKING:
 class Fold(Aggregator):
     """Base of aggregators whose state is a Python object of a declared type.
 
-    Fill in `zero`, `add`, `combine`, `answer`, `result` and `state_type`; `columns`, if messages
-    have more to them than their key; and `column_types`, if it takes no numbers in them but times,
-    for instance. Where several columns are the key, `add` gets a dict of them. Evenkey groups
-    messages, moves states between workers (one column, ``state``) and builds tables.
+    A subclass defines `zero`, `add`, `combine`, `answer`, `result` and `state_type`; `columns`, if
+    it reads other columns than the key; and `column_types`, if these columns must have certain
+    types, such as timestamps instead of numbers. If the key has several columns, `add` gets it as
+    a dict. Evenkey groups messages, moves states between workers (as one column, ``state``) and
+    builds tables.
 
     `state_type` is a type as Spark writes it, ``"bigint"`` or
     ``"struct<rows: bigint, last: timestamp>"``, or an Arrow type. A struct may be a tuple or a
-    dict, an array a list, tuple or set, a map is a dict; states come back in the form that
-    ``zero()`` has. States that no type describes are pickled if the class has
-    ``pickle_state = True``. Reading a pickle can run code: then anyone who can write
-    the checkpoint can run code on the workers.
+    dict; an array may be a list, tuple or set; a map is a dict. `add` and `combine` get states
+    back with the Python types that ``zero()`` has. States that no type describes are pickled if
+    the class has ``pickle_state = True``. Reading a pickle can run code: anyone who can write the
+    checkpoint can then run code on the workers.
 
-    The result is right however messages are cut into parts if, for all states,
+    The result does not depend on how messages are divided into parts if, for all states,
 
     - ``combine(a, b)`` equals ``combine(b, a)``, and
       ``combine(a, combine(b, c))`` equals ``combine(combine(a, b), c)``;
     - ``combine(zero(), a)`` equals ``a``;
     - ``combine(a, add(b, message))`` equals ``add(combine(a, b), message)``.
 
-    ``evenkey.checks.aggregators.yield_aggregator_checks`` tries these on your aggregator.
+    ``evenkey.checks.aggregators.yield_aggregator_checks`` tests these laws on your aggregator.
     `add` and `combine` may change their first argument and return it.
 
     Examples
@@ -81,7 +82,7 @@ class Fold(Aggregator):
         Raises
         ------
         ConfigurationError
-            A parameter cannot be, or neither `state_type` nor `pickle_state` is given.
+            A parameter is invalid, or neither `state_type` nor `pickle_state` is given.
         """
         super().__post_init__()
         self._declared()
@@ -92,35 +93,35 @@ class Fold(Aggregator):
         return None
 
     def _declared(self) -> pa.DataType | None:
-        """Read the type of states; None if they are pickled."""
+        """Read the declared type of states. None: they are pickled."""
         what = type(self).__name__
         return check_state_type(what, self.state_type, pickle_state=self.pickle_state)
 
     @abstractmethod
     def zero(self) -> Any:
-        """Make the state of no messages."""
+        """Make the state before the first message."""
 
     @abstractmethod
     def add(self, state: Any, message: tuple[Any, ...]) -> Any:
-        """Add one message: its key and its values of `columns`, as Python objects."""
+        """Add a message to a state: a tuple of its key and its values of `columns`."""
 
     @abstractmethod
     def combine(self, first: Any, second: Any) -> Any:
-        """Make the state of the messages of both; associative and commutative."""
+        """Combine two states to one for the messages of both; associative and commutative."""
 
     @abstractmethod
     def answer(self, state: Any) -> Mapping[str, Any]:
-        """Give the result of a state: a value for each column of `result`."""
+        """Return the result of a state: a value for each column of `result`."""
 
     @property
     def functions_digest(self) -> str:
-        """A digest of the functions that the class fills in."""
+        """Digest of the functions that the class defines."""
         own = type(self)
         return code_of(own.zero, own.add, own.combine, own.answer)
 
     @property
     def state(self) -> pa.Schema:
-        """One column, ``state``, of the declared type; binary where states are pickled."""
+        """One column, ``state``, of the declared type; binary if states are pickled."""
         declared = self._declared()
         return pa.schema([("state", pa.binary() if declared is None else declared)])
 
@@ -130,7 +131,7 @@ class Fold(Aggregator):
         Raises
         ------
         RunError
-            A state is no value of the declared type, or cannot be pickled.
+            A state is not a value of the declared type, or cannot be pickled.
         """
         self.bind(messages.schema)
         check_names(messages, by, self.state.names)
@@ -151,19 +152,19 @@ class Fold(Aggregator):
         return self._with_states(groups, states)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Ask each state for its answer.
+        """Compute the answer of each state.
 
         Raises
         ------
         ConfigurationError
-            An answer does not have just the columns of `result`, or a value of another type.
+            The columns of an answer are not those of `result`, or a value has another type.
         """
         check_names(merged, by, self.result.names)
         answers = [self.answer(state) for state in self._restored(merged)]
         for answer in answers:
             if set(answer) != set(self.result.names):
                 message = (
-                    f"{self}: answer() gave {sorted(answer)}, but result has the columns "
+                    f"{self}: answer() returned {sorted(answer)}, but result has the columns "
                     f"{sorted(self.result.names)}; make them the same"
                 )
                 raise ConfigurationError(message)
@@ -173,7 +174,7 @@ class Fold(Aggregator):
         return pa.table(columns)
 
     def _column(self, field: pa.Field, values: list[Any]) -> pa.Array:
-        """Make a column of answers, or name the one that is no value of its type."""
+        """Convert answers to a column; an error names the answer that is not of its type."""
         try:
             return pa.array(values, field.type)
         except NO_VALUES:
@@ -182,8 +183,8 @@ class Fold(Aggregator):
                     pa.array([value], field.type)
                 except NO_VALUES as error:
                     message = (
-                        f"{self}: answer() gave {shown(value)} for {field.name!r}, which is no "
-                        f"{field.type} ({error}); change the answer, or the type in result"
+                        f"{self}: answer() returned {shown(value)} for {field.name!r}, which is "
+                        f"not {field.type} ({error}); change the answer, or the type in result"
                     )
                     raise ConfigurationError(message) from None
             raise
@@ -204,7 +205,7 @@ class Fold(Aggregator):
         return pa.table({**_columns(groups), "state": column})
 
     def _stored(self, values: list[Any], declared: pa.DataType) -> pa.Array:
-        """Make a column of states, or name the one that is no value of the declared type."""
+        """Convert states to a column; an error names the state that is not of the declared type."""
         try:
             return stored(values, declared)
         except NO_VALUES:
@@ -213,8 +214,8 @@ class Fold(Aggregator):
                     stored([value], declared)
                 except NO_VALUES as error:
                     message = (
-                        f"{self}: the state {shown(value)} is no {declared} ({error}); change the "
-                        "state, or state_type"
+                        f"{self}: the state {shown(value)} is not {declared} ({error}); change "
+                        "the state, or state_type"
                     )
                     raise RunError(message) from None
             raise

@@ -1,4 +1,4 @@
-"""A fold out of functions: what a class of `Fold` does, in one call."""
+"""Make a fold from functions, in one call instead of a subclass of `Fold`."""
 
 from __future__ import annotations
 
@@ -28,56 +28,59 @@ def fold(
     state_type: str | pa.DataType | None = None,
     pickle_state: bool = False,
 ) -> FunctionFold:
-    """Make an aggregator of functions; its state is a Python object of a declared type.
+    """Make an aggregator from functions; its state is a Python object of a declared type.
 
     Parameters
     ----------
     columns
-        Column, or columns, whose values `add` is given, as Python objects. The key's own may be
-        among them.
+        Column or columns whose values `add` gets, as Python objects. Columns of the key are
+        allowed.
     zero
-        The state of no messages: a value, of which each group gets a copy, or a function without
-        arguments that makes one, such as ``list``.
+        The state before the first message: a value, of which each group gets a copy, or a function
+        without arguments that returns one, such as ``list``.
     add
-        ``add(state, *values)`` gives the state with one more message; a null is None.
+        ``add(state, *values)`` returns the state after one more message; a null value is None.
     combine
-        ``combine(first, second)`` gives the state of the messages of both; associative and
-        commutative. It and `add` may change their first argument and return it.
+        ``combine(first, second)`` returns one state for the messages of both; it must be
+        associative and commutative. `add` and `combine` may change their first argument and
+        return it.
     answer
-        ``answer(state)`` gives the result: the value of its one column; of several a tuple in their
-        order, or a dict by their names. None: the state is the answer.
+        ``answer(state)`` returns the result: one value if `result` has one column; otherwise a
+        tuple in the order of the columns, or a dict by column name. None: the state is the result.
     result
         Columns of the result and their types, as Spark writes a schema:
-        ``"sessions long, revenue decimal(22,2)"``. A ``timestamp`` is answered as a datetime (one
-        without a zone is taken as UTC), an array as a list, a struct as a dict.
+        ``"sessions long, revenue decimal(22,2)"``. `answer` returns a ``timestamp`` as a datetime
+        (without a time zone it counts as UTC), an array as a list, a struct as a dict.
     state_type
         Type of a state, as Spark writes it: ``"bigint"``, ``"array<string>"``,
-        ``"struct<rows: bigint, last: timestamp>"``. A struct may be a tuple or a dict, an array a
-        list, tuple or set, a map is a dict; states come back in the form that `zero` has.
+        ``"struct<rows: bigint, last: timestamp>"``. A struct may be a tuple or a dict; an array
+        may be a list, tuple or set; a map is a dict. `add` and `combine` get states back with the
+        Python types that `zero` has.
     pickle_state
-        Whether states are pickled instead, for those that no type describes. Reading a pickle can
-        run code: anyone who can write the query's checkpoint can then run code on the workers.
+        Whether states are pickled instead, if no type describes them. Reading a pickle can run
+        code: anyone who can write the query's checkpoint can then run code on the workers.
 
     Returns
     -------
     Aggregator
-        For `evenkey.spark.aggregate`, alone or among its ``aggregators``.
+        An aggregator for `evenkey.spark.aggregate`, alone or among its ``aggregators``.
 
     Raises
     ------
     ConfigurationError
-        Neither `state_type` nor `pickle_state` is given; a type cannot be read, a function is none,
-        or `columns` are no names. When it runs: an answer is no value of its column's type.
+        Neither `state_type` nor `pickle_state` is given; a type cannot be read, a function is not
+        callable, or `columns` are not names. During aggregation: an answer is not a value of its
+        column's type.
     RunError
-        When it runs: a state is no value of `state_type`, or cannot be pickled.
+        During aggregation: a state is not a value of `state_type`, or cannot be pickled.
 
     Notes
     -----
-    States are kept as data of `state_type`, in Arrow and in Spark's checkpoint. A ``timestamp``
-    comes back as a datetime in UTC, a ``timestamp_ntz`` as one without a zone, a decimal with the
-    places of its type. The functions travel with the task, lambdas too. The result is right
-    however messages are cut into parts if ``combine(a, b)`` equals ``combine(b, a)``,
-    ``combine(zero, a)`` equals ``a``, and ``combine(a, add(b, x))`` equals
+    States are stored as data of `state_type`, in Arrow and in Spark's checkpoint. A ``timestamp``
+    comes back as a datetime in UTC, a ``timestamp_ntz`` as one without a time zone, a decimal with
+    the decimal places of its type. Spark sends the functions, also lambdas, to the workers. The
+    result does not depend on how messages are divided into parts if ``combine(a, b)`` equals
+    ``combine(b, a)``, ``combine(zero, a)`` equals ``a``, and ``combine(a, add(b, x))`` equals
     ``add(combine(a, b), x)``.
 
     Examples
@@ -113,7 +116,7 @@ def fold(
 
 @dataclass(frozen=True, eq=False)
 class FunctionFold(Fold):
-    """What `fold` makes. Two are the same if they are one object."""
+    """The aggregator that `fold` returns; it equals only itself."""
 
     name: ClassVar[str] = "fold"
     reads: tuple[str, ...]
@@ -125,50 +128,50 @@ class FunctionFold(Fold):
     declared: pa.DataType | None
 
     def __post_init__(self) -> None:
-        """Check nothing: `fold` has."""
+        """Skip the checks of `Fold`: `fold` has already checked the arguments."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What `add` is given."""
+        """Columns whose values `add` gets."""
         return self.reads
 
     @property
     def result(self) -> pa.Schema:
-        """As the call of `fold` says."""
+        """The ``result`` that `fold` got, as a schema."""
         return self.answers
 
     @property
     def functions_digest(self) -> str:
-        """A digest of the functions."""
+        """Digest of the functions."""
         return code_of(self.start, self.adding, self.combining, self.answering)
 
     @property
     def state_type(self) -> pa.DataType | None:
-        """As the call of `fold` says."""
+        """The ``state_type`` that `fold` got, as an Arrow type. None: states are pickled."""
         return self.declared
 
     def _declared(self) -> pa.DataType | None:
         return self.declared
 
     def zero(self) -> Any:
-        """Make the state of no messages."""
+        """Make the state before the first message."""
         return self.start() if callable(self.start) else copy.deepcopy(self.start)
 
     def add(self, state: Any, message: tuple[Any, ...]) -> Any:
-        """Add one message, without its key."""
+        """Add one message to a state; the function gets its values without the key."""
         return self.adding(state, *message[1:])
 
     def combine(self, first: Any, second: Any) -> Any:
-        """Make the state of the messages of both."""
+        """Combine two states to one for the messages of both."""
         return self.combining(first, second)
 
     def answer(self, state: Any) -> Mapping[str, Any]:
-        """Give the result of a state by the names of its columns.
+        """Return the result of a state, by column name.
 
         Raises
         ------
         ConfigurationError
-            There are not as many values as columns.
+            The number of values differs from the number of columns.
         """
         found = state if self.answering is None else self.answering(state)
         names = self.answers.names
@@ -178,12 +181,12 @@ class FunctionFold(Fold):
             return found
         if not isinstance(found, tuple | list) or len(found) != len(names):
             message = (
-                f"{self}: answer() gave {shown(found)}; give a tuple of {len(names)} values: "
+                f"{self}: answer() returned {shown(found)}; return a tuple of {len(names)} values: "
                 f"{', '.join(names)}"
             )
             raise ConfigurationError(message)
         return dict(zip(names, found, strict=True))
 
     def __str__(self) -> str:
-        """Name its columns; functions have no spelling."""
+        """Show the columns; functions have no spelling."""
         return f"fold({','.join(self.reads)} -> {','.join(self.answers.names)})"

@@ -1,7 +1,7 @@
-"""Grouped reductions of Arrow tables, with the corners that `pyarrow.Table.group_by` leaves.
+"""Grouped reductions of Arrow tables that `pyarrow.Table.group_by` does not support.
 
-Groups by structs (Spark's windows are structs), by no column at all, and sums that are null, or
-raise, instead of wrapping around.
+They can group by structs (Spark's windows are structs) and by no column at all. Sums that overflow
+become null or raise an error instead of wrapping around.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OPTIONS: dict[Reduction, tuple[str, pc.FunctionOptions]] = {
     "total": ("sum", pc.ScalarAggregateOptions(skip_nulls=True, min_count=0)),
     "exact": ("sum", pc.ScalarAggregateOptions(skip_nulls=False, min_count=0)),
 }
-# A sum over fewer rows than 10^19 adds at most this many digits.
+# A sum over fewer than 10^19 rows has at most this many digits more than its values.
 _SUM_DIGITS = 19
 _DECIMAL_DIGITS = 38
 _SUMS = ("sum", "total", "exact")
@@ -45,22 +45,24 @@ def reduce_groups(
     reductions: Mapping[str, tuple[str, Reduction]],
     types: Mapping[str, pa.DataType] = MappingProxyType({}),
 ) -> pa.Table:
-    """Reduce each group of a table to one row, in no order to rely on.
+    """Reduce each group of a table to one row; the order of the rows is undefined.
 
     Parameters
     ----------
     table
         Any table.
     by
-        Columns that make the groups; structs are welcome, none makes one group of all rows.
+        Columns whose values make the groups; they may be structs. Without columns, all rows are
+        one group.
     reductions
-        Result column to (column, how): ``"sum"``, ``"min"`` and ``"max"`` skip nulls and are
-        null if there is nothing else; ``"values"`` counts the values that are not null,
-        ``"messages"`` all rows. ``"total"`` is a sum that skips nulls, is 0 if there is
-        nothing else and null if it does not fit its type; ``"exact"`` adds such sums up, and
-        is null if one of them is or where it does not fit.
+        Maps each result column to (column, reduction). ``"sum"``, ``"min"`` and ``"max"`` skip
+        nulls, and are null if all values are. ``"values"`` counts the values that are not null,
+        ``"messages"`` counts all rows. ``"total"`` is a sum that skips nulls; it is 0 if all
+        values are null, and null if it does not fit its type. ``"exact"`` adds up such totals; it
+        is null if one of them is null or if it does not fit its type.
     types
-        Types to cast result columns to; a sum that is to be float64 is summed so.
+        Types to cast result columns to. If the type of a sum is float64, it is computed in
+        float64.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def reduce_groups(
 
 
 def number_groups(table: pa.Table, by: Sequence[str]) -> tuple[NDArray[np.int64], pa.Table]:
-    """Number the groups of a table, in no order to rely on.
+    """Number the groups of a table; the order of the numbers is undefined.
 
     Returns
     -------
@@ -129,7 +131,7 @@ def number_groups(table: pa.Table, by: Sequence[str]) -> tuple[NDArray[np.int64]
 
 
 def check_names(table: pa.Table, columns: Sequence[str], outputs: Collection[str] = ()) -> None:
-    """Raise `ConfigurationError` unless columns exist, under names that no output has."""
+    """Raise `ConfigurationError` if a column is missing or has the name of an output."""
     for column in columns:
         if column not in table.column_names:
             has = columns_listed(table.column_names)
@@ -150,7 +152,7 @@ def _group_columns(table: pa.Table, by: Sequence[str]) -> dict[str, pa.ChunkedAr
 
 
 def _leaves(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
-    """Take structs apart, since Arrow cannot group by them: validity, then every field."""
+    """Yield a struct's validity and fields as columns, since Arrow cannot group by structs."""
     if not pa.types.is_struct(column.type):
         yield column
         return
@@ -174,7 +176,7 @@ def _assemble(kind: pa.DataType, leaves: Iterator[pa.ChunkedArray]) -> pa.Array:
 
 
 def _summable(column: pa.ChunkedArray, wanted: pa.DataType | None) -> pa.ChunkedArray:
-    """Widen a column so that its sums cannot wrap around unseen."""
+    """Cast a column to a type in which its sums cannot wrap around."""
     kind = column.type
     if pa.types.is_floating(wanted or kind):
         return column.cast(pa.float64(), safe=False)
@@ -192,7 +194,7 @@ def _summable(column: pa.ChunkedArray, wanted: pa.DataType | None) -> pa.Chunked
 
 
 def fitting(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast values to a type, null if one does not fit it."""
+    """Cast values to a type; a value that does not fit becomes null."""
     if values.type == kind or not pa.types.is_decimal(values.type):
         return values.cast(kind)
     for limit, beyond in zip(_limits(values.type, kind), (pc.less, pc.greater), strict=False):
@@ -202,7 +204,7 @@ def fitting(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _limits(wide: pa.DataType, kind: pa.DataType) -> tuple[Decimal, ...]:
-    """The least and the largest value of a type, of those that a wider decimal has."""
+    """Return the least and the greatest value of a type, if a wider decimal can exceed them."""
     if pa.types.is_integer(kind):
         return Decimal(np.iinfo(np.int64).min), Decimal(np.iinfo(np.int64).max)
     if pa.types.is_decimal(kind):

@@ -30,16 +30,17 @@ _SUMMARY = (WORKER, "keys", "counts", "errors", "floor")
 class HeavyHitters(Aggregator):
     """The k most frequent keys of each window, from one SpaceSaving summary per worker.
 
-    State of a group: a list ``summaries`` with one entry per worker, each as `TopK` keeps it: at
-    most `capacity` keys with ``counts`` and ``errors``, and ``floor``, what any other key of
-    that worker weighs at most. Summaries of one worker merge as `TopK`'s do; those of different
-    workers stand side by side until the end, so a state has at most ``W * capacity`` counters.
+    State of a group: a list ``summaries`` with one entry per worker, like a state of `TopK`: at
+    most `capacity` keys with ``counts`` and ``errors``, and ``floor``, the maximum weight of any
+    other key of that worker. Summaries of one worker merge as in `TopK`. Those of different
+    workers stay separate until `finish`, so a state of W workers has at most ``W * capacity``
+    counters.
 
-    At the end the counts of a key in all summaries are added up. A worker that does not list
-    the key may still have held it, with at most its floor. A grouping puts a key on at most
-    `choices` workers, so at most that many floors count, and the largest are taken. So with
-    f the true weight of a key (PKG paper, section 4.2, where the error of merging is 0 here,
-    since nothing is cut in it):
+    `finish` adds up the counts of a key in all summaries. A worker that does not list the key may
+    still have held it, with a weight of at most its floor. The grouping puts a key on at most
+    `choices` workers, so the workers that list the key and those whose floor is added are at most
+    `choices` together; the largest floors are taken. Let f be the true weight of a key. Then (PKG
+    paper, section 4.2; the error of merging is 0 here, since it drops no key):
 
     - ``count - error <= f <= count``;
     - ``error <= the sum of `choices` terms``, each at most a worker's floor, which is at most
@@ -47,18 +48,19 @@ class HeavyHitters(Aggregator):
       grouping, two under partial key grouping, W under shuffle grouping;
     - every key heavier than the sum of the `choices` largest floors is found.
 
-    Result: rows of ``key``, ``count``, ``error``, ``terms`` (how many workers' errors went into
-    it) and ``rank`` (int64, from 1), at most k per group, the most frequent first, ties by key.
+    Result: rows of ``key``, ``count``, ``error``, ``terms`` (number of workers whose errors were
+    added up) and ``rank`` (int64, from 1), at most k per group, the most frequent first, ties by
+    key.
 
     Parameters
     ----------
     k
-        Keys in the result, at least 1.
+        Maximum number of keys in the result, at least 1.
     capacity
-        Keys in each summary, at least `k`; left out, the larger of 10 k and 1000.
+        Maximum number of keys in each summary, at least `k`. None: the larger of 10 k and 1000.
     choices
-        On how many workers a key is at most: 1 under ``kg``, d under ``pkg(choices=d)``; left
-        out, on all of them. It must hold for the whole window, or errors are given too small.
+        Maximum number of workers of a key: 1 under ``kg``, d under ``pkg(choices=d)``. None: all
+        workers. It must hold for the whole window; otherwise the errors are too small.
     weight
         As for `TopK`.
 
@@ -99,22 +101,22 @@ class HeavyHitters(Aggregator):
 
     @property
     def _summary(self) -> TopK:
-        """What summarizes the messages of one worker."""
+        """The aggregator that summarizes the messages of one worker."""
         return TopK(self.k, self.capacity, self.weight)
 
     @property
     def counters(self) -> int:
-        """Keys that each worker's summary holds at most."""
+        """Maximum number of keys in each worker's summary."""
         return self._summary.counters
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The worker, and the weight, if there is one."""
+        """The worker column, and the weight column if there is one."""
         return (WORKER, *self._summary.columns)
 
     @property
     def state(self) -> pa.Schema:
-        """The list ``summaries``; the keys' type from `bind`."""
+        """The list ``summaries``; `bind` finds the key type."""
         numbers = pa.list_(pa.int64())
         types = (pa.int32(), pa.list_(self._bound(self.key_type)), numbers, numbers, pa.int64())
         summary = pa.struct(list(zip(_SUMMARY, types, strict=True)))
@@ -127,7 +129,7 @@ class HeavyHitters(Aggregator):
         return pa.schema([("key", self._bound(self.key_type)), *numbers])
 
     def bind(self, messages: pa.Schema) -> Self:
-        """Take the type of the keys."""
+        """Take the type of the keys from the messages' schema."""
         super().bind(messages)
         return self._with(key_type=self._summary.bind(messages).key_type)
 
@@ -183,16 +185,16 @@ class HeavyHitters(Aggregator):
         numbers: NDArray[np.int64],
         part: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The possible weight of each key in summaries without it, and its number of errors.
+        """Bound each key's weight on workers that do not list it, and count its error terms.
 
         Parameters
         ----------
         flat
-            The summaries, one row a part, with their ``group``.
+            The summaries, one per row, with their ``group``.
         groups
             The group of each key.
         numbers, part
-            The key, and the part, of each entry of a summary.
+            For each entry of a summary: the number of its key, and its row in `flat`.
         """
         floors = flat["floor"].to_numpy()
         terms = np.bincount(numbers, minlength=len(groups))
@@ -211,8 +213,8 @@ class HeavyHitters(Aggregator):
             parts = np.flatnonzero(flat["group"].to_numpy() == group)
             parts = parts[np.argsort(-floors[parts], kind="stable")]
             most = min(self.choices, len(parts))
-            # The largest floors, as many as a key has choices, are enough: of each listed key at
-            # most one of them is taken per choice.
+            # The `most` largest floors are enough: a key that t summaries list needs at most
+            # `most` - t floors, and at most t of these workers list it.
             place = np.full(flat.num_rows, -1)
             place[parts[:most]] = np.arange(most)
             lists = np.zeros((len(mine), most), dtype=bool)
@@ -242,7 +244,7 @@ def _nested(flat: pa.Table, by: Sequence[str], state: pa.Schema) -> pa.Table:
 
 
 def _flat(partials: pa.Table, by: Sequence[str]) -> pa.Table:
-    """One row a summary, with the columns `by`."""
+    """Return the summaries, one per row, with the columns `by`."""
     lists = partials[_SUMMARIES].combine_chunks()
     rows = pc.list_parent_indices(lists)
     summaries = pa.Table.from_struct_array(pc.list_flatten(lists))

@@ -1,4 +1,4 @@
-"""How the values of a column are distributed."""
+"""The distribution of the values of a column."""
 
 from __future__ import annotations
 
@@ -26,33 +26,34 @@ _STATE = ("positions", "weights", "lows", "highs")
 
 @dataclass(frozen=True)
 class Histogram(Aggregator):
-    """The distribution of a column's values, and its quantiles, by histograms that merge.
+    """The distribution of a column's values and its quantiles, from histograms that merge.
 
     State of a group: the bins of an `evenkey.core.sketches.ApproximateHistogram`, as lists
-    ``positions``, ``weights``, ``lows`` and ``highs`` (float64). Nulls are left out.
+    ``positions``, ``weights``, ``lows`` and ``highs`` (float64). Nulls are not counted.
 
-    Result: the state, and the lists ``points`` (float64[parts - 1], where the values are to
-    be cut into parts of equal weight; empty if there are no values) and, as long,
-    ``ranks_from`` and ``ranks_to``: the weight at or below each point is certainly between
-    these two. With ``parts=2`` the point is the median, by default there are the quartiles.
+    Result: the columns of the state, and three lists. ``points`` (float64[parts - 1]) are the
+    values that cut all values into parts of equal weight; it is empty if there are no values.
+    ``ranks_from`` and ``ranks_to`` have the same length: the weight at or below each point is
+    certainly between these two. With ``parts=2`` the point is the median; by default the points
+    are the quartiles.
 
-    Guarantees, however messages were cut into parts and in whatever order these were merged:
-    those of `ApproximateHistogram`. In short: ranks are certain, points are exact while there
-    are at most `bins` distinct values, and merging is commutative.
+    Guarantees, for every division of the messages into parts and every order of merging: those
+    of `ApproximateHistogram`. In short: the bounds of ranks are certain, points are exact while
+    there are at most `bins` distinct values, and merging is commutative.
 
     Parameters
     ----------
     column
-        Numbers: integers, decimals or floating point.
+        Column of numbers: integers, decimals or floating point.
     bins
-        Bins in the state at most, at least 2.
+        Maximum number of bins in the state, at least 2.
     parts
-        Parts of equal weight that the result's points make, at least 1.
+        Number of parts of equal weight that the points cut the values into, at least 1.
 
     Raises
     ------
     ConfigurationError
-        `bins` or `parts` is out of range; from `bind`: the column is missing or no numbers.
+        `bins` or `parts` is out of range; from `bind`: the column is missing or not numeric.
     RunError
         From `partial`: a value is not finite.
 
@@ -142,7 +143,7 @@ class Histogram(Aggregator):
         return pa.table(columns)
 
     def histograms(self, merged: pa.Table) -> Iterator[ApproximateHistogram]:
-        """Give the histogram of each row of a state or result, to ask it for more."""
+        """Yield the histogram of each row of a state or result, for further queries."""
         bins = _bins(merged)
         return (
             ApproximateHistogram.of(self.bins, bins, number) for number in range(merged.num_rows)
@@ -150,7 +151,7 @@ class Histogram(Aggregator):
 
 
 def _count(numbers: NDArray[np.int64]) -> int:
-    """How many groups there are, of the number of each row's group."""
+    """Count the groups, from the group number of each row."""
     return int(numbers.max(initial=-1)) + 1
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 _DECIMAL_DIGITS = 38
-# Spark gives the mean of decimal(p, s) four digits more on either side; the state's type
-# holds ten more for its sum.
+# As in Spark, the mean of decimal(p, s) has precision p + 4 and scale s + 4; the sum in the state
+# has precision p + 10.
 _RESULT_DIGITS = 4
 _STATE_DIGITS = 10
 _LONG_DIGITS = 19
@@ -26,14 +26,14 @@ _LONG_DIGITS = 19
 
 @dataclass(frozen=True)
 class Mean(Algebraic):
-    """The mean of a column, nulls left out, as Spark's ``avg``.
+    """The mean of a column without its nulls, as Spark's ``avg``.
 
-    State: ``sum`` and ``count`` (int64, of the values that are not null); result: ``mean``,
+    State: ``sum`` and ``count`` (int64, the number of values that are not null). Result: ``mean``,
     null if there are no values. As in Spark, integers and floating point are summed and
-    divided as float64 (so sums of integers are exact up to 2**53 and never overflow), and
-    decimal(p, s) as decimal(min(p + 10, 38), s), with a mean of four decimal places more,
-    rounded half up. Where such a sum or mean does not fit its type, the mean is null (decision
-    091).
+    divided as float64, so sums of integers are exact up to 2**53 and never overflow. Values of
+    decimal(p, s) are summed as decimal(min(p + 10, 38), s); their mean has four decimal places
+    more and is rounded half up. If such a sum or mean does not fit its type, the mean is null
+    (decision 091).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Mean(Algebraic):
 
     @property
     def merges(self) -> Mapping[str, Merge]:
-        """Sums and counts add up."""
+        """The sum merges by ``exact``, the count by ``sum``."""
         return {"sum": "exact", "count": "sum"}
 
     def bind(self, messages: pa.Schema) -> Self:
@@ -105,8 +105,8 @@ def _mean_type(summed: pa.DataType) -> pa.DataType:
 def _divide(sums: pa.ChunkedArray, counts: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_decimal(sums.type):
         return pc.divide(sums, counts.cast(pa.float64()))
-    # Arrow divides decimals to 20 places more and cuts the rest off, so that rounding half
-    # up afterwards sees the same digit as if the quotient were exact.
+    # Arrow computes 20 more decimal places of the quotient and truncates the rest, so rounding
+    # half up afterwards depends on the same digit as with the exact quotient.
     wide = sums.cast(pa.decimal256(sums.type.precision, sums.type.scale))
     counts = pc.if_else(pc.equal(counts, 0), None, counts).cast(pa.decimal256(_LONG_DIGITS))
     places = _mean_type(sums.type).scale

@@ -1,4 +1,4 @@
-"""Aggregators of users' own in texts: ``module:name``, as ``shop.folds:visits``."""
+"""Read users' own aggregators from texts ``module:name``, such as ``shop.folds:visits``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACE = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)\s*")
 
 
 def is_place(text: str) -> bool:
-    """Say whether a text names a module and something in it.
+    """Return whether a text has the form ``module:name``.
 
     Examples
     --------
@@ -29,9 +29,9 @@ def is_place(text: str) -> bool:
 
 
 def at_place(text: str) -> Aggregator:
-    """Give the aggregator that a module has under a name.
+    """Import the aggregator that a text ``module:name`` names.
 
-    The module is looked for in the current directory too.
+    The module may be in the current directory.
 
     Raises
     ------
@@ -42,22 +42,22 @@ def at_place(text: str) -> Aggregator:
     found = getattr(module, name, None)
     if isinstance(found, Aggregator):
         return found
-    what = "has no such name" if found is None else f"has there a {type(found).__name__}"
+    what = "has no such name" if found is None else f"has a {type(found).__name__} of that name"
     there = sorted(each for each, value in vars(module).items() if isinstance(value, Aggregator))
     message = (
-        f"aggregator = {text!r}: module {module.__name__} {what}, and aggregators: "
-        f"{', '.join(there) or 'none'}; make one by evenkey.fold"
+        f"aggregator = {text!r}: module {module.__name__} {what}; its aggregators are: "
+        f"{', '.join(there) or 'none'}; make one with evenkey.fold"
     )
     raise ConfigurationError(message)
 
 
 def modules_of(text: str) -> list[ModuleType]:
-    """Give the modules that a spelling names, which workers may not have.
+    """Import the modules that a spelling names; workers may lack them.
 
     Parameters
     ----------
     text
-        Of one aggregator, or of several with their names.
+        Spelling of one aggregator, or of several with names.
     """
     places = (each.rpartition("=")[2] for each in text.split(",") if "(" not in each)
     return [_imported(each) for each in places if is_place(each)]
@@ -65,7 +65,7 @@ def modules_of(text: str) -> list[ModuleType]:
 
 def _parts(text: str) -> tuple[str, str]:
     match = _PLACE.fullmatch(text)
-    assert match is not None  # noqa: S101 - callers have asked `is_place`
+    assert match is not None  # noqa: S101 - callers have checked `is_place`
     return match[1], match[2]
 
 
@@ -79,7 +79,7 @@ def _imported(text: str) -> ModuleType:
             raise
         message = (
             f"aggregator = {text!r}: there is no module {name!r}, neither in {here} nor among the "
-            "installed ones; name a module that is there"
+            "installed modules; name one that exists"
         )
         raise ConfigurationError(message) from None
     finally:

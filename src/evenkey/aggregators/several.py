@@ -28,17 +28,17 @@ _NAMED = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Several(Aggregator):
-    """Several aggregators over the same messages: their results stand side by side.
+    """Several aggregators over the same messages, with one result column each.
 
-    Result: a column for each, under its name. One of several columns, such as that of a fold with
-    two, is a struct of these; that of an aggregator with several rows per group, such as a tally,
-    is an array. State: all states' columns. Exact as far as each of them is. Groups are found once
-    for all of them.
+    Result: a column for each aggregator, under its name. A result with several columns, such as
+    that of a fold with two, becomes a struct. The result of an aggregator with several rows per
+    group, such as a tally, becomes an array. State: the state columns of all aggregators. Each
+    result is as exact as its aggregator. The groups are computed once for all aggregators.
 
     Parameters
     ----------
     members
-        Name of the result, and aggregator.
+        Pairs of the result's name and the aggregator.
 
     Examples
     --------
@@ -55,18 +55,18 @@ class Several(Aggregator):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What any of them reads."""
+        """Columns that any of the aggregators reads."""
         return tuple(dict.fromkeys(name for each in self._each for name in each.columns))
 
     @property
     def functions_digest(self) -> str:
-        """A digest of users' functions in any of them."""
+        """Digests of users' functions in the aggregators, by the names of their results."""
         digests = ((name, each.functions_digest) for name, each in self.members)
         return ",".join(f"{name}={digest}" for name, digest in digests if digest)
 
     @property
     def state(self) -> pa.Schema:
-        """The states' columns, numbered by aggregator."""
+        """State columns of all aggregators; their names contain the number of the aggregator."""
         return pa.schema(
             [
                 field.with_name(_state_name(number, field.name))
@@ -77,20 +77,20 @@ class Several(Aggregator):
 
     @property
     def result(self) -> pa.Schema:
-        """One column for each."""
+        """One column for each aggregator."""
         return pa.schema([(name, _type(each)) for name, each in self.members])
 
     def bind(self, messages: pa.Schema) -> Self:
-        """Let each take the types it needs."""
+        """Bind each aggregator to the messages' schema."""
         super().bind(messages)
         return self._with(members=tuple((name, each.bind(messages)) for name, each in self.members))
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Let each aggregate the messages of each group."""
+        """Aggregate the messages of each group with each aggregator."""
         return self._states(messages, by, lambda _, each, rows: each.partial(rows, [_GROUP]))
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Let each merge its states."""
+        """Merge the states of each aggregator."""
 
         def merged(number: int, each: Aggregator, rows: pa.Table) -> pa.Table:
             return each.merge(_own(rows, number, each), [_GROUP])
@@ -98,12 +98,12 @@ class Several(Aggregator):
         return self._states(partials, by, merged)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Put the results of each beside those of the others.
+        """Compute the result column of each aggregator.
 
         Raises
         ------
         RunError
-            One that is to give one row a group gave another number of them.
+            An aggregator with ``rows = "one"`` did not return exactly one row per group.
         """
         check_names(merged, by, self.result.names)
         rows = merged.append_column(_GROUP, [np.arange(merged.num_rows)])
@@ -114,7 +114,7 @@ class Several(Aggregator):
         return pa.table(columns)
 
     def __str__(self) -> str:
-        """Spell them all: ``orders=count,revenue=sum(column=amount)``."""
+        """Spell all aggregators: ``orders=count,revenue=sum(column=amount)``."""
         return ",".join(f"{name}={each}" for name, each in self.members)
 
     @property
@@ -127,7 +127,7 @@ class Several(Aggregator):
         by: Sequence[str],
         work: Callable[[int, Aggregator, pa.Table], pa.Table],
     ) -> pa.Table:
-        """Let each make a state of each group of some rows, and put these side by side."""
+        """Compute each aggregator's state of each group of rows, as columns of one table."""
         numbers, groups = number_groups(rows, by)
         numbered = rows.append_column(_GROUP, [numbers])
         columns = {name: groups[name] for name in groups.column_names}
@@ -141,11 +141,11 @@ class Several(Aggregator):
 
 @dataclass(frozen=True)
 class SeveralAlgebraic(Several, Algebraic):
-    """Several aggregators that all merge column by column, so that an engine merges them itself."""
+    """Several aggregators that all merge column by column, so an engine can merge them."""
 
     @property
     def merges(self) -> Mapping[str, Merge]:
-        """As each of them says."""
+        """How the state columns of all aggregators merge."""
         return {
             _state_name(number, name): how
             for number, each in enumerate(self._algebraic)
@@ -154,7 +154,7 @@ class SeveralAlgebraic(Several, Algebraic):
 
     @property
     def casts(self) -> Mapping[str, Cast] | None:
-        """As each of them says; None if one of them must finish its states itself."""
+        """Casts of all aggregators; None if one needs `finish` or has several result columns."""
         casts: dict[str, Cast] = {}
         for number, (name, each) in enumerate(zip(self.result.names, self._algebraic, strict=True)):
             of_each = each.casts
@@ -175,12 +175,13 @@ class SeveralAlgebraic(Several, Algebraic):
 
 
 def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Several:
-    """Make one aggregator of several, by the names of their results.
+    """Make one aggregator from several, given by the names of their results.
 
     Raises
     ------
     ConfigurationError
-        There is none, a name is no text, or one gives results of windows and not of keys.
+        There is no aggregator, a name is not a string, or an aggregator has one result per window
+        and not per key.
     """
     given: object = members  # callers without a type checker pass anything
     if not isinstance(given, Mapping) or not given:
@@ -192,12 +193,12 @@ def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Sev
     for name, each in members.items():
         named: object = name
         if not isinstance(named, str) or not named:
-            message = f"{what}: {shown(name)} is no name of a result; pass text, such as 'orders'"
+            message = f"{what}: {shown(name)} cannot name a result; pass a text, such as 'orders'"
             raise ConfigurationError(message)
         if each.scope != "key":
             message = (
-                f"{what}[{name!r}] = {str(each)!r}: its result is one per window over all "
-                "keys, and others are per key; pass it alone, as aggregator"
+                f"{what}[{name!r}] = {str(each)!r}: it has one result per window, over all keys, "
+                "and not one per key; pass it alone, as aggregator"
             )
             raise ConfigurationError(message)
     kind = Several
@@ -207,12 +208,12 @@ def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Sev
 
 
 def named_spellings(text: str) -> dict[str, str] | None:
-    """Take ``orders=count,revenue=sum(column=amount)`` apart; None if it has another form.
+    """Split ``orders=count,revenue=sum(column=amount)`` by name; None if it has another form.
 
     Raises
     ------
     ConfigurationError
-        A name comes twice, or a part has none.
+        A name occurs twice, or a part has no name.
     """
     if _NAMED.match(text.partition("(")[0]) is None:
         return None
@@ -223,7 +224,7 @@ def named_spellings(text: str) -> dict[str, str] | None:
             message = f"{text!r}: {part!r} has no name; write name=aggregator, such as orders=count"
             raise ConfigurationError(message)
         if match[1] in found:
-            message = f"{text!r}: two results are named {match[1]!r}; name one otherwise"
+            message = f"{text!r}: two results are named {match[1]!r}; rename one"
             raise ConfigurationError(message)
         found[match[1]] = match[2]
     return found
@@ -234,14 +235,14 @@ def _state_name(number: int, name: str) -> str:
 
 
 def _own(rows: pa.Table, number: int, each: Aggregator) -> pa.Table:
-    """Give the states of one of the aggregators under its own names, and the group."""
+    """Return the states of one aggregator, under its own column names, and the group."""
     names = each.state.names
     columns = [rows[_state_name(number, name)] for name in names]
     return pa.Table.from_arrays([rows[_GROUP], *columns], names=[_GROUP, *names])
 
 
 def _order(rows: pa.Table) -> NDArray[np.intp]:
-    """Order rows by group; those of one group stay in order."""
+    """Return the order that sorts rows by group and keeps the order within each group."""
     return np.argsort(rows[_GROUP].to_numpy(), kind="stable")
 
 
@@ -253,7 +254,7 @@ def _type(each: Aggregator) -> pa.DataType:
 
 
 def _result(name: str, each: Aggregator, finished: pa.Table, groups: int) -> pa.Array:
-    """Make one column of the results of an aggregator."""
+    """Convert the results of an aggregator to one column."""
     finished = finished.take(_order(finished))
     group = finished[_GROUP].to_numpy()
     fields = list(each.result)
@@ -264,7 +265,7 @@ def _result(name: str, each: Aggregator, finished: pa.Table, groups: int) -> pa.
         return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(columns, fields=fields))
     if not np.array_equal(group, np.arange(groups)):
         message = (
-            f"{name} = {each}: it gave {len(group)} rows for {groups} groups; say "
+            f"{name} = {each}: it returned {len(group)} rows for {groups} groups; set "
             'rows = "several" in its class, so that they become an array'
         )
         raise RunError(message)

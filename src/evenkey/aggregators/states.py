@@ -1,4 +1,4 @@
-"""States of folds as data: from Python objects into Arrow, and back in the form that zero has."""
+"""Convert states of folds to Arrow, and back to the Python types that ``zero`` has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NO_VALUES = (pa.ArrowException, TypeError, ValueError, OverflowError)
-"""What Arrow raises for an object that is no value of a type."""
+"""Exceptions that Arrow raises for an object that is not a value of a type."""
 _SEQUENCES = (list, tuple, set, frozenset)
 
 
@@ -29,21 +29,21 @@ def check_state_type(what: str, state_type: object, *, pickle_state: object) -> 
     Parameters
     ----------
     what
-        The fold, for messages.
+        Name of the fold, for error messages.
     state_type
-        As Spark writes a type, or an Arrow type.
+        The type as Spark writes it, or an Arrow type.
     pickle_state
         Whether states are pickled instead.
 
     Returns
     -------
     pyarrow.DataType or None
-        None where states are pickled.
+        The type. None: states are pickled.
 
     Raises
     ------
     ConfigurationError
-        Neither is given, or both, or the type cannot be read.
+        Neither `state_type` nor `pickle_state` is given, or both are, or the type cannot be read.
 
     Examples
     --------
@@ -73,14 +73,14 @@ def check_state_type(what: str, state_type: object, *, pickle_state: object) -> 
 
 
 def stored(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Make an Arrow array of states.
+    """Convert states to an Arrow array.
 
-    A struct may be a tuple or a dict, an array any list, tuple or set, a map a dict.
+    A struct may be a tuple or a dict; an array may be a list, tuple or set; a map is a dict.
 
     Raises
     ------
     pyarrow.ArrowException, TypeError, ValueError, OverflowError
-        One is no value of the type.
+        A state is not a value of the type.
 
     Examples
     --------
@@ -91,18 +91,19 @@ def stored(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def restored(column: pa.ChunkedArray, kind: pa.DataType, like: Any) -> list[Any]:
-    """Give states back as Python objects.
+    """Convert states from Arrow back to Python objects.
 
     Parameters
     ----------
     column
-        What `stored` made, perhaps after Spark had it.
+        States as `stored` returned them, possibly after a round trip through Spark.
     kind
         The declared type.
     like
-        A state whose form they get: a struct is a dict where it has a dict, otherwise a tuple; an
-        array is a set, frozenset or tuple where it has one, otherwise a list. A map is a dict, or
-        of the class that it has there, such as a Counter.
+        A state whose Python types the result takes over. A struct becomes a dict where `like` has
+        a dict, otherwise a tuple. An array becomes a set, frozenset or tuple where `like` has one,
+        otherwise a list. A map becomes the class that `like` has there, such as a Counter,
+        otherwise a dict.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def restored(column: pa.ChunkedArray, kind: pa.DataType, like: Any) -> list[Any]
     [(1, frozenset({'a'}))]
     """
     if column.type != kind:
-        column = column.cast(kind)  # Spark gives times the zone of its session
+        column = column.cast(kind)  # Spark sets the time zone of its session
     return [_formed(value, kind, like) for value in column.to_pylist()]
 
 
@@ -122,7 +123,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return _checked(value, kind)
     if pa.types.is_map(kind):
         if not isinstance(value, Mapping):
-            message = f"a map is a dict, and {shown(value)} is none"
+            message = f"a map must be a dict, not {shown(value)}"
             raise TypeError(message)
         return [
             (_plain(key, kind.key_type), _plain(each, kind.item_type))
@@ -134,13 +135,13 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
             for field, each in zip(kind, _parts(value, kind), strict=True)
         }
     if not isinstance(value, _SEQUENCES):
-        message = f"an array is a list, tuple or set, and {shown(value)} is none"
+        message = f"an array must be a list, tuple or set, not {shown(value)}"
         raise TypeError(message)
     return [_plain(each, kind.value_type) for each in value]
 
 
 def _checked(value: Any, kind: pa.DataType) -> Any:
-    """Refuse what Arrow would change: 1.5 as a whole number, a text as bytes, a time as a date."""
+    """Raise for a value that Arrow would change: 1.5 to an int, text to bytes, a time to a date."""
     fits = True
     if pa.types.is_integer(kind):
         fits = isinstance(value, Integral) and not isinstance(value, bool)
@@ -157,13 +158,13 @@ def _checked(value: Any, kind: pa.DataType) -> Any:
     elif pa.types.is_decimal(kind):
         fits = isinstance(value, Decimal | Integral)
     if not fits:
-        message = f"{shown(value)} would be changed"
+        message = f"storing {shown(value)} as {kind} would change it"
         raise TypeError(message)
     return value
 
 
 def _parts(value: Any, kind: pa.StructType) -> list[Any]:
-    """Give the fields of a struct in order."""
+    """Return the fields of a struct in order."""
     names = [field.name for field in kind]
     if isinstance(value, Mapping):
         if set(value) != set(names):
@@ -171,7 +172,7 @@ def _parts(value: Any, kind: pa.StructType) -> list[Any]:
             raise ValueError(message)
         return [value[name] for name in names]
     if not isinstance(value, tuple | list) or len(value) != len(names):
-        message = f"a struct is a tuple or dict of the {len(names)} fields {', '.join(names)}"
+        message = f"a struct must be a tuple or dict of the {len(names)} fields {', '.join(names)}"
         raise ValueError(message)
     return list(value)
 
@@ -186,7 +187,7 @@ def _formed(value: Any, kind: pa.DataType, like: Any) -> Any:
         }
         if not isinstance(like, MutableMapping):
             return entries
-        made = copy.copy(like)  # a Counter, or a defaultdict with its factory
+        made = copy.copy(like)  # keeps the class, such as Counter, and a defaultdict's factory
         made.clear()
         made.update(entries)
         return made

@@ -21,7 +21,7 @@ _EXTRA_DIGITS = 10
 
 
 def sum_type(aggregator: object, column: str, kind: pa.DataType) -> pa.DataType:
-    """Type of the sum of values of a type, as Spark has it.
+    """Return the type of a sum of values of a type, as in Spark.
 
     Integers give int64, floating point gives float64, decimal(p, s) gives
     decimal(min(p + 10, 38), s).
@@ -45,28 +45,29 @@ def sum_type(aggregator: object, column: str, kind: pa.DataType) -> pa.DataType:
 
 
 def summed(column: str) -> dict[str, tuple[str, Reduction]]:
-    """How sums and counts of a column are reduced from messages."""
+    """Return the reductions that compute the sum of a column and the number of its values."""
     return {"sum": (column, "total"), "count": (column, "values")}
 
 
 def known(merged: pa.Table) -> pa.ChunkedArray:
-    """The sums of groups that have a value, null in the others."""
+    """Return the sums of groups, null for groups without a value."""
     nothing = pa.scalar(None, merged["sum"].type)
     return pc.if_else(pc.equal(merged["count"], 0), nothing, merged["sum"])
 
 
 @dataclass(frozen=True)
 class Sum(Algebraic):
-    """The sum of a column, nulls left out, as Spark's ``sum``.
+    """The sum of a column without its nulls, as Spark's ``sum``.
 
     Result: ``sum``, int64 for integers, float64 for floating point, decimal(min(p + 10, 38), s)
-    for decimal(p, s); `bind` finds the type. The sum of no values is null. Exact for integers and
-    decimals; floating point sums depend on the order of addition in their last digits, as they do
+    for decimal(p, s); `bind` finds the type. The sum of no values is null. Sums of integers and
+    decimals are exact; the last digits of floating point sums depend on the order of addition, as
     in Spark.
 
-    A sum that does not fit its type is null, and the run goes on: no row is at fault (decision
-    091). Spark in its ANSI mode would stop. State: ``sum``, of integers with 38 digits, so that
-    the order of addition does not matter, and ``count`` (int64, of the values that are not null).
+    A sum that does not fit its type is null and the run continues, because no single row is at
+    fault (decision 091); Spark in ANSI mode would stop. State: ``sum`` (for integers a decimal of
+    38 digits, so that the order of addition does not matter) and ``count`` (int64, the number of
+    values that are not null).
 
     Parameters
     ----------
@@ -104,12 +105,12 @@ class Sum(Algebraic):
 
     @property
     def merges(self) -> Mapping[str, Merge]:
-        """Sums and counts add up."""
+        """The sum merges by ``exact``, the count by ``sum``."""
         return {"sum": "exact", "count": "sum"}
 
     @property
     def casts(self) -> Mapping[str, Cast]:
-        """An engine may cast the sum, null if it does not fit or if there is no value."""
+        """The sum, cast to its type; null if it does not fit or if there is no value."""
         return {"sum": Cast("sum", values="count")}
 
     def bind(self, messages: pa.Schema) -> Self:
@@ -123,12 +124,12 @@ class Sum(Algebraic):
         return reduce_groups(messages, by, summed(self.column), types)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Give the sums, null if there is no value or if one does not fit.
+        """Return the sums; one is null if there is no value or if it does not fit its type.
 
         Raises
         ------
         ConfigurationError
-            The type of the sums is not known: `bind` first.
+            The type of the sums is not known: call `bind` first.
         """
         found = fitting(known(merged), self._bound(self.type))
         return merged.select([*by, "sum"]).set_column(len(by), "sum", found)

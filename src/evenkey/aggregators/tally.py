@@ -1,4 +1,4 @@
-"""Messages by the value of a column."""
+"""Counts of messages by the value of a column."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Tally(Aggregator):
     """Counts a group's messages by the value of a column; exact.
 
     State of a group: lists ``values``, ascending, and ``counts`` (int64), one entry per distinct
-    value. Its size is the number of distinct values, so it is for categories, such as the
-    classes of documents, and not for free text or measurements. Nulls are left out.
+    value. The size of a state is the number of distinct values, so use it for categories, such as
+    the classes of documents, and not for free text or measurements. Nulls are not counted.
 
     Result: a row for each group and value, with ``value`` and ``count`` (int64).
 
     Parameters
     ----------
     column
-        What is tallied, of any type that Arrow can group by.
+        Column whose values are counted, of any type that Arrow can group by.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class Tally(Aggregator):
 
     @property
     def state(self) -> pa.Schema:
-        """Lists ``values`` and ``counts``; the values' type from `bind`."""
+        """Lists ``values`` and ``counts``; the type of the values comes from `bind`."""
         values = pa.list_(self._bound(self.value_type))
         return pa.schema([("values", values), ("counts", pa.list_(pa.int64()))])
 
@@ -72,7 +72,7 @@ class Tally(Aggregator):
         return pa.schema([("value", self._bound(self.value_type)), ("count", pa.int64())])
 
     def bind(self, messages: pa.Schema) -> Self:
-        """Take the type of the column."""
+        """Take the type of the column from the messages' schema."""
         super().bind(messages)
         return self._with(value_type=messages.field(self.column).type)
 
@@ -91,7 +91,7 @@ class Tally(Aggregator):
         return _tallied(groups, numbers, pc.list_flatten(partials["values"]), counts)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Give a row for each value of each group."""
+        """Return a row for each value of each group."""
         rows = np.repeat(np.arange(merged.num_rows), pc.list_value_length(merged["values"]))
         columns = {column: merged[column].take(rows) for column in by}
         columns["value"] = pc.list_flatten(merged["values"])
@@ -104,7 +104,7 @@ def _tallied(
     values: pa.ChunkedArray,
     counts: NDArray[np.int64],
 ) -> pa.Table:
-    """Add counts up by group and value, and list them by group."""
+    """Add up the counts of each value in each group, and return them as lists by group."""
     size = int(numbers.max(initial=-1)) + 1 if not groups.num_columns else groups.num_rows
     entries = pa.table({"group": numbers, "value": values, "count": counts})
     entries = entries.filter(pc.is_valid(entries["value"]))

@@ -32,35 +32,37 @@ class TopK(Aggregator):
     State of a group: at most `capacity` hot keys as lists ``keys``, ``counts`` and ``errors``
     (int64), in descending order of counts, and ``floor`` (int64), the maximum weight of any
     other key. A batch of messages is counted exactly and then cut to its `capacity` hottest
-    keys. In a merge, a key that a part does not list gets that part's floor as count and error
-    there (Cafaro, Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS 2012; PKG
-    paper, section 4.2). The merge keeps the hottest keys; ties are in order of their keys.
+    keys. A merge adds up the counts and errors of each key. A key that one part does not list may
+    have had up to that part's floor, so the floor is added to its count and to its error (Cafaro,
+    Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS 2012; PKG paper, section
+    4.2). The merge keeps the `capacity` hottest keys; ties are in order of their keys.
 
     Result: rows of ``key``, ``count``, ``error`` and ``rank`` (int64, from 1), at most k per
     group.
 
-    Guarantees, with m the weight of all messages of the group, however they were cut into
-    parts and in whatever order these were merged:
+    Guarantees, with m the weight of all messages of the group, for every division of the messages
+    into parts and every order of merging:
 
     - ``count - error <= true weight <= count``;
     - ``error <= floor <= m / capacity``;
     - every key with a weight above ``m / capacity`` is in the state, so if the k-th key is
-      above that and the gaps are wider than it, the result is the true top k;
-    - all is exact while there are no more than `capacity` keys.
+      above that weight, and the gaps between the weights of keys are wider than it, the result is
+      the true top k;
+    - all counts are exact while there are no more than `capacity` keys.
 
-    It does not know which worker a part comes from, so a key gets the floor of every part that
-    does not list it, also under a grouping that puts a key on one or two workers: `HeavyHitters`
-    knows, and gives smaller errors.
+    `TopK` does not know which worker a part comes from. So a merge adds the floor of every part
+    that does not list a key, even if the grouping sends each key to only one or two workers.
+    `HeavyHitters` knows the worker of each part, and has smaller errors.
 
     Parameters
     ----------
     k
-        Keys in the result, at least 1.
+        Maximum number of keys in the result, at least 1.
     capacity
-        Keys in the state, at least `k`; left out, the larger of 10 k and 1000.
+        Maximum number of keys in the state, at least `k`. None: the larger of 10 k and 1000.
     weight
-        Integer column that messages are weighed by, not negative, null weighing nothing;
-        left out, each message weighs 1.
+        Integer column with the weight of each message, not negative; null counts as 0. None: each
+        message weighs 1.
 
     Raises
     ------
@@ -94,24 +96,24 @@ class TopK(Aggregator):
 
     @property
     def counters(self) -> int:
-        """Keys that a state holds at most: `capacity`, or what stands in for it."""
+        """Maximum number of keys in a state: `capacity`, or its default."""
         return self.capacity or max(_COUNTERS_PER_PLACE * self.k, _FEWEST_COUNTERS)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The weight, if there is one."""
+        """The weight column, if there is one."""
         return () if self.weight is None else (self.weight,)
 
     @property
     def state(self) -> pa.Schema:
-        """Lists ``keys``, ``counts`` and ``errors``, and ``floor``; keys' type from `bind`."""
+        """Lists ``keys``, ``counts`` and ``errors``, and ``floor``; `bind` finds the key type."""
         numbers = pa.list_(pa.int64())
         types = (pa.list_(self._bound(self.key_type)), numbers, numbers, pa.int64())
         return pa.schema(list(zip(_STATE, types, strict=True)))
 
     @property
     def result(self) -> pa.Schema:
-        """Columns ``key``, ``count``, ``error`` and ``rank``; the key's type from `bind`."""
+        """Columns ``key``, ``count``, ``error`` and ``rank``; `bind` finds the key type."""
         numbers = [(name, pa.int64()) for name in ("count", "error", "rank")]
         return pa.schema([("key", self._bound(self.key_type)), *numbers])
 
@@ -170,8 +172,8 @@ class TopK(Aggregator):
         part_floors = partials["floor"].to_numpy()
         floors = np.zeros(_size(numbers), dtype=np.int64)
         np.add.at(floors, numbers, part_floors)
-        # What a listed key has above its part's floor, so that every part's floor can be
-        # added to all keys in one operation.
+        # Counts and errors of listed keys without the floor of their part: then the sum of all
+        # floors can be added to every key in one operation.
         part = np.repeat(np.arange(len(numbers)), pc.list_value_length(partials["keys"]))
         listed = pa.table(
             {
@@ -201,7 +203,7 @@ class TopK(Aggregator):
         return pa.table({**columns, "rank": place[first] + 1})
 
     def _hottest(self, groups: pa.Table, floors: NDArray[np.int64], listed: pa.Table) -> pa.Table:
-        """Keep the hottest keys of each group; `floors` bound those not listed."""
+        """Keep the hottest keys of each group; `floors` bound the weight of keys not listed."""
         order = [("group", "ascending"), ("count", "descending"), ("key", "ascending")]
         listed = listed.sort_by(order)
         group = listed["group"].to_numpy()
@@ -222,7 +224,7 @@ class TopK(Aggregator):
 
 
 def check_places(name: str, k: int, capacity: int | None) -> None:
-    """Raise `ConfigurationError` unless there is a place, and a counter for each place."""
+    """Raise `ConfigurationError` if `k` is below 1 or `capacity` below `k`."""
     if k < 1:
         message = f"{name}: k = {k}: there must be at least 1 key"
         raise ConfigurationError(message)
@@ -232,11 +234,11 @@ def check_places(name: str, k: int, capacity: int | None) -> None:
 
 
 def _size(numbers: NDArray[np.int64]) -> int:
-    """How many groups there are, of the number of each row's group."""
+    """Count the groups, from the group number of each row."""
     return int(numbers.max(initial=-1)) + 1
 
 
 def places_in(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions 0, 1, ... inside each of several lists that stand one behind the other."""
+    """Return the positions 0, 1, ... within each of several concatenated lists."""
     starts = np.cumsum(lengths) - lengths
     return np.arange(lengths.sum(), dtype=np.int64) - np.repeat(starts, lengths)

@@ -42,9 +42,9 @@ def run(
 ) -> RunReport:
     """Run a pipeline or an application until its input is processed and its windows are closed.
 
-    If the output directory contains an unfinished run of the same configuration, it continues
-    where that run stopped, for whatever reason; nothing is lost or counted twice. For a finished
-    run it returns the report, without Spark.
+    If the output directory contains an unfinished run of the same configuration, the new run
+    continues where that one stopped, for whatever reason; nothing is lost or counted twice. If that
+    run was finished, `run` returns its report and does not start Spark.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def run(
         The learner for the records of a `LearnConfig`, such as your own
         `evenkey.applications.Learner`.
     on_progress
-        Called when an epoch has ended.
+        Function that is called after each epoch.
     console
-        Where the console sink prints; None is standard output.
+        Text stream that the console sink prints to. None: standard output.
     prepare
         Whether to run a small stream first, so that measured epochs do not include the start of
         Python workers and the loading of kernels.
@@ -65,7 +65,8 @@ def run(
     Returns
     -------
     RunReport
-        With a summary of each exporter; for a learner also with the figures of learning.
+        The report, with a summary of each exporter; for a learner also with the figures of
+        learning.
 
     Raises
     ------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DOCUMENT = ""
-"""The key of documents among words: each document counts once, under its class."""
+"""Key of the messages that count documents, one per document; all other keys are words."""
 UNIT = 2.0**-36
 """Log-probabilities are integer multiples of this."""
 
@@ -26,12 +26,12 @@ _ALPHA = b"alpha"
 
 
 def words_of(text: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Find the words of texts, as the split ``words`` does.
+    """Find the words in each text, by the rules of the splitter ``words``.
 
     Returns
     -------
     Table
-        ``line`` (int64, place of the text, ascending) and ``key`` (string, the word).
+        ``line`` (int64, index of the text, ascending) and ``key`` (string, the word).
 
     Examples
     --------
@@ -44,10 +44,11 @@ def words_of(text: pa.Array | pa.ChunkedArray) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class BayesModel(Model):
-    """Counts of words by class, and the probabilities that follow.
+    """Counts of words by class, and the probabilities that follow from them.
 
-    With ``n(w, c)`` the occurrences of word w in documents of class c, ``n(c)`` their sum, V the
-    number of distinct words and D(c) of D documents of class c:
+    Let ``n(w, c)`` be the occurrences of word w in documents of class c, ``n(c)`` their sum over
+    all words, V the number of distinct words, D the number of documents and D(c) that of class c.
+    Then:
 
     - ``log P(c) = log(D(c) / D)``;
     - ``log P(w | c) = log((n(w, c) + alpha) / (n(c) + alpha V))`` (Laplace smoothing).
@@ -59,10 +60,10 @@ class BayesModel(Model):
     Parameters
     ----------
     counts
-        ``word``, ``label`` (string) and ``count`` (int64), each pair once; `DOCUMENT` for the
-        documents themselves.
+        Columns ``word``, ``label`` (string) and ``count`` (int64), one row per pair of word and
+        label; rows with the word `DOCUMENT` count the documents themselves.
     alpha
-        Above 0.
+        Laplace smoothing: the number added to each count, above 0.
     """
 
     counts: pa.Table
@@ -81,7 +82,7 @@ class BayesModel(Model):
         return cls(table.replace_schema_metadata(None), float(metadata[_ALPHA]))
 
     def to_table(self) -> pa.Table:
-        """Return the counts."""
+        """Return the counts as a table that `from_table` can read."""
         return self.counts.replace_schema_metadata({_ALPHA: repr(self.alpha).encode()})
 
     def plus(self, counts: pa.Table) -> BayesModel:
@@ -98,13 +99,13 @@ class BayesModel(Model):
 
     @cached_property
     def vocabulary(self) -> pa.StringArray:
-        """The words that it knows."""
+        """The words that the model knows."""
         words = pc.unique(self.counts["word"])
         return words.filter(pc.not_equal(words, DOCUMENT))
 
     @cached_property
     def _table(self) -> NDArray[np.int64]:
-        """int64[words + 1, classes]: n(w, c), and in the last row the documents."""
+        """int64[words + 1, classes]: the counts n(w, c); the last row counts the documents."""
         counts = np.zeros((len(self.vocabulary) + 1, len(self.labels)), dtype=np.int64)
         words = pc.fill_null(pc.index_in(self.counts["word"], self.vocabulary), -1).to_numpy()
         classes = pc.index_in(self.counts["label"], pa.array(self.labels, pa.string())).to_numpy()
@@ -113,7 +114,7 @@ class BayesModel(Model):
 
     @cached_property
     def prior(self) -> NDArray[np.int64]:
-        """int64[classes], log P(c) in units; a class with words only counts as one document."""
+        """int64[classes], log P(c) in units; a class without documents counts as one document."""
         documents = np.maximum(self._table[-1], 1)
         return _units(np.log(documents) - np.log(documents.sum() or 1))
 

@@ -38,16 +38,16 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
         Contains the input columns of the model, such as ``text``, with the names and types of its
         learner's fields.
     model
-        A model, or the models of a run that may still be learning: each task then uses the
-        newest model when it starts, so a stream follows the learning. A task that runs again
-        may use a newer model.
+        A model, or the models of a run that may still be learning. With the latter, each task
+        uses the model that is the newest when the task starts, so a stream follows the learning. A
+        task that runs again may use a newer model.
     column
         Name of the new column: a string, null if the model predicts none.
 
     Raises
     ------
     ConfigurationError
-        The column already exists, or `model` is no model.
+        The column already exists, or `model` is not a model.
 
     Examples
     --------
@@ -97,20 +97,20 @@ def classify_by_words(
     """Classify a batch of documents word by word on workers.
 
     A grouping sends each word to a worker, as in a word count. A worker adds up the
-    log-probabilities of its words by document and class, and these partial sums are added up by
-    document. Log-probabilities are integer multiples of `UNIT`, so the sums, and therefore the
-    labels, equal those of `BayesModel.predict`.
+    log-probabilities of its words by document and class; then the partial sums of all workers are
+    added up by document. Log-probabilities are integer multiples of `UNIT`, so the sums, and
+    therefore the labels, equal those of `BayesModel.predict`.
 
     Parameters
     ----------
     df
-        A batch.
+        Batch DataFrame with the documents.
     document
         Column that identifies a document; rows with the same value are one document.
     text
         Column with the text, a string.
     model
-        The model.
+        Model of naive Bayes.
     grouping, workers
         As for `evenkey.spark.route`.
     column
@@ -124,7 +124,7 @@ def classify_by_words(
     Raises
     ------
     ConfigurationError
-        A column is missing, or as `route` does.
+        A column is missing, or as for `route`.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def classify_by_words(
     routed = route(asked, "word", grouping, workers, column=WORKER)
     placed = place(routed, workers, column=WORKER)
     answers = placed.mapInArrow(in_workers(df.sparkSession, _AnswerTask(model)), _ANSWER)
-    # A document without words still has its priors.
+    # A document without words is classified by the priors alone.
     priors = F.array(*(F.lit(int(units)) for units in model.prior))
     known = named.select("document").distinct()
     start = known.select("document", F.posexplode(priors).alias("class", "units"))
@@ -175,7 +175,7 @@ def _ask(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _AnswerTask:
-    """Adds up the log-probabilities of a worker's words by document."""
+    """Adds up the log-probabilities of a worker's words by document and class."""
 
     def __init__(self, model: BayesModel) -> None:
         self._model = model

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ApplicationConfig(PipelineOptions, LearningOptions):
     """The configuration of ``evenkey run``: a pipeline, or an application.
 
-    It resolves to the configuration of that kind of run. Its only own check is that each given
-    option belongs to that kind.
+    `resolved` converts it to the configuration of the pipeline or the learner, which checks the
+    values. This class only checks that each given option belongs to that configuration.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         return self._resolved(whole=True)
 
     def _resolved(self, *, whole: bool) -> PipelineConfig | LearnConfig:
-        """Resolve it; if not `whole`, without the application's options, which may read files."""
+        """Convert to that configuration; unless `whole`, without options that may read files."""
         application = self.resolved_application()
         kind = LearnConfig if isinstance(application, Learner) else PipelineConfig
         given = self.model_dump(exclude_unset=True, exclude={"application"})
@@ -106,7 +106,7 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         self.resolved().check_paths()
 
     def derive(self) -> None:
-        """Set derived options; creating the run's configuration checks them."""
+        """Set the derived options; creating the configuration of the run checks all options."""
         resolved = self._resolved(whole=False)
         for name in type(self).model_fields:
             if name not in self.model_fields_set and hasattr(resolved, name):

@@ -15,29 +15,30 @@ from evenkey.core.streams import Zipf
 from evenkey.pipeline.learn import LabelledStream
 
 _LABEL, _OWN = 1, 2
-"""Numbers of the derived hash functions, by what they draw."""
+"""Numbers of the hash functions that draw the label, and whether a word belongs to the class."""
 
 
 @dataclass(frozen=True)
 class Documents(LabelledStream):
     """Documents of `size` words; classes have different words, but share the hottest.
 
-    A document has class c with probability proportional to ``1 / (c + 1)``. Each of its words is
-    a rank r of a Zipf distribution. With probability `own` it is a word of the class, number
-    ``r + (c + 1) * words // (classes + 1)`` modulo `words`, else number r.
+    A document has class c with probability proportional to ``1 / (c + 1)``. Each of its words has
+    a rank r, drawn from a Zipf distribution. With probability `own` it is a word of the class,
+    with the number ``r + (c + 1) * words // (classes + 1)`` modulo `words`; otherwise it is word
+    number r.
 
     Parameters
     ----------
     classes
-        At least 2.
+        Number of classes, at least 2.
     words
-        Number of distinct words, at least one more than classes.
+        Number of distinct words, at least ``classes + 1``.
     z
         Exponent of the Zipf distribution.
     size
-        Words of a document, at least 1.
+        Number of words of a document, at least 1.
     own
-        Share of words that belong to the class, 0 to 1.
+        Share of words that belong to the document's class, 0 to 1.
 
     Raises
     ------

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 class FindHeavyHitters(PipelineApplication):
     """Finds the most frequent keys (``heavy-hitters``), PKG paper, section 4.2.
 
-    The aggregator is `HeavyHitters`, with the number of workers per key of the grouping: a key's
-    error has one term under ``kg``, two under ``pkg``, and up to W under groupings that may send it
-    to any worker. Lines of text are split into words; other input keeps its own keys.
+    The aggregator is `HeavyHitters`; its ``choices`` is the maximum number of workers that the
+    grouping sends a key to. So a key's error has one term under ``kg``, two under ``pkg``, and up
+    to W under groupings that may send it to any worker. Lines of text are split into words; other
+    input keeps its own keys.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class FindHeavyHitters(PipelineApplication):
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
         """Return the aggregator, and the split if the input is plain text."""
         choices = config.resolved_grouping().most_workers_of_a_key
-        # Records without the option `count` may have another column of that name.
+        # Without the option `count`, the records' own column of that name is not a weight.
         weight = None if config.key is not None and config.count is None else "count"
         hitters = HeavyHitters(self.k, self.capacity, choices, weight)
         return {"aggregator": str(hitters), **split_into_words(config)}

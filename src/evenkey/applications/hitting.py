@@ -59,11 +59,11 @@ def heavy_hitters(
         As for the aggregator `HeavyHitters`.
     through
         ``evenkey``: SpaceSaving summaries on workers chosen by `grouping`; each count comes with
-        its error. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of Apache
-        DataSketches that tracks `capacity` items; `grouping`, `workers` and `state` are not
-        used. Its estimates may be too high and have no error, so ``error`` and ``terms`` are null.
-        It leaves out null keys, and keys that it cannot distinguish from less frequent ones, so
-        there may be fewer than `k`.
+        a bound of its error. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of
+        Apache DataSketches that tracks `capacity` items; `grouping`, `workers` and `state` are not
+        used. Its counts are estimates that may be too high, without a bound of their error, so
+        ``error`` and ``terms`` are null. It leaves out null keys, and keys that it cannot
+        distinguish from less frequent ones, so there may be fewer than `k` rows.
 
     Returns
     -------

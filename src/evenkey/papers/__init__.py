@@ -1,7 +1,8 @@
-"""The papers' material: experiments, look-alike data sets, peers, geospatial publish/subscribe.
+"""Code to reproduce the papers: experiments, data sets, peers, geospatial publish/subscribe.
 
-Import it to use the groupings of `evenkey.papers.peers` and the streams of
-`evenkey.papers.data_sets` by name, as on the command line. Only the command line imports it.
+Import this module to use the groupings of `evenkey.papers.peers` and the streams of
+`evenkey.papers.data_sets` by name, as on the command line. In the package, only the command line
+imports it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find the best split of a leaf, by the impurity that histograms estimate on either side."""
+"""Find the best split of a leaf, by the impurity of both sides as histograms estimate it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Criterion: TypeAlias = Literal["gini", "entropy"]
 
 
 def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
-    """Return how mixed the classes are, 0 for a single class.
+    """Compute how mixed the classes are; 0 for a single class.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.fl
     Returns
     -------
     float64[...]
-        Also 0 without weight.
+        The impurity; also 0 if all weights are 0.
 
     Examples
     --------
@@ -58,9 +58,9 @@ def best_split(
 ) -> NodeSplit | None:
     """Find the threshold of a feature that reduces a leaf's impurity most.
 
-    Candidates are the points that cut the leaf's values into parts of equal weight (``uniform``
-    over all classes). ``sum`` of each class estimates the weight left of a candidate (Ben-Haim
-    and Tom-Tov 2010, section 2.2).
+    Candidates are the points that cut the leaf's values into parts of equal weight: ``uniform`` of
+    the histogram of all classes. ``sum`` of each class's histogram estimates the weight left of a
+    candidate (Ben-Haim and Tom-Tov 2010, section 2.2).
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def best_split(
     classes
         Number of classes.
     by_class
-        Class to the histogram of the feature's values in this leaf.
+        Number of the class to the histogram of the feature's values in this leaf.
     together
-        The merged histograms.
+        The merged histogram of all classes.
     candidates
         Number of parts that values are cut into, at least 2.
     criterion

@@ -13,7 +13,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.learn import LabelledStream
 
 _CENTRE, _CLUSTER, _RADIUS, _ANGLE = 1, 2, 3, 4
-"""Numbers of the derived hash functions, by what they draw."""
+"""Numbers of the hash functions that draw centres, clusters, and both parts of a normal sample."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,14 @@ class Clusters(LabelledStream):
     Parameters
     ----------
     classes
-        At least 2.
+        Number of classes, at least 2.
     features
-        Numbers in a record, at least 1.
+        Number of features of a record, at least 1.
     clusters
-        Clusters of each class, at least 1.
+        Number of clusters of each class, at least 1.
     spread
-        Above 0; the larger, the more the classes overlap.
+        Standard deviation of points around their centre, above 0; the larger it is, the more the
+        classes overlap.
 
     Raises
     ------

@@ -35,31 +35,31 @@ CLASS = "class"
 class DecisionTree(Learner[TreeModel]):
     """A streaming parallel decision tree (``decision-tree``), the PKG paper's section 4.1.
 
-    A record with D features becomes D messages, one per feature, with the feature's number as
-    key: leaf, class and value. Workers keep a histogram for each (feature, leaf, class) that they
-    receive. At the end of an epoch the histograms are merged, and each leaf is split once, if that
-    reduces impurity; the next epoch's messages follow the new tree (Ben-Haim and Tom-Tov, A
-    Streaming Parallel Decision Tree Algorithm, JMLR 11, 2010). As in that paper, each epoch has
-    new histograms (decision 071). A record in a leaf that can no longer split becomes one message
-    with the key `CLASS`.
+    A record with D features becomes D messages, one per feature. The key of a message is the
+    number of the feature; it contains the leaf, the class and the value. Workers keep a histogram
+    for each (feature, leaf, class) that they receive. At the end of an epoch the histograms are
+    merged, and each leaf is split once, if that reduces impurity; the next epoch's messages follow
+    the new tree (Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm, JMLR 11,
+    2010). As in that paper, each epoch starts with empty histograms (decision 071). A record in a
+    leaf that can no longer split becomes one message with the key `CLASS`.
 
-    With C classes and L leaves that can split, workers hold at most D C L histograms together
+    With C classes and L leaves that can split, all workers together hold at most D C L histograms
     under key grouping, 2 D C L under partial key grouping, W D C L under shuffle grouping.
 
     Parameters
     ----------
     max_depth
-        Maximum tests between the root and a leaf, at least 1; the tree grows by one level per
-        epoch.
+        Maximum number of tests between the root and a leaf, at least 1; the tree grows by one
+        level per epoch.
     max_leaves
-        Maximum number of leaves, at least 2; if it does not allow all splits, those that reduce
-        impurity most, weighted by records, come first.
+        Maximum number of leaves, at least 2. If it does not allow all splits, those with the
+        largest reduction of impurity times number of records come first.
     min_leaf
-        Minimum records of one epoch on either side of a split, at least 1.
+        Minimum number of one epoch's records on each side of a split, at least 1.
     min_gain
         Minimum reduction of impurity by a split, not negative.
     bins
-        Bins of a histogram, at least 2.
+        Maximum number of bins of a histogram, at least 2.
     candidates
         Number of parts of equal weight that a leaf's values are cut into to find thresholds, at
         least 2.
@@ -138,7 +138,7 @@ class DecisionTree(Learner[TreeModel]):
         ]
         if not numbers:
             message = (
-                "decision-tree needs features: numeric columns; the input has none, but: "
+                "decision-tree needs features: numeric columns; none of the input's columns is: "
                 f"{', '.join(schema.names)}"
             )
             raise ConfigurationError(message)
@@ -238,13 +238,13 @@ class DecisionTree(Learner[TreeModel]):
 
     def _is_worth_it(self, split: NodeSplit) -> bool:
         weight = float(split.left.sum() + split.right.sum())
-        # A rounding error is not a gain.
+        # A gain this small can be a rounding error.
         return split.gain > max(self.min_gain, 1e-9) * weight
 
 
 def _counted(model: TreeModel, cells: pa.Table) -> TreeModel:
     """Add records to the counts of their leaves."""
-    # Each record sent exactly one message with one of these keys.
+    # Each record became exactly one message with one of these keys, so it is counted once.
     cells = cells.filter(pc.is_in(cells["key"], value_set=pa.array(["0", CLASS])))
     counts = model.counts.copy()
     rows = zip(*(cells[name].to_pylist() for name in ("leaf", "label", "weights")), strict=True)

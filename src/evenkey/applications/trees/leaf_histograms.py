@@ -21,17 +21,17 @@ _CELL = ("leaf", "label")
 class LeafHistograms(Aggregator):
     """One histogram of ``value`` for each leaf and class in each group.
 
-    With attributes as keys, these are the histograms by (attribute, leaf, class) of the PKG
+    If the keys are attributes, these are the histograms by (attribute, leaf, class) of the PKG
     paper, section 4.1.
 
-    State and result of a group: ``histograms``, a list of its cells in order of leaf (int32)
-    and label (string), each with the four lists of `evenkey.aggregators.Histogram`'s state,
-    whose guarantees hold for each.
+    State and result of a group: ``histograms``, a list with one cell per leaf and class, in this
+    order. A cell has ``leaf`` (int32), ``label`` (string) and the four lists of the state of
+    `evenkey.aggregators.Histogram`, with its guarantees.
 
     Parameters
     ----------
     bins
-        Bins of a histogram at most, at least 2.
+        Maximum number of bins of a histogram, at least 2.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class LeafHistograms(Aggregator):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Leaf, class and value of a message."""
+        """Columns with the leaf, class and value of a message."""
         return (*_CELL, "value")
 
     @property
@@ -62,7 +62,7 @@ class LeafHistograms(Aggregator):
 
     @property
     def result(self) -> pa.Schema:
-        """The state."""
+        """The same column as the state."""
         return self.state
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:

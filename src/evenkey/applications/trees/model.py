@@ -28,7 +28,7 @@ class NodeSplit(NamedTuple):
     feature: int
     threshold: float
     gain: float
-    """Reduction of impurity, times the leaf's weight."""
+    """Reduction of impurity by the split, multiplied by the weight of the leaf."""
     left: NDArray[np.float64]
     """float64[classes], the estimated weight that goes left."""
     right: NDArray[np.float64]
@@ -52,8 +52,8 @@ class TreeModel(Model):
     depths
         int32[nodes], 0 for the root.
     counts
-        float64[nodes, classes], weight of the records of each class that reached a node since it
-        was created, and the estimate of its parent's split for earlier records.
+        float64[nodes, classes], weight of the records of each class that reached a node. For
+        records before the node was created it is the estimate of its parent's split.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class TreeModel(Model):
 
     @property
     def depth(self) -> int:
-        """Tests between the root and the deepest leaf."""
+        """Number of tests between the root and the deepest leaf."""
         return int(self.depths.max())
 
     def leaves_of(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -180,14 +180,14 @@ class TreeModel(Model):
         return pc.replace_with_mask(pa.nulls(len(features), pa.string()), _whole(there), labels)
 
     def knowing(self, labels: Iterable[str]) -> TreeModel:
-        """Return the same tree with more classes."""
+        """Return the same tree with the classes `labels` added."""
         classes = tuple(sorted({*self.classes, *labels}))
         counts = np.zeros((len(self.counts), len(classes)))
         counts[:, [classes.index(label) for label in self.classes]] = self.counts
         return replace(self, classes=classes, counts=counts)
 
     def grown(self, splits: Sequence[NodeSplit]) -> TreeModel:
-        """Return the tree with split leaves; new leaves come after all nodes."""
+        """Return the tree after splitting leaves; the new leaves come after all other nodes."""
         if not splits:
             return self
         features, thresholds, children = (

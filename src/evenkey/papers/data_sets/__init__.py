@@ -1,4 +1,4 @@
-"""Streams that stand in for the papers' data sets, with the figures that the papers give."""
+"""Generated streams that replace the papers' data sets, with the figures that the papers give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A look-alike of ticker symbols in tweets, whose hot keys change from week to week."""
+"""A look-alike of ticker symbols in tweets, whose hot keys change every week."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _MODELS = {
 
 @dataclass(frozen=True)
 class Cashtags(LookAlike):
-    """A power law whose five hottest keys are others in each quarter of the stream.
+    """A power law whose five hottest keys differ in each quarter of the stream.
 
-    In week ``w = 4 * offset // messages`` rank r, counted from 0, is key ``(r + 5 w) mod 20``
-    if it is below 20, else key r. So the hot keys of one week are lukewarm in the others, as in
-    figure 3 of the PKG paper. A key's share of the whole is the mean of its weeks; the exponent
-    is such that the largest is the published one.
+    In week ``w = 4 * offset // messages``, rank r, counted from 0, is key ``(r + 5 w) mod 20``
+    if it is below 20, else key r. So the hot keys of one week are less frequent in the others, as
+    in figure 3 of the PKG paper. A key's share of the stream is the mean of its weekly shares; the
+    exponent is such that the largest share is the published one.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Cashtags(LookAlike):
 
     @property
     def law(self) -> Law:
-        """Exponent and number of keys of each week's law."""
+        """Exponent and number of keys of the power law in each week."""
         published, keys, _ = self.models[self.like]
         ranks = tuple(range(1, _WEEKS * _HOT, _HOT))
         return law_of(published.messages, keys, published.top_percent / 100, ranks)

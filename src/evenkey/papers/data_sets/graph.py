@@ -1,4 +1,4 @@
-"""Look-alikes of graphs: a message is an edge, from a sender to the key."""
+"""Look-alikes of graphs: a message is an edge, from a sender to a key."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _MODELS = {
 class GraphLookAlike(LookAlike):
     """Edges of a directed graph, whose in-degrees and out-degrees are both skewed.
 
-    The key is the vertex that an edge leads to, the sender the one that it comes from. The
-    paper publishes the in-degrees only; senders follow the same law, drawn independently.
+    The key is the vertex that an edge leads to, the sender is the vertex that it comes from. The
+    paper only gives figures of in-degrees; senders follow the same law and are drawn independently.
 
     Parameters
     ----------
@@ -54,5 +54,5 @@ class GraphLookAlike(LookAlike):
     }
 
     def _senders(self, start: int, stop: int) -> NDArray[np.uint64]:
-        # A second random number per message: from the complement of the stream's seed.
+        # The complement of the stream's seed gives a second random number per message.
         return self.hashes(self._draw(~self.random_seed, start, stop))

@@ -1,4 +1,4 @@
-"""The power law that has a given top share and lets a given number of keys occur."""
+"""Find the power law with a given share of the top key and a given number of occurring keys."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EXACT = 64  # ranks added up one by one; the error of the rest is then below 1e-14
+_EXACT = 64  # ranks added up individually; then the error of the approximated rest is below 1e-14
 _GRID = 4001
 _STEEPEST = 20.0
 _MOST_KEYS = (1 << 31) - 1
 
 
 class Law(NamedTuple):
-    """Rank r of `keys` ranks has a probability in proportion to ``r ** -exponent``."""
+    """A power law: rank r, from 1 to `keys`, has a probability proportional to r ** -exponent."""
 
     exponent: float
     keys: int
 
 
 def harmonic(keys: float, exponent: float) -> float:
-    """Add up ``r ** -exponent`` over the ranks 1 to `keys`, by Euler and Maclaurin's formula.
+    """Add up ``r ** -exponent`` over the ranks 1 to `keys`, by the Euler-Maclaurin formula.
 
     Examples
     --------
@@ -48,10 +48,10 @@ def harmonic(keys: float, exponent: float) -> float:
 
 
 def occurring(messages: int, top: float, keys: float, exponent: float) -> float:
-    """Expect how many keys occur in `messages` draws, if the first has probability `top`.
+    """Estimate how many keys occur in `messages` draws, if the first has probability `top`.
 
     Key r occurs with probability ``1 - exp(-messages * top * r ** -exponent)`` (Poisson); the
-    sum over the ranks is taken as an integral over their logarithms.
+    sum over the ranks is computed as an integral over their logarithms.
     """
     logarithms = np.linspace(0, math.log(keys), _GRID)
     ranks = np.exp(logarithms)
@@ -62,21 +62,23 @@ def occurring(messages: int, top: float, keys: float, exponent: float) -> float:
 
 @cache
 def law_of(messages: int, keys: int, top: float, ranks: tuple[int, ...] = (1,)) -> Law:
-    """Find the law by which `keys` keys occur and the most frequent has the share `top`.
+    """Find the law for which `keys` keys occur and the most frequent key has the share `top`.
 
-    A sample of a power law never shows all its keys. So the law has more keys than are to
-    occur: as many as make their expected number in `messages` draws the wanted one.
+    Not all keys of a power law occur in a sample. So the law gets more keys than should occur,
+    such that the expected number of distinct keys in `messages` draws is `keys`.
 
     Parameters
     ----------
     messages
         Length of the sample.
     keys
-        Distinct keys that are to occur in it; few enough that some power law has them.
+        Number of distinct keys that should occur in the sample; a power law with that many must
+        exist.
     top
         Share of the most frequent key, between ``1 / keys`` and 1.
     ranks
-        Ranks that the most frequent key has in equal parts of the sample.
+        Ranks of the most frequent key in the parts of the sample, which are equally long; ``(1,)``
+        if it is the top key of the whole sample.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def law_of(messages: int, keys: int, top: float, ranks: tuple[int, ...] = (1,)) 
 
 
 def _bisect(rising: Callable[[float], float], goal: float, low: float, high: float) -> float:
-    """Find where a function that rises from `low` to `high` reaches `goal`."""
+    """Find the argument between `low` and `high` at which a rising function reaches `goal`."""
     for _ in range(60):
         middle = (low + high) / 2
         if rising(middle) < goal:

@@ -35,12 +35,12 @@ _PARAMETERS = {
 
 @dataclass(frozen=True)
 class Lognormal(Weighted):
-    """The key is a log-normal sample rounded to the nearest whole number.
+    """A stream whose keys are log-normal samples, rounded to the nearest whole number.
 
-    Key k has the probability of the interval from ``k - 1/2`` to ``k + 1/2``. The tail is cut
-    off where fewer than one of the paper's 10 million messages is expected in all: at the
-    largest k with ``P(key >= k) > 1e-7``. About as many keys as the paper counts occur then:
-    16,400 of ``lognormal-1`` and 1,100 of ``lognormal-2`` in 10 million messages.
+    Key k has the probability of the interval from ``k - 1/2`` to ``k + 1/2``. The tail is cut off
+    at the largest k with ``P(key >= k) > 1e-7``: beyond it, less than one of the paper's 10 million
+    messages is expected. About as many keys as in the paper occur: in 10 million messages, 16,400
+    of ``lognormal-1`` and 1,100 of ``lognormal-2``.
 
     Parameters
     ----------
@@ -77,23 +77,23 @@ class Lognormal(Weighted):
 
     @property
     def name(self) -> str:
-        """Its spelling, such as ``lognormal-1``."""
+        """Spelling of the stream, such as ``lognormal-1``."""
         return f"{self.family}-{self.number}"
 
     @property
     def published(self) -> Published:
-        """What the PKG paper says of it."""
+        """The figures that the PKG paper gives for the data set."""
         return _PARAMETERS[self.number].published
 
     @property
     def key_count(self) -> int:
-        """How many keys there are before the cut."""
-        # The normal quantile of 1e-7 from the top is 5.1993.
+        """Number of keys, after the tail is cut off."""
+        # A standard normal sample exceeds 5.1993 with probability 1e-7.
         mu, sigma, _ = _PARAMETERS[self.number]
         return int(math.exp(mu + 5.1993 * sigma) + 0.5) + 1
 
     def weights(self) -> NDArray[np.float64]:
-        """Probability of each key's interval."""
+        """Return the probability of each key's interval."""
         mu, sigma, _ = _PARAMETERS[self.number]
         bounds = (np.log(np.arange(self.key_count) + 0.5) - mu) / (sigma * math.sqrt(2))
         above = np.fromiter(map(math.erfc, bounds), np.float64, len(bounds)) / 2

@@ -20,17 +20,17 @@ _DKG = "DKG paper, table 2"
 
 
 class LookAlikeModel(NamedTuple):
-    """A data set's published figures, and what we add where the paper does not say.
+    """A data set's published figures, and our assumptions where the paper gives none.
 
     Parameters
     ----------
     published
         The paper's figures.
     keys
-        Keys that are to occur.
+        Number of distinct keys that should occur.
     law
-        None: the law that `law_of` finds. Else the law of all keys but the first, whose share
-        is set to the published one.
+        Law of all keys but the first, which gets its published share. None: the law that `law_of`
+        finds, for all keys.
     """
 
     published: Published
@@ -46,16 +46,16 @@ _MODELS = {
     "twitter": LookAlikeModel(
         Published("words of tweets", _PKG, 1_200_000_000, 2.67, 31_000_000), keys=31_000_000
     ),
-    # The DKG paper counts no keys. Below, `keys` is the count of the same data in the PKG paper.
+    # The DKG paper gives no numbers of keys. Below, `keys` is the PKG paper's for the same data.
     "twitter-ticker": LookAlikeModel(
         Published("ticker symbols in tweets", _DKG, 1_500_000, 10), keys=2_900
     ),
     "wikipedia-pageviews": LookAlikeModel(
         Published("pages of Wikipedia visited in a day", _DKG, 22_000_000, 9), keys=2_900_000
     ),
-    # Its hot key is made of many hashtags and stands outside any law. The exponent of the rest
-    # follows from the paper's DistCost of shuffle grouping, 2.4491 on 10 workers (table 3): a
-    # long sample of a power law has DistCost = 10 ** (1 - 1 / exponent) there.
+    # Its hot key combines many hashtags and does not follow a law. The exponent of the other keys
+    # follows from the paper's DistCost of shuffle grouping, 2.4491 on 10 workers (table 3): a long
+    # sample of a power law has DistCost = 10 ** (1 - 1 / exponent) on 10 workers.
     "twitter-election": LookAlikeModel(
         Published("hashtags of tweets about an election", _DKG, 5_000_000, 68),
         keys=12_000,
@@ -66,12 +66,12 @@ _MODELS = {
 
 @dataclass(frozen=True)
 class LookAlike(Weighted):
-    """Keys 0, 1, 2, ... by a power law that has a real data set's published figures.
+    """A stream with keys 0, 1, 2, ... from a power law with a real data set's published figures.
 
-    Rank r has a probability in proportion to ``r ** -z``. Exponent and number of keys are such
-    that the most frequent key has the published share, and that in the published number of
-    messages the published number of distinct keys is expected (`law_of`). The law stays the same
-    for other lengths.
+    The probability of rank r is proportional to ``r ** -z``. Exponent and number of keys are such
+    that the most frequent key has the published share, and that the published number of messages is
+    expected to have the published number of distinct keys (`law_of`). The law stays the same for
+    other lengths.
 
     Parameters
     ----------
@@ -111,32 +111,32 @@ class LookAlike(Weighted):
 
     @property
     def name(self) -> str:
-        """Its spelling, such as ``wikipedia-like``."""
+        """Spelling of the stream, such as ``wikipedia-like``."""
         return f"{self.like}-like"
 
     @property
     def about(self) -> str:
-        """What it mimics."""
+        """Description of the data set that the stream mimics."""
         return f"{self.summary}: {self.published.what}"
 
     @property
     def published(self) -> Published:
-        """What the paper says of the real data set."""
+        """The figures that the paper gives for the real data set."""
         return self.models[self.like].published
 
     @property
     def law(self) -> Law:
-        """Exponent and number of keys of its law."""
+        """Exponent and number of keys of the power law."""
         published, keys, law = self.models[self.like]
         return law or law_of(published.messages, keys, published.top_percent / 100)
 
     @property
     def key_count(self) -> int:
-        """How many keys its law has; more than will occur."""
+        """Number of keys of the law; not all of them occur."""
         return self.law.keys
 
     def weights(self) -> NDArray[np.float64]:
-        """``(key + 1) ** -z`` of each key, the first one's set to its share where it is apart."""
+        """Return ``(key + 1) ** -z`` of each key, and for a first key outside the law its own."""
         exponent, keys = self.law
         ranks = np.arange(1, keys + 1, dtype=np.float64)
         weights = np.power(ranks, -exponent, out=ranks)

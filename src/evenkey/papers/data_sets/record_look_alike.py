@@ -1,4 +1,4 @@
-"""Look-alikes of data sets whose records say how often something happened."""
+"""Look-alikes of data sets whose records are counts, such as clicks on a page."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ class RecordCounts(NamedTuple):
     Parameters
     ----------
     length
-        Records of the data set.
+        Number of records of the data set.
     exponent
-        A key whose share of the total is p has a share of the records in proportion to
-        ``p ** exponent``: 1 is records that all count alike, 0 as many records for each key.
+        A key with the share p of the total has a share of the records proportional to
+        ``p ** exponent``. With 1 all records have the same mean weight, with 0 all keys have
+        equally many records.
     """
 
     length: int
     exponent: float
 
 
-# The DKG paper counts neither keys nor records: these are of the order of magnitude of the real
-# thing. An article has as many records as pages that lead to it, which grow far slower than its
-# clicks; a language has one for each of its pages in each hour.
+# The DKG paper gives numbers of neither keys nor records: these have the order of magnitude of the
+# real data. An article has one record for each page that links to it, and their number grows far
+# slower than its clicks; a language has one record for each of its pages in each hour.
 _MODELS = {
     "wikipedia-clickstream": LookAlikeModel(
         Published("articles that links led to", _DKG, 8_000_000_000, 10), keys=3_000_000
@@ -53,12 +54,12 @@ _RECORDS = {
 
 @dataclass(frozen=True)
 class RecordLookAlike(LookAlike):
-    """Messages that are records with a weight; the weights have the published figures.
+    """A look-alike whose messages are records with a weight; the weights have published figures.
 
     The weights of all messages add up to the published total, and those of the most frequent key
-    to its published share, as `LookAlike` has it for messages: key k has the share p of the total
-    and a share r of the records, in proportion to ``p ** exponent``. A record's weight is
-    geometrically distributed about its key's mean, ``total / records * p / r``.
+    to its published share of it. A key has the same share p of the total as of the messages in
+    `LookAlike`, and a share r of the records that is proportional to ``p ** exponent``. The weight
+    of a record is geometrically distributed around its key's mean, ``total / records * p / r``.
 
     Parameters
     ----------
@@ -90,16 +91,16 @@ class RecordLookAlike(LookAlike):
         return _RECORDS[self.like]
 
     def weights(self) -> NDArray[np.float64]:
-        """``(key + 1) ** -(z * exponent)`` of each key: how many records it has."""
+        """Return ``(key + 1) ** -(z * exponent)`` of each key, proportional to its records."""
         weights = super().weights()
         return np.power(weights, self.records.exponent, out=weights)
 
     def counts(self, ids: NDArray[np.int64], start: int) -> NDArray[np.int64]:
-        """Make the weights of the messages from offset `start` on, of keys `ids`; int64[n]."""
+        """Return int64[n], the weights of the messages from offset `start` on, with keys `ids`."""
         from evenkey.core.streams import _kernels
 
         numbers = np.empty(len(ids), dtype=np.int64)
-        # A second random number per message: from the complement of the stream's seed.
+        # The complement of the stream's seed gives a second random number per message.
         _kernels.uniform(~self.random_seed, start, _SIZE, numbers)
         steps = np.log((numbers + 1) / (_SIZE + 1)) * _inverse_rates(self.like)[ids]
         return 1 + steps.astype(np.int64)
@@ -107,7 +108,7 @@ class RecordLookAlike(LookAlike):
 
 @lru_cache(maxsize=2)
 def _inverse_rates(like: str) -> NDArray[np.float64]:
-    """float64[keys], 1 / log(1 - 1 / mean) of each key's geometric distribution; 0 for mean 1."""
+    """Return float64[keys], 1 / log(1 - 1 / mean) for each key's mean weight; 0 for mean 1."""
     stream = RecordLookAlike(like)
     records = stream.probabilities()
     shares = LookAlike.weights(stream)

@@ -1,7 +1,7 @@
 """Experiments: the tables and figures of the papers, simulated or run on Spark.
 
-An experiment declares scenarios, each a stream, a grouping and what else is to be measured, and
-makes tables and plots of their results. Results are kept, one Parquet file per scenario.
+An experiment declares scenarios (such as a grouping on a stream) and makes tables and plots from
+their results. Results are stored, one Parquet file per scenario.
 
 >>> [each for each in available() if each.startswith("dkg")][:3]
 ['dkg-figure-9', 'dkg-figure-9-spark', 'dkg-figure-10']
@@ -61,9 +61,9 @@ __all__ = [
 
 
 def available() -> dict[str, Experiment]:
-    """Every experiment of the package by its id, found by walking the modules.
+    """Return all experiments of the package by id, found in its modules.
 
-    Figure 9 comes before figure 10.
+    They are sorted by `order`: figure 9 comes before figure 10.
     """
     modules = [
         importlib.import_module(module.name)
@@ -86,7 +86,7 @@ def find(experiment: str) -> Experiment:
     Raises
     ------
     ConfigurationError
-        There is none of that id; the message lists those that there are.
+        There is no experiment with that id; the message lists all ids.
     """
     experiments = available()
     if experiment not in experiments:

@@ -1,4 +1,4 @@
-"""What every experiment is: declared scenarios, and functions of the frame of their results."""
+"""The base class of experiments: declared scenarios, and functions of their results."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ Frame: TypeAlias = "pd.DataFrame"
 """Results, one row per scenario: its parameters and figures."""
 
 NOT_GIVEN = "The paper draws this; its figures are not given as numbers."
-"""The note of a table that has no figures of the paper beside ours."""
+"""The note of a table without figures of the paper."""
 
 _PAPERS = {"pkg": "PKG", "dkg": "DKG", "joins": "Joins"}
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to measure what an experiment declares.
+    """A way to measure an experiment, such as by simulation or on Spark.
 
     Parameters
     ----------
     suffix
-        Of the experiment's id.
+        Text that is added to the experiment's id.
     title
-        What it adds to the title.
+        Text that is added to the title.
     reference
-        What it adds to the reference.
+        Text that is added to the reference.
     note
-        What it adds to the summary: where figures come from.
+        Text that is added to the summary: how the figures were measured.
     """
 
     suffix: str = ""
@@ -52,16 +52,16 @@ class Way:
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement of the paper beside what was measured.
+    """A statement of the paper, compared with our measurement.
 
     Parameters
     ----------
     paper
-        What the paper says.
+        The paper's statement.
     ours
-        What was measured.
+        Our measurement, in words.
     holds
-        Whether the two agree.
+        Whether the measurement confirms the statement.
     """
 
     paper: str
@@ -69,38 +69,39 @@ class Finding:
     holds: bool
 
     def __post_init__(self) -> None:
-        # Comparisons of columns give NumPy's truth values, which JSON cannot hold.
+        # Comparisons of columns return NumPy booleans, which JSON cannot represent.
         object.__setattr__(self, "holds", bool(self.holds))
 
 
 class Experiment(ABC):
-    """A table or figure of a paper, declared.
+    """The declaration of a table or figure of a paper.
 
-    It has no state and does no work: `scenarios` says what to measure, `labelled` adds the
-    paper's names to the results, and `tables`, `plots` and `findings` are functions of what that
-    gives. One that is measured in several ways is declared once, with `ways`.
+    It has no state and measures nothing itself: `scenarios` declares what to measure, `labelled`
+    adds the paper's names to the results, and `tables`, `plots` and `findings` are functions of
+    the labelled results. An experiment that is measured in several ways is declared once, with
+    `ways`.
 
     Parameters
     ----------
     way
-        How it is measured, one of `ways`; None is the first.
+        How to measure it, one of `ways`. None: the first.
     """
 
     id: str
-    """How users name it: paper, table or figure, number; ``pkg-figure-10-a``."""
+    """Name for users: paper, table or figure, and number, such as ``pkg-figure-10-a``."""
     title: str
     panels: ClassVar[str] = ""
-    """Panels of the figure that it shows, such as ``a to d``."""
+    """Panels of the paper's figure that it reproduces, such as ``a to d``."""
     summary: str
-    """What it shows, and where it departs from the paper: a few sentences."""
+    """What it shows, and how it differs from the paper, in a few sentences."""
     ways: ClassVar[Sequence[Way]] = (Way(),)
     table: ClassVar[str] = ""
-    """Title of its table, where that shows `columns` of the labelled results."""
+    """Title of the default table, which shows `columns` of the labelled results."""
     columns: ClassVar[Sequence[Column]] = ()
     note: ClassVar[str] = NOT_GIVEN
-    """What stands below the table."""
+    """Text below the default table."""
     charts: ClassVar[Sequence[Chart]] = ()
-    """Its plots, where they need no more than to be declared."""
+    """The default plots of the labelled results."""
 
     def __init__(self, way: Way | None = None) -> None:
         self.way = way or self.ways[0]
@@ -110,18 +111,18 @@ class Experiment(ABC):
 
     @property
     def reference(self) -> str:
-        """Paper, and the table or figure in it."""
+        """The paper, and its table or figure."""
         paper, *item = self.id.removesuffix(self.way.suffix).split("-")
         name = " ".join([*item, self.panels]).rstrip()
         return f"{_PAPERS.get(paper, paper.capitalize())}, {name}{self.way.reference}"
 
     @abstractmethod
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """What to measure at a scale."""
+        """Return the scenarios to measure at a scale."""
 
     @property
     def timed(self) -> bool:
-        """Whether a clock measures it, on Spark; otherwise it is simulated."""
+        """Whether it measures times, on Spark; otherwise it is simulated."""
         return any(scenario.alone for scenario in self.scenarios(QUICK))
 
     def labelled(self, frame: Frame) -> Frame:
@@ -129,21 +130,21 @@ class Experiment(ABC):
         return frame
 
     def tables(self, frame: Frame) -> Sequence[Table]:
-        """Tables of the labelled results, with the paper's figures where it gives numbers."""
+        """Make tables of the labelled results, with the paper's figures if it gives numbers."""
         return [Table(self.table, self.columns, frame, self.note)]
 
     def plots(self, frame: Frame) -> Sequence[Plot]:
-        """Plots of the labelled results."""
+        """Make plots of the labelled results."""
         return [chart.plot(frame) for chart in self.charts]
 
     def findings(self, frame: Frame) -> Sequence[Finding]:
-        """What the paper says in words, beside the labelled results."""
+        """Compare the paper's statements with the labelled results."""
         del frame
         return ()
 
 
 def order(experiment: str) -> list[tuple[str, int]]:
-    """Make the key that sorts experiments' ids: words as words and numbers as numbers.
+    """Return a key that sorts ids of experiments, with numbers in numeric order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The streams that experiments run on, as values: a spelling, a length, a seed."""
+"""The streams of experiments, each given by a spelling, a length and a seed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from evenkey.core.streams import MessageStream, Published
 
 DATA_VARIABLE = "EVENKEY_DATA"
-"""Environment variable that names the folder of real data."""
+"""Environment variable with the path of the folder of real data."""
 
 EPINIONS = "soc-Epinions1.txt.gz"
-"""SNAP's who-trusts-whom graph of Epinions: 405,740 directed edges, one a line."""
+"""File of SNAP's who-trusts-whom graph of Epinions: 405,740 directed edges, one per line."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Dataset:
     Parameters
     ----------
     name
-        Spelling of a generated stream, or the name of a graph's file, one edge a line, in the
-        folder of real data.
+        Spelling of a generated stream; or the name of a file in the folder of real data, which
+        contains a graph with one edge per line.
     messages
-        How many messages; None for a file, which is read whole.
+        Number of messages. None: the stream is a file, which is read as a whole.
     rate
-        Messages per second of event time; None lets the stream span 400 s.
+        Messages per second of event time. None: the stream spans 400 s.
     seed
-        Of a generated stream.
+        Seed of a generated stream.
 
     Examples
     --------
@@ -54,18 +54,18 @@ class Dataset:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is read from a file rather than generated."""
+        """Whether the stream is read from a file; otherwise it is generated."""
         return "." in self.name.partition("(")[0]
 
     def missing(self) -> str | None:
-        """Why the stream cannot be had here; None if it can."""
+        """Return why the stream is not available here; None: it is available."""
         if not self.is_file or self._file().is_file():
             return None
-        return f"{self.name} is not in {self._file().parent}: name its folder in {DATA_VARIABLE}"
+        return f"{self.name} is not in {self._file().parent}: set {DATA_VARIABLE} to its folder"
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[MessageStream]:
-        """Open the stream; what a file is unpacked to is gone when it is closed."""
+        """Open the stream; the unpacked copy of a file is deleted after the context."""
         if not self.is_file:
             yield generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
             return
@@ -78,12 +78,12 @@ class Dataset:
 
 
 def published(name: str) -> Published:
-    """Give what a paper says of the data set that a generated stream stands for.
+    """Return the figures that a paper gives for the data set that a generated stream mimics.
 
     Raises
     ------
     ConfigurationError
-        It stands for none.
+        The stream does not mimic a data set.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def published(name: str) -> Published:
     """
     figures = getattr(generated(name), "published", None)
     if figures is None:
-        message = f"dataset {name!r} is no look-alike of a paper's data set; choose one"
+        message = f"dataset {name!r} is not a look-alike of a paper's data set; choose one"
         raise ConfigurationError(message)
     found: Published = figures
     return found

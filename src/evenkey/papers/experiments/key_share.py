@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeyShare(Scenario):
-    """Weight of a stream's messages, its keys, and the share of the hottest one.
+    """Measures the weight of a stream's messages, its number of keys, and the hottest key's share.
 
-    Where each message weighs 1, the share is that of the messages.
+    If each message weighs 1, it is the share of the messages.
     """
 
     kind: ClassVar[str] = "key-share"
 
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Add up what the messages of each key weigh."""
+        """Add up the weight of each key's messages."""
         counts = np.zeros(0, dtype=np.int64)
         done = 0
         with self.dataset.opened() as stream:
@@ -45,14 +45,14 @@ class KeyShare(Scenario):
 
 @dataclass(frozen=True)
 class TopKeys(Scenario):
-    """How often the keys that are the most frequent ones overall occur in each period.
+    """Counts how often the most frequent keys of the whole stream occur in each period.
 
     Parameters
     ----------
     period_seconds
         Length of a period in seconds of event time.
     top
-        How many keys.
+        Number of keys.
     """
 
     kind: ClassVar[str] = "top-keys"
@@ -63,7 +63,7 @@ class TopKeys(Scenario):
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
         """Count the messages of each key in each period.
 
-        The series has a row a period and key: ``period`` from 0, ``key``, ``messages``.
+        The series has one row per period and key: ``period`` from 0, ``key``, ``messages``.
         """
         with self.dataset.opened() as stream:
             periods = self._periods(stream, on_messages)
@@ -83,7 +83,7 @@ class TopKeys(Scenario):
     def _periods(
         self, stream: MessageStream, on_messages: OnMessages | None
     ) -> list[NDArray[np.int64]]:
-        """Count the messages of each key, a period after the other."""
+        """Count the messages of each key, period by period."""
         periods: list[NDArray[np.int64]] = []
         done = 0
         for batch in stream.batches():
@@ -100,8 +100,8 @@ class TopKeys(Scenario):
 def _added(
     counts: NDArray[np.int64], ids: NDArray[np.int64], weights: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Add messages of keys, 1 each or by weight, to their counts, which grow as keys appear."""
-    # Sums of weights are whole numbers below 2**53, which floating point holds.
+    """Add messages, each 1 or its weight, to the counts of keys; new keys extend the array."""
+    # Sums of weights are whole numbers below 2**53, which floating point represents exactly.
     added = np.bincount(ids, weights, minlength=len(counts)).astype(np.int64)
     added[: len(counts)] += counts
     return added

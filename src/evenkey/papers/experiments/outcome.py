@@ -1,4 +1,4 @@
-"""What a run of an experiment gave."""
+"""The outcome of a run of an experiment."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of an experiment, and what it makes of them.
+    """The results of an experiment, and its tables, plots and findings.
 
     Parameters
     ----------
     experiment, scale, seed
-        What was run.
+        The experiment that was run, with its scale and seed.
     frame
         One row per scenario: its parameters and figures.
     skipped
-        Reasons for which scenarios were left out, each once.
+        Reasons why scenarios were left out, each once.
     results
         Folder of the scenarios' files.
     digest
-        SHA-256 of all results, as `Store.frame_and_digest` gives it.
+        SHA-256 of all results, as `Store.frame_and_digest` computes it.
     kafka
-        Servers through which the streams came; None: from the generator.
+        Kafka servers through which the streams were read. None: the streams were generated.
     """
 
     experiment: Experiment
@@ -57,28 +57,28 @@ class Outcome:
 
     @cached_property
     def tables(self) -> Sequence[Table]:
-        """The experiment's tables; none where everything was skipped."""
+        """The experiment's tables; empty if all scenarios were skipped."""
         return self.experiment.tables(self.labelled) if len(self.frame) else ()
 
     @cached_property
     def plots(self) -> Sequence[Plot]:
-        """The experiment's plots."""
+        """The experiment's plots; empty if all scenarios were skipped."""
         return self.experiment.plots(self.labelled) if len(self.frame) else ()
 
     @cached_property
     def findings(self) -> Sequence[Finding]:
-        """What the paper says in words, beside the results."""
+        """The paper's statements, compared with the results."""
         return self.experiment.findings(self.labelled) if len(self.frame) else ()
 
     @property
     def machines(self) -> Sequence[str]:
-        """Where figures were timed; none if all are simulated."""
+        """The machines on which figures were timed; empty if all are simulated."""
         machines = self.frame.get(MACHINE, ())
         return list(dict.fromkeys(each for each in machines if isinstance(each, str)))
 
     @property
     def repeats(self) -> Sequence[int]:
-        """Of how many runs the timings are medians."""
+        """The numbers of runs over which medians of timings were taken."""
         if not self.machines:
             return []
         timed = self.frame[self.frame[MACHINE].notna()]
@@ -86,7 +86,7 @@ class Outcome:
 
     @property
     def command(self) -> str:
-        """The command that gives the same figures."""
+        """The command that reproduces the figures."""
         seed = f" --seed {self.seed}" if self.seed else ""
         kafka = f" --kafka {self.kafka}" if self.kafka else ""
         repeats = ""
@@ -98,7 +98,7 @@ class Outcome:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give tables and findings as JSON can hold them."""
+        """Convert the outcome, with its tables and findings, to values that JSON can represent."""
         return {
             "experiment": self.experiment.id,
             "title": self.experiment.title,
@@ -130,7 +130,7 @@ class Outcome:
 
 
 def _with_ranges(table: Table) -> list[list[str]]:
-    """Give a table as it is shown, behind medians of runs that differ the least and the largest."""
+    """Return a table's cells as text; medians of differing runs are followed by their range."""
     cells = table.cells()
     for place, column in enumerate(table.columns):
         ends = [f"{column.name}{end}" for end in (LEAST, MOST)]

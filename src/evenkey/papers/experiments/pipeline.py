@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochProgress
 
 _SLOTS = 100
-"""Task slots of the one session of a process: as many as any scenario has workers, so that all of
-them can wait together, and the same for every scenario, since one of them starts the session."""
+"""Task slots of the process's only session: as many as the most workers of a scenario, so that all
+workers can sleep at the same time. All scenarios share this session."""
 
 _PREPARED: set[int] = set()
-"""Numbers of workers for which this process has started Python workers: they serve the next run of
-as many, and a small run before it would only cost time."""
+"""Numbers of workers for which this process has already started Python workers: the next run with
+as many reuses them, and needs no small run before it."""
 
 _FIGURES = (
     "messages",
@@ -46,7 +46,7 @@ _FIGURES = (
     "dist_cost_lower_bound",
     "epochs",
 )
-"""What is kept of a report's figures that no clock measured."""
+"""Figures of a report that are kept and are not measured by a clock."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,21 @@ class PipelineRun(Timed):
     """A grouping on a stream, run by the pipeline on Spark.
 
     Sources, workers and aggregators share the machine's cores; a worker sleeps for the cost of its
-    messages, so that many of them wait side by side (decision 006). Besides what ``evenkey run
-    --json`` prints, the result has ``latency_mean_ms``, and ``epoch_pairs_mean`` and
-    ``epoch_pairs_max``: the (key, worker) pairs of an epoch, which are the counters that the
-    workers hold together before they hand them over.
+    messages, so many workers can sleep at the same time (decision 006). Besides figures that
+    ``evenkey run --json`` prints, the result has ``latency_mean_ms``, ``epoch_pairs_mean`` and
+    ``epoch_pairs_max``. The latter two are the (key, worker) pairs of an epoch: the counters that
+    all workers together hold before they send them to the aggregators.
 
     Parameters
     ----------
     grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate, route_by, observe_by
         As for `evenkey.pipeline.aggregate.PipelineConfig`.
     from_file
-        Whether the stream is written to a file first and read from there: one whose law has
-        millions of keys is slow to draw from in every source.
+        Whether the stream is first written to a file and then read from it: if a law has millions
+        of keys, drawing from it in every source is slow.
     kafka
-        Servers through a topic of which the stream comes, ``HOST:PORT`` with commas between;
-        None: from the generator.
+        Kafka servers, ``HOST:PORT`` separated by commas; the stream is read from a topic there.
+        None: it is generated.
     """
 
     kind: ClassVar[str] = "pipeline"
@@ -86,11 +86,11 @@ class PipelineRun(Timed):
     observe_by: By = "messages"
 
     def through(self, kafka: str) -> Self:
-        """Make the same scenario on a stream that comes through a topic."""
+        """Return the same scenario with its stream read from a Kafka topic."""
         if self.arrival_rate is not None:
             message = (
                 f"kafka = {kafka!r}: messages arrive at {self.arrival_rate:,.0f} a second here, "
-                "which is for the generator alone; leave kafka out"
+                "which only the generator supports; leave kafka out"
             )
             raise ConfigurationError(message)
         return dataclasses.replace(self, kafka=kafka, from_file=False)
@@ -113,13 +113,13 @@ class PipelineRun(Timed):
         with self._input() as given:
             config = self.config(**given)
             if fresh:
-                # While a session's first stream runs, Spark's own code is compiled.
+                # The first stream of a session is slower, because Java compiles Spark's code.
                 run(config)
             return _measured(run(config, on_progress=show, prepare=prepare and not fresh))
 
     @contextlib.contextmanager
     def _input(self) -> Iterator[dict[str, Any]]:
-        """Give the options that say where the stream is, and clean up after it."""
+        """Provide the stream, and yield the options that read it; cleans up after the context."""
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
         rate = self.dataset.rate
         if self.kafka is not None:
@@ -141,7 +141,7 @@ class PipelineRun(Timed):
             yield {}
 
     def config(self, **given: Any) -> PipelineConfig:
-        """Give the pipeline's configuration; its stream is generated unless one is given."""
+        """Return the pipeline's configuration; the stream is generated unless `given` reads one."""
         from evenkey.pipeline.aggregate import PipelineConfig
         from evenkey.spark.sessions import local_master
 

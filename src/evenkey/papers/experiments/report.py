@@ -1,4 +1,4 @@
-"""Pages of results: an HTML page an experiment, with all that it needs inside, and an index."""
+"""Write pages of results: one self-contained HTML page per experiment, and an index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_page(outcome: Outcome, directory: Path) -> Path:
     Returns
     -------
     Path
-        The page.
+        Path of the page.
     """
     source = "-kafka" if outcome.kafka else ""
     name = f"{outcome.experiment.id}-{outcome.scale.name}{source}"
@@ -33,12 +33,12 @@ def write_page(outcome: Outcome, directory: Path) -> Path:
 
 
 def write_index(directory: Path) -> Path:
-    """Write a page that leads to all experiments' pages in a folder.
+    """Write a page that links to the pages of all experiments in a folder.
 
     Returns
     -------
     Path
-        The page.
+        Path of the page.
     """
     entries: list[dict[str, Any]] = []
     for file in sorted(directory.glob("*-*.json")):

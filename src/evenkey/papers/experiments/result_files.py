@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet file a finished scenario, with its parameters and seed inside."""
+"""Results on disk: one Parquet file per finished scenario, with its parameters and seed inside."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _PARAMETERS = b"evenkey.parameters"
 
 
 class Store:
-    """Results of scenarios in a folder.
+    """Stores the results of scenarios in a folder.
 
-    A file is named by its scenario's id and has one row: a column a parameter, a column a
-    figure, and ``series``, a list with a struct a point. It appears when it is whole, and says
-    the same each time it is made, timings apart.
+    A file is named after its scenario's id. It has one row, with one column per parameter, one per
+    figure, and ``series``, a list with one struct per point. It is written atomically, and has the
+    same content each time it is made, except for timings.
 
     Parameters
     ----------
     directory
-        The folder; made where it is missing.
+        The folder; it is created if it does not exist.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -42,11 +42,11 @@ class Store:
         return self.path(scenario).exists()
 
     def path(self, scenario: Scenario) -> Path:
-        """Where a scenario's result lies."""
+        """Return the path of a scenario's result."""
         return self.directory / f"{scenario.id}.parquet"
 
     def write(self, scenario: Scenario, measurement: Measurement) -> None:
-        """Write a result, in place of an earlier one."""
+        """Write a result; it replaces an earlier one."""
         row: dict[str, Any] = {**scenario.parameters, **measurement.figures}
         if measurement.series is not None:
             row["series"] = measurement.series.to_pylist()
@@ -63,7 +63,7 @@ class Store:
         Raises
         ------
         RunError
-            The file cannot be read, or holds another scenario's result.
+            The file cannot be read, or contains another scenario's result.
         """
         file = self.path(scenario)
         try:
@@ -73,19 +73,19 @@ class Store:
             message = f"result {file} cannot be read: delete it and run again"
             raise RunError(message) from error
         wanted = scenario.parameters
-        # Parameters of later versions are not in it: the id says that they have their defaults.
+        # The file lacks parameters that were added later; the id implies that they have defaults.
         if any(name not in wanted or wanted[name] != value for name, value in parameters.items()):
-            message = f"result {file} is of other parameters: delete it and run again"
+            message = f"result {file} has other parameters: delete it and run again"
             raise RunError(message)
         row: dict[str, Any] = table.to_pylist()[0]
         return {**wanted, **row}
 
     def frame_and_digest(self, scenarios: Sequence[Scenario]) -> tuple[pd.DataFrame, str]:
-        """Read results into a data frame, one row per scenario, in their order; and their digest.
+        """Read results into a data frame, one row per scenario in the given order; and a digest.
 
-        It is the SHA-256 of what scenarios gave, by their ids. Of what is simulated it is the same
-        on every machine, with every version that measures the same: parameters that a later one
-        adds do not enter, nor do the bytes of the files.
+        The digest is the SHA-256 of the ids and figures of the scenarios. For simulations it is the
+        same on every machine, and with every version that measures the same: it does not depend on
+        parameters that a later version adds, or on the bytes of the files.
         """
         rows, texts = [self.read(scenario) for scenario in scenarios], []
         for scenario, row in zip(scenarios, rows, strict=True):

@@ -1,4 +1,4 @@
-"""Frames of results: series taken out of them, numbers read from spellings."""
+"""Extract series, and numbers in spellings, from data frames of results."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import pandas as pd
 
 
 def series(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take the series out of a frame of results: a row a point.
+    """Convert the series in a frame of results to a frame with one row per point.
 
-    The other columns are repeated; where a point has a column of the same name, it is the
-    point's.
+    The other columns are repeated; if a point has a column of the same name, its value is used.
     """
     parts = []
     for row in frame.to_dict("records"):
@@ -19,5 +18,5 @@ def series(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def spelled(spellings: pd.Series[str], parameter: str) -> pd.Series[float]:
-    """Read a parameter's numbers out of spellings, such as z out of ``zipf(z=1.2,keys=10)``."""
+    """Read the values of a parameter from spellings, such as z from ``zipf(z=1.2,keys=10)``."""
     return spellings.str.extract(rf"\b{parameter}=([\d.]+)", expand=False).astype(float)

@@ -1,4 +1,4 @@
-"""Runs experiments: measures what is not measured yet, in one process or several."""
+"""Run experiments: measure scenarios that have no result yet, in one process or several."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ RESULTS = "results"
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """The progress of a run.
 
     Parameters
     ----------
     done, total
-        Scenarios, those with results from earlier runs among the done.
+        Number of scenarios; those with results from earlier runs count as done.
     dataset
         Stream of the scenario that was measured last.
     messages
-        Messages of the scenario in work so far; 0 where several are.
+        Messages so far of the scenario that is being measured; 0 if several are.
     """
 
     done: int
@@ -59,38 +59,38 @@ def run(
 ) -> Outcome:
     """Run an experiment.
 
-    Scenarios that have a result in `output` are not measured again, whichever experiment
-    declared them. A run that was stopped goes on where it was.
+    A scenario with a result in `output` is not measured again, even if another experiment declared
+    it. So a run that was stopped continues where it stopped.
 
     Parameters
     ----------
     experiment
-        Which.
+        The experiment.
     scale
-        How large its streams are.
+        Scale, which gives the sizes of the streams.
     output
-        Folder; the results go to ``results`` in it.
+        Output folder; the results go to its folder ``results``.
     seed
-        Of the generated streams.
+        Seed of the generated streams.
     jobs
-        Processes that measure at the same time. Figures do not depend on it: what is timed is
-        measured alone, when the others are done.
+        Number of processes that measure at the same time. Figures do not depend on it: scenarios
+        that are timed are measured one by one, after all others.
     again
         Whether to repeat measurements that have a result.
     kafka
-        Servers through a topic of which each stream comes; None: from the generator.
+        Kafka servers; each stream is read from a topic there. None: streams are generated.
     on_progress
-        Called when a scenario is done, and with one process also on the way.
+        Function that is called after each scenario, and in one process also during it.
 
     Returns
     -------
     Outcome
-        The results, and the tables and plots made of them.
+        The results, with their tables and plots.
 
     Raises
     ------
     ConfigurationError
-        `jobs` is below 1, a scenario's stream cannot come through a topic, or no broker answers.
+        `jobs` is below 1, a scenario's stream cannot be read from a topic, or no broker answers.
     """
     if jobs < 1:
         message = f"jobs = {jobs}: there must be at least 1 process"
@@ -107,7 +107,7 @@ def run(
     wanted = list(dict.fromkeys(wanted))
     store = Store(output / RESULTS)
     missing = [each for each in wanted if again or each not in store]
-    # Streams one after the other: their tables of keys are kept while they are in use.
+    # In order of their streams: a stream's table of keys is kept in memory while it is in use.
     missing.sort(key=lambda scenario: str(scenario.dataset))
     done = len(wanted) - len(missing)
 
@@ -134,7 +134,7 @@ def _measured(
         for each in passes:
             yield from zip(each, _measure(each, _reporting(each[0], show)), strict=True)
         return
-    # Spawned, not forked: threads of Arrow and Numba do not survive a fork.
+    # Spawn, not fork: threads of Arrow and Numba do not survive a fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(passes)), context) as pool:
         running = {pool.submit(_measure, each): each for each in passes}
@@ -146,7 +146,7 @@ def _measured(
 
 
 def _passes(scenarios: Sequence[Scenario], jobs: int) -> Iterator[Sequence[Scenario]]:
-    """Put together what is measured in one pass over a stream, and leave no process without one."""
+    """Group scenarios that one pass over a stream can measure, with enough groups for all jobs."""
     groups: dict[tuple[type[Scenario], Dataset, int], list[Scenario]] = {}
     for each in scenarios:
         groups.setdefault((type(each), each.dataset, each.at_once), []).append(each)

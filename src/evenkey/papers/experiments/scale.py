@@ -1,4 +1,4 @@
-"""How much of an experiment is run: a few minutes' worth of it, or the paper's sizes."""
+"""Scales of experiments: sizes that take a few minutes, or the paper's sizes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from evenkey.core.spelling import unknown_name
 
 @dataclass(frozen=True)
 class Scale:
-    """How large an experiment's streams are.
+    """The size of an experiment's streams.
 
     Parameters
     ----------
     name
-        How users spell it.
+        Name of the scale for users.
     most_messages
-        Longer streams are cut off here; None leaves them as long as the paper's.
+        Maximum number of messages; longer streams are cut. None: streams are as long as the
+        paper's.
     repeats
-        Runs of what is timed, of which the medians are taken.
+        Number of runs of timed scenarios, whose median is the result.
 
     Examples
     --------
@@ -36,14 +37,14 @@ class Scale:
         return self.most_messages is None
 
     def messages(self, published: int, *, quick: float = 1) -> int:
-        """How many messages a stream has that is `published` messages long in the paper.
+        """Return the length of a stream that has `published` messages in the paper.
 
         Parameters
         ----------
         published
-            Messages in the paper.
+            Number of messages in the paper.
         quick
-            Multiplies `most_messages`, for experiments that need longer streams or have time.
+            Factor of `most_messages`, for experiments that need longer or shorter streams.
         """
         if self.most_messages is None:
             return published
@@ -60,7 +61,7 @@ def scale_named(name: str) -> Scale:
     Raises
     ------
     ConfigurationError
-        There is none of that name.
+        There is no scale of that name.
     """
     scales = {scale.name: scale for scale in (QUICK, FULL)}
     if name not in scales:

@@ -1,4 +1,4 @@
-"""A scenario: one thing to measure on one stream, with all of its parameters and a permanent id."""
+"""Scenarios: one measurement on one stream, with all its parameters and a permanent id."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ _ID_DIGITS = 16
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a scenario gave.
+    """The result of a scenario.
 
     Parameters
     ----------
     figures
-        Named figures. None of them depends on the machine or on the hour, so that the same
-        scenario always gives the same digits; those of a `Timed` one say where they were
-        measured.
+        Figures by name. They depend on neither machine nor time, so the same scenario always has
+        the same digits; except those of a `Timed` scenario, which also name the machine.
     series
-        Figures along the stream, a row a point; None if there are none.
+        Figures along the stream, one row per point. None: the scenario has no series.
     """
 
     figures: dict[str, Value]
@@ -45,9 +44,10 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Scenario(ABC):
-    """One thing to measure on one stream.
+    """One measurement on one stream.
 
-    A scenario is a value. Experiments that declare equal scenarios share their result.
+    Scenarios are immutable and compared by value. Experiments that declare equal scenarios share
+    their result.
 
     Parameters
     ----------
@@ -57,30 +57,30 @@ class Scenario(ABC):
 
     kind: ClassVar[str]
     alone: ClassVar[bool] = False
-    """Whether it is to be measured in the runner's own process with nothing beside it."""
+    """Whether to measure it in the runner's own process, with no other measurement in parallel."""
 
     dataset: Dataset
 
     @abstractmethod
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Measure it.
+        """Measure the scenario.
 
         Parameters
         ----------
         on_messages
-            Called with the messages so far.
+            Function that is called with the number of messages so far.
         """
 
     @property
     def at_once(self) -> int:
-        """How many like it are measured in one pass over the same stream, at most."""
+        """Maximum number of such scenarios that one pass over their stream measures."""
         return 1
 
     @classmethod
     def measure_all(
         cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
     ) -> list[Measurement]:
-        """Measure several on the same stream; each gives what it gives alone."""
+        """Measure several scenarios on the same stream, with the same results as one by one."""
         return [each.measure(on_messages) for each in scenarios]
 
     @property
@@ -95,9 +95,9 @@ class Scenario(ABC):
     def id(self) -> str:
         """Sixteen hexadecimal digits that never change.
 
-        They are a digest of kind, stream and the parameters that differ from their defaults, so
-        that a parameter that is added later, with a default that changes nothing, leaves the ids
-        of earlier scenarios as they are.
+        They are a digest of the kind, the stream and the parameters that differ from their
+        defaults. So a parameter that is added later, with a default that changes nothing, does not
+        change the ids of earlier scenarios.
         """
         defaults = {**_defaults(self.dataset), **_defaults(self)}
         changed = {
@@ -109,21 +109,21 @@ class Scenario(ABC):
         return hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]
 
     def seeded(self, seed: int) -> Self:
-        """Make the same scenario on a stream with another seed."""
+        """Return the same scenario on a stream with another seed."""
         return dataclasses.replace(self, dataset=dataclasses.replace(self.dataset, seed=seed))
 
     def through(self, kafka: str) -> Self:
-        """Make the same scenario on a stream that comes through a topic.
+        """Return the same scenario with its stream read from a Kafka topic.
 
         Parameters
         ----------
         kafka
-            Servers, ``HOST:PORT`` with commas between.
+            Kafka servers, ``HOST:PORT`` separated by commas.
 
         Raises
         ------
         ConfigurationError
-            Its stream cannot come through a topic.
+            The scenario cannot read its stream from a topic.
         """
         message = f"kafka = {kafka!r}: {self.kind} scenarios read no topic; leave kafka out"
         raise ConfigurationError(message)

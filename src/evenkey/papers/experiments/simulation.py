@@ -1,4 +1,4 @@
-"""Scenarios of the simulator: a grouping on a stream."""
+"""Scenarios that simulate a grouping on a stream."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _FIGURES = (
     "average_imbalance_fraction",
     "stddev_percent",
 )
-"""What is kept of a report: nothing that a clock measured."""
+"""Figures of a report that are kept; none is measured by a clock."""
 
 _OF_REPLICATION = ("keys", "dist_cost", "pairs")
-"""What is kept besides where replication is counted."""
+"""Figures that are also kept if replication is counted."""
 
 
 @dataclass(frozen=True)
 class Simulation(Scenario):
-    """A grouping on a stream, simulated.
+    """A simulation of a grouping on a stream.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Simulation(Scenario):
     route_by, observe_by
         As for `evenkey.simulation.simulate`.
     samples
-        Points of the series to keep; 0 keeps none.
+        Number of points of the series to keep; 0 keeps none.
     replication
         As for `evenkey.simulation.simulate`.
     """
@@ -65,12 +65,12 @@ class Simulation(Scenario):
 
     @property
     def at_once(self) -> int:
-        """One where the grouping holds every key, which may be millions; six of all others."""
+        """1 if the grouping holds every key in memory, which may be millions; 6 otherwise."""
         grouping = parse(self.grouping)
         return 1 if grouping.remembers_every_key or grouping.given_frequencies else 6
 
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Simulate it."""
+        """Run the simulation."""
         (measurement,) = self.measure_all([self], on_messages)
         return measurement
 
@@ -78,7 +78,7 @@ class Simulation(Scenario):
     def measure_all(
         cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
     ) -> list[Measurement]:
-        """Simulate them in one pass over the stream."""
+        """Run the simulations in one pass over the stream."""
         with scenarios[0].dataset.opened() as stream:
             settings = [each.setting for each in scenarios]
             reports = simulate_all(stream, settings, on_progress=on_messages)
@@ -86,18 +86,18 @@ class Simulation(Scenario):
 
     @property
     def setting(self) -> Setting:
-        """What the simulator is given."""
+        """The arguments for the simulator."""
         own = {each.name: getattr(self, each.name) for each in dataclasses.fields(Setting)}
         return Setting(**{**own, "samples": max(1, self.samples)})
 
     def measured(self, report: SimulationReport) -> Measurement:
-        """Keep what is of interest of a report."""
+        """Select the figures of a report that are kept."""
         given = report.to_json()
         figures = {name: given[name] for name in _FIGURES}
         if self.replication:
             figures |= {name: given[name] for name in _OF_REPLICATION}
         figures |= given.get("agreement") or {}
         if self.observe_by == "weights":
-            # Work is per message, so throughput depends on their number.
+            # A message costs the same whatever its weight, so throughput depends on their number.
             figures["messages_max_over_mean"] = max_over_mean(report.messages_held)
         return Measurement(figures, report.series if self.samples else None)

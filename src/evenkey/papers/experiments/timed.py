@@ -1,4 +1,4 @@
-"""Scenarios that a clock measures: run several times, medians kept, the machine named."""
+"""Scenarios that measure times: they run several times, and keep medians and the machine."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from evenkey.papers.experiments.scenario import OnMessages, Value
 
 MACHINE = "machine"
-"""Figure that says where a scenario was timed; a frame without it has no timings."""
+"""Name of the figure that describes the machine of a timed scenario."""
 
 LEAST, MOST = "_least", "_most"
-"""What follows the name of a timing in that of its least and of its largest of several runs."""
+"""Suffixes of a timing's name for its minimum and its maximum over several runs."""
 
 REPEATS = 3
 
 
 class TimedRun(NamedTuple):
-    """What one run of a scenario gave.
+    """The result of one run of a scenario.
 
     Parameters
     ----------
     figures
-        What is the same in every run, such as loads.
+        Figures that are the same in every run, such as loads.
     timings
-        What a clock measured: milliseconds, messages per second.
+        Figures that depend on time: milliseconds, messages per second.
     series
-        Figures along the stream, a row a point; None if there are none.
+        Figures along the stream, one row per point. None: the scenario has no series.
     """
 
     figures: dict[str, Value]
@@ -47,41 +47,41 @@ class TimedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Timed(Scenario):
-    """A scenario whose figures are in part a clock's.
+    """A scenario with figures that depend on time.
 
-    The runner measures it in its own process, with nothing beside it. Its result has the figures
-    that every run gives, of each timing the median and, of several runs, the least and the largest,
-    ``machine``, and the series of the first run.
+    The runner measures it in its own process, with no other measurement in parallel. The result has
+    the figures that are the same in every run; the median of each timing and, if there are several
+    runs, its minimum and maximum; ``machine``; and the series of the first run.
 
     Parameters
     ----------
     repeats
-        Runs of which the medians are taken.
+        Number of runs, whose medians are the result.
     """
 
     alone: ClassVar[bool] = True
     fresh: ClassVar[bool] = False
-    """Whether each run has its own stream, from the next seed; otherwise all have the same."""
+    """Whether each run gets a new stream, from the next seed; otherwise all use the same."""
 
     repeats: int = field(default=REPEATS, kw_only=True)
 
     @abstractmethod
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
-        """Run it once.
+        """Run the scenario once.
 
         Parameters
         ----------
         on_messages
-            Called with the messages so far.
+            Function that is called with the number of messages so far.
         """
 
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Run it as often as it says.
+        """Run the scenario `repeats` times.
 
         Raises
         ------
         RunError
-            Two runs differ in what every run should give; the message names it.
+            Two runs differ in a figure that must be the same; the message names it.
         """
         seeds = [self.dataset.seed + number * self.fresh for number in range(self.repeats)]
         runs = [self.seeded(seed).once(on_messages) for seed in seeds]
@@ -91,7 +91,7 @@ class Timed(Scenario):
             if others != {value}:
                 message = (
                     f"scenario {self.id}: {name} differs between runs ({sorted(map(str, others))}) "
-                    "and should not: run it again, and report it if it does so again"
+                    "but must not: run it again, and report it if it happens again"
                 )
                 raise RunError(message)
         timings = {
@@ -107,7 +107,7 @@ class Timed(Scenario):
 
 
 def machine() -> str:
-    """Say what timings depend on: cores, architecture, and the versions of Spark and Python."""
+    """Describe what timings depend on: cores, architecture, and versions of Spark and Python."""
     cores = f"{os.cpu_count()} cores ({platform.machine()})"
     cluster = os.environ.get("SPARK_MASTER")
     place = f"{cluster}, driven from {cores}" if cluster else cores

@@ -1,4 +1,4 @@
-"""Peers: our reading of what others do for micro-batches, to compare with."""
+"""Peers: others' groupings for micro-batches, implemented from their papers for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numba kernels of the peers: placing the rests of hot keys, and reading the plans."""
+"""Numba kernels of the peers: they place the rest of hot keys, and route keys by the plans."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from evenkey.groupings._kernels import find, mix
 from evenkey.groupings.planned._kernels import GOLDEN, piece_of
 
 SALT = 1 << 41
-"""Far from the salts of candidates and of sources: a worker must not tell either."""
+"""Far from the salts that choose candidates and sources, so the worker is independent of both."""
 UPPER_53 = np.uint64(11)
 UNIT = 2.0**-53
 
 
 @njit(cache=True)
 def place_rests(rests, homes, remaining, out):
-    """Place the load of hot keys above the cut, largest first; give the number of pieces.
+    """Place the load of hot keys above the cut, largest first; return the number of pieces.
 
     Parameters
     ----------
     rests
-        float64[r], loads, descending.
+        float64[r], load of each hot key above the cut, descending.
     homes
-        int64[r], the worker that holds the key already.
+        int64[r], the worker that already holds the key.
     remaining
-        float64[W], load that each worker can still take; written.
+        float64[W], load that each worker can still take; updated in place.
     out
-        Arrays with a row a piece: row of the rest, worker, load.
+        Output arrays with one row per piece: row of its key in `rests`, worker, load.
     """
     rows, workers, parts = out
     count = 0
@@ -45,7 +45,7 @@ def place_rests(rests, homes, remaining, out):
             if remaining[home] >= rest:
                 best = home
             elif best < 0:
-                # It fits nowhere whole: it fills its own worker first, then the emptiest.
+                # It fits nowhere as a whole: it fills its own worker first, then the emptiest.
                 best = home if remaining[home] > least else most
                 # Rounding can leave less capacity than load at the end.
                 part = min(rest, remaining[best]) if remaining[best] > least else rest
@@ -58,7 +58,7 @@ def place_rests(rests, homes, remaining, out):
 
 @njit(cache=True)
 def deal(keys, workers, table, split, dealt, offset, out):
-    """Send a key where the table says, a split one in its shares, any other where kg does."""
+    """Route keys by the plan: whole keys, split keys by their shares, and others as ``kg`` does."""
     starts, places, cuts = split
     for i in range(len(keys)):
         slot = find(table, keys[i])
@@ -76,7 +76,7 @@ def deal(keys, workers, table, split, dealt, offset, out):
 
 @njit(cache=True)
 def isolate(keys, table, cuts, out):
-    """Send a key where the table says, any other where its hash falls among the cuts."""
+    """Route keys by the plan, and other keys to the worker whose range contains their hash."""
     for i in range(len(keys)):
         slot = find(table, keys[i])
         if table[slot].count != 0:

@@ -35,11 +35,12 @@ _COUNTERS_A_KEY = 4
 class IsolatingGrouping(Grouping):
     """A key isolator (``kip``): our reading of the Key Isolator Partitioner.
 
-    A histogram of the previous epoch has its hottest keys. These are isolated: in descending order,
-    each goes as a whole to the least loaded worker so far, the lowest of equals. A weighted hash
-    sends all other keys to the remaining capacity: with r the share of the other keys and l(w) the
-    load of the isolated keys on worker w, its weight is ``max(0, L - l(w))``, where L is such that
-    the weights add up to r. The first epoch has no histogram, and a hash of equal weights.
+    A histogram finds the hottest keys of the previous epoch. They are isolated: in descending order
+    of load, each key goes as a whole to the worker with the least load so far (of equals, the
+    lowest number). A weighted hash distributes all other keys over the remaining capacity. Let r be
+    the load of the other keys and l(w) the load of the isolated keys on worker w: the weight of w
+    is ``max(0, L - l(w))``, with L such that the weights add up to r. The first epoch has no
+    histogram, so all weights are equal.
 
     The number of isolated keys is our choice, and so is the SpaceSaving sketch of the histogram.
     State is not moved between workers. We make no claim about the original's figures.
@@ -51,7 +52,7 @@ class IsolatingGrouping(Grouping):
     Parameters
     ----------
     isolated
-        Isolated keys per worker, at least 1.
+        Number of isolated keys per worker, at least 1.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class IsolatingGrouping(Grouping):
     def __post_init__(self) -> None:
         check_fields(self)
         if self.isolated < 1:
-            message = f"kip: isolated = {self.isolated}: at least 1 key a worker must be isolated"
+            message = f"kip: isolated = {self.isolated}: must be at least 1 key per worker"
             raise ConfigurationError(message)
 
     def histogram(self, workers: int) -> SpaceSaving:
@@ -93,7 +94,7 @@ class IsolatingGrouping(Grouping):
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one per key.
+            `workers` is below 1, a count is below 0, or `counts` is not as long as `keys`.
         """
         check_workers(workers)
         hashes, loads = descending("kip", keys, counts)
@@ -113,7 +114,7 @@ class IsolatingGrouping(Grouping):
         return {"items": np.sort(items, order="key"), "capacity": cuts / cuts[-1]}
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Plan the next epoch by the histograms of all sources, added up."""
+        """Plan the next epoch from the merged histograms of all sources."""
         sketches = [_sketch_of(memory) for memory in memories if "histogram" in memory]
         if not sketches:
             plan = next((memory for memory in memories if memory), {})
@@ -127,9 +128,9 @@ class IsolatingGrouping(Grouping):
 
 
 def _fill_up(loads: NDArray[np.float64], rest: float) -> NDArray[np.float64]:
-    """Give each worker's part of the rest, such that the least loaded get equal loads."""
+    """Divide the rest among the least loaded workers, such that their loads become equal."""
     ascending = np.sort(loads)
-    # Load of the first n workers if they alone took the rest; the largest n that fits.
+    # Load of each of the n least loaded workers if they took the rest; the largest possible n.
     filled_to = (rest + np.cumsum(ascending)) / np.arange(1, len(loads) + 1)
     reached = np.flatnonzero(filled_to >= ascending)[-1]
     weights: NDArray[np.float64] = np.maximum(0.0, filled_to[reached] - loads)

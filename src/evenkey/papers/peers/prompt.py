@@ -25,22 +25,23 @@ class PromptGrouping(Grouping):
     """A micro-batch partitioner (``prompt``): our reading of Prompt (SIGMOD 2020).
 
     A batch is buffered as a whole, so the frequency of each key is known before a message leaves.
-    With N messages, K keys and P blocks, which are the workers here, the target of a block is N/P
-    messages and K/P keys. The cut is N/K messages, or N/P if there are fewer keys than blocks. In
-    descending order of frequency the keys go zigzag to block 1 to P, then P to 1: a key gives its
-    block at most the cut. Then the load of hot keys above the cut is placed, largest first: in the
-    key's own block if it fits there below N/P, else in the block with the best fit. Load that fits
-    nowhere as a whole fills its own block, then the emptiest one, until the rest fits. The messages
-    of a key in several blocks are assigned in its shares by the golden ratio, as in
-    `PlannedGrouping`. A key that is not in the plan goes where key grouping sends it.
+    With N messages, K keys and P blocks (here the workers), the target of a block is N/P messages
+    and K/P keys. The cut is N/K messages, or N/P if there are fewer keys than blocks. In descending
+    order of frequency, the keys are assigned to blocks 1 to P, then P to 1, and so on; this places
+    the messages of a key up to the cut. Then the messages of hot keys above the cut are placed,
+    largest number first: in the key's own block if they fit there below N/P, else in the block with
+    the best fit. If they fit nowhere as a whole, they fill the key's own block, then the emptiest
+    block, until the rest fits. The messages of a key with several blocks are assigned in proportion
+    to its shares by the golden ratio, as in `PlannedGrouping`. A key that is not in the plan goes
+    where key grouping sends it.
 
-    This is the map side, where a worker holds a block and its partial results, which are merged by
-    key as in every grouping. Prompt's frequency-aware buffering, its buckets of the reduce stage
+    This is the map side of Prompt: a worker holds a block and its partial results, which are merged
+    by key as in every grouping. Prompt's frequency-aware buffering, its buckets of the reduce stage
     and its elasticity are not implemented. The counts are exact. We know of no public
     implementation, so we make no claim about the original's figures.
 
-    Guarantee: in the plan no block has more than N/P messages, except if the cuts of its own keys
-    add up to more; and the numbers of keys per block differ by at most one.
+    Guarantee: in the plan no block has more than N/P messages, except if its own keys up to the cut
+    already have more; and the numbers of keys per block differ by at most one.
     Source: Abdelhamid, Mahmood, Daghistani and Aref, Prompt, SIGMOD 2020.
 
     Examples
@@ -62,7 +63,7 @@ class PromptGrouping(Grouping):
         return _PromptRouter(workers, source)
 
     def counts_first(self, memory: Snapshot) -> bool:
-        """Every epoch is buffered, and counted, before it is routed."""
+        """Return True: every epoch is buffered and counted before it is routed."""
         del memory
         return True
 
@@ -72,7 +73,7 @@ class PromptGrouping(Grouping):
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one per key.
+            `workers` is below 1, a count is below 0, or `counts` is not as long as `keys`.
         """
         from evenkey.papers.peers import _kernels
 
@@ -87,7 +88,7 @@ class PromptGrouping(Grouping):
         # Counts descend, so keys above the cut come first.
         heavy = int(np.count_nonzero(counts > cut))
         most = heavy + 2 * workers + 1
-        # A piece that does not end its key fills a block, and blocks never get free again.
+        # Each piece is the last of its key or fills a block, and full blocks stay full.
         rows, places, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
         pieces = _kernels.place_rests(
             counts[:heavy] - cut, homes[:heavy], remaining, (rows, places, parts)
@@ -103,7 +104,7 @@ class PromptGrouping(Grouping):
         of_split = np.repeat(split, lengths)
         items = np.zeros(len(keys), dtype=PLACE)
         items["key"], items["count"], items["place"] = keys, 1, homes
-        # A hot key that fits in one block has it as its only pair.
+        # A hot key with one block has one pair, and is not split.
         items["place"][:heavy][~split] = places[~of_split]
         items["place"][:heavy][split] = workers + np.arange(split.sum())
         ends = np.cumsum(lengths[split])
@@ -117,14 +118,14 @@ class PromptGrouping(Grouping):
         }
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Hand on the plan, which all sources share."""
+        """Return the plan, which all sources share."""
         return next((memory for memory in memories if memory), {})
 
 
 def _cuts(
     parts: NDArray[np.float64], starts: NDArray[np.int64], below: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add up the shares of each split key, so that its last is 1."""
+    """Return the cumulative shares of each split key; the last of each key is 1."""
     lengths = np.diff(starts)
     before = np.repeat(below[starts[:-1]], lengths)
     whole = np.repeat(below[starts[1:]] - below[starts[:-1]], lengths)
@@ -189,7 +190,7 @@ class _PromptRouter(Router):
     def restore(self, snapshot: Snapshot) -> None:
         if "items" in snapshot:
             self._follow(snapshot)
-        # Counters of another plan's split keys mean nothing.
+        # Counters of the split keys of another plan cannot be used.
         if len(snapshot["dealt"]) == len(self._dealt):
             self._dealt = snapshot["dealt"].astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""What a join pipeline does: every option of ``evenkey join run``."""
+"""The configuration of a join pipeline: all options of ``evenkey join run``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ ModeName = Literal[
 class JoinConfig(KafkaOptions, RunOptions):
     """The configuration of a geospatial publish/subscribe pipeline.
 
-    The Distributor's options have the defaults of the paper's Table 1.
+    The options of the Distributor, which moves partitions between workers, have the defaults of
+    the paper's Table 1.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class JoinConfig(KafkaOptions, RunOptions):
     skew: float = option(
         "Stream",
         0.5,
-        "Share of the stream that falls on 3 of 16 workers (of others in proportion).",
+        "Share of the stream that goes to 3 of 16 workers (3/16 of other numbers).",
         ge=0,
         le=1,
         first=True,
@@ -69,17 +70,17 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Stream", 0.6, "Share of polygons among publications; the rest are points.", ge=0, le=1
     )
     polygon_clustering: float = option(
-        "Stream", 0.0, "How far that share varies by region: 0 not at all, 1 most.", ge=0, le=1
+        "Stream", 0.0, "How much that share varies by region: 0 none, 1 most.", ge=0, le=1
     )
-    seconds: float = option("Stream", 120.0, "Stream time that the run spans.", gt=0)
+    seconds: float = option("Stream", 120.0, "Length of the stream in event time.", gt=0)
     sources: int = option(
-        "Stream", 2, "Tasks that make publications.", ge=1, le=MOST_TASKS, free=True
+        "Stream", 2, "Tasks that generate publications.", ge=1, le=MOST_TASKS, free=True
     )
     input: AnyPath | None = option(
         "Stream",
         None,
         "Directory of Parquet files with columns publication (bigint) and geometry (WKB), read "
-        "in place of generated publications.",
+        "instead of generating publications.",
         first=True,
     )
     seed: int = option("Stream", 0, "Another seed gives other subscriptions and publications.")
@@ -90,7 +91,7 @@ class JoinConfig(KafkaOptions, RunOptions):
     polygons: AnyPath | None = option(
         "Static side",
         None,
-        "GeoJSON (perhaps gzipped) or shapefile (.shp) of postcode sectors or districts; else a "
+        "GeoJSON (may be gzipped) or shapefile (.shp) of postcode sectors or districts; default: a "
         "synthetic country.",
         first=True,
     )
@@ -101,15 +102,15 @@ class JoinConfig(KafkaOptions, RunOptions):
     relation_subject: Literal["subscription", "publication"] = option(
         "Static side",
         "subscription",
-        "Which of both a relation is read from: subscription CONTAINS publication, or publication "
-        "CONTAINS subscription.",
+        "Subject of the relations: subscription CONTAINS publication, or publication CONTAINS "
+        "subscription.",
     )
 
     pipeline: PipelineName = option(
         "Join", "sps", "How publications find subscriptions.", first=True
     )
     mode: ModeName = option(
-        "Join", "dynamic-lb-stal", "What is balanced, and where is joined.", first=True
+        "Join", "dynamic-lb-stal", "What is balanced, and where rows are joined.", first=True
     )
     workers: int = option(
         "Join",
@@ -118,29 +119,31 @@ class JoinConfig(KafkaOptions, RunOptions):
         ge=1,
         le=MOST_TASKS,
         first=True,
-        pinned="space was divided, and publications were drawn, for as many as it began with",
+        pinned="space was divided, and publications were drawn, for the first number of workers",
     )
     partitions: int | None = option(
-        "Join", None, "Partitions; without it 4 per worker.", ge=1, le=MOST_TASKS
+        "Join", None, "Partitions; default: 4 per worker.", ge=1, le=MOST_TASKS
     )
     partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
     cache_mb: int = option(
-        "Join", 1024, "Static data that a worker process holds, in MiB.", ge=1, free=True
+        "Join", 1024, "Static data that a worker process caches, in MiB.", ge=1, free=True
     )
 
     threshold: float = option(
         "Distributor", 0.5, "MLDC above which partitions move.", ge=0, free=True
     )
-    min_items: int = option("Distributor", 1000, "Items that must have come.", ge=0, free=True)
+    min_items: int = option(
+        "Distributor", 1000, "Items of the stream before partitions may move.", ge=0, free=True
+    )
     wait_periods: int = option(
         "Distributor", 3, "Periods to wait after partitions moved.", ge=0, free=True
     )
-    period: float = option("Distributor", 10.0, "Seconds between two looks.", gt=0, free=True)
+    period: float = option("Distributor", 10.0, "Seconds between two checks.", gt=0, free=True)
     min_improvement: float = option(
-        "Distributor", 0.3, "By how much MLDC must fall.", ge=0, free=True
+        "Distributor", 0.3, "By how much a move must lower MLDC.", ge=0, free=True
     )
     load_clock: Literal["processor", "wall"] = option(
-        "Distributor", "processor", "What the seconds of LB are of: computing, or time that passes."
+        "Distributor", "processor", "Clock of load in seconds (LB): processor or elapsed time."
     )
     force_redistribution: int | None = option(
         "Distributor", None, "Epoch before which partitions move in any case.", ge=1
@@ -148,22 +151,22 @@ class JoinConfig(KafkaOptions, RunOptions):
 
     epochs: int = option("Run", 10, "Micro-batches that the stream is cut into.", ge=1)
     verify: bool = option(
-        "Run", default=False, description="Compare the pairs with a join in one process."
+        "Run", default=False, description="Compare the results with a join in one process."
     )
 
     @property
     def partitions_or_default(self) -> int:
-        """How many partitions there are."""
+        """Number of partitions."""
         return self.partitions or 4 * self.workers
 
     @property
     def name(self) -> str:
-        """What is joined how, such as ``spis dynamic-lb-stal``."""
+        """Pipeline and mode, such as ``spis dynamic-lb-stal``."""
         return f"{self.pipeline} {self.mode}"
 
     @property
     def draws(self) -> bool:
-        """Whether the run draws its publications itself, with the skew of its options."""
+        """Whether the run generates its publications, with the skew of its options."""
         return self.input is None and self.kafka is None
 
     @property
@@ -173,42 +176,42 @@ class JoinConfig(KafkaOptions, RunOptions):
 
     @property
     def load_measure(self) -> LoadMeasure:
-        """The mode's measure of load; seconds if it moves nothing."""
-        from evenkey.joins import Mode  # which needs Spark
+        """The mode's measure of load; seconds if the mode does not move partitions."""
+        from evenkey.joins import Mode  # imported here, since it needs Spark
 
         rows = Mode.parse(self.mode).balance == "rows"
         return LoadMeasure.ITEMS if rows else LoadMeasure.SECONDS
 
     def check_paths(self) -> None:
-        """Make sure, before anything starts, that input can be read and output written.
+        """Check, before anything starts, that inputs can be read and the output can be written.
 
         Raises
         ------
         ConfigurationError
-            An input is missing, the output cannot be a directory, the connector of Kafka is not
-            there, or no broker answers.
+            An input is missing, the output cannot be a directory, the Kafka connector is missing,
+            or no broker answers.
         """
         for name in ("input", "polygons", "collisions"):
             path: Path | None = getattr(self, name)
             if path is not None and not path.exists():
-                message = f"{name} {path} does not exist: name a file that does"
+                message = f"{name} {path} does not exist: name an existing file"
                 raise ConfigurationError(message)
         check_outside(self.output, () if self.input is None else (self.input,))
         super().check_paths()
 
     def check(self) -> None:
-        """Refuse options that do not go together."""
+        """Raise `ConfigurationError` for options that contradict each other."""
         if self.partitions is not None and self.partitions < self.workers:
             message = (
                 f"partitions = {self.partitions}: {self.workers} workers need at least one each; "
-                f"pass {4 * self.workers} or so"
+                f"pass about {4 * self.workers}"
             )
             raise ConfigurationError(message)
         given = [
             name for name in ("input", "kafka", "collisions") if getattr(self, name) is not None
         ]
         if len(given) > 1:
-            message = f"{' and '.join(given)} are both given: publications are read, or drawn"
+            message = f"{' and '.join(given)} are both given: publications come from one: drop one"
             raise ConfigurationError(message)
         if self.follow and self.verify:
             message = (

@@ -1,4 +1,4 @@
-"""From a configuration to both sides of the join."""
+"""Make both sides of the join from a configuration."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class PublicationInput(NamedTuple):
     Parameters
     ----------
     stream
-        ``publication``, ``geometry`` and, except from files, ``time``.
+        Columns ``publication``, ``geometry`` and, except for files, ``time``.
     expected
-        How many publications there are; None for topics, whose offsets are not all records.
+        Number of publications. None: unknown, since not all offsets of topics are records.
     timed
-        Whether they have event times.
+        Whether publications have event times.
     offsets
-        What is read of topics; None for any other input.
+        Range of offsets that is read from topics. None: the input is not a topic.
     """
 
     stream: DataFrame
@@ -73,12 +73,12 @@ def publication_input(
     Parameters
     ----------
     partitioning
-        Of the static side, which generated skew goes by.
+        Partitioning of the static side, to which the skew of generated publications refers.
 
     Raises
     ------
     ConfigurationError
-        The files lack a column, or there are none; or the topics cannot be read.
+        There are no files, or they lack a column; or the topics cannot be read.
     """
     if config.input is not None:
         return _read(spark, config, config.input)
@@ -101,12 +101,12 @@ def publication_input(
 
 
 def check_publications(config: JoinConfig) -> None:
-    """Make sure, before Spark starts, that the files of publications can be read.
+    """Check, before Spark starts, that the files of publications can be read.
 
     Raises
     ------
     ConfigurationError
-        They lack a column, or there are none, or they are not what they should be.
+        There are no files, they lack a column, or they have another format.
     """
     if config.input is not None:
         _files(config.input)
@@ -124,7 +124,7 @@ def _files(path: Path) -> ds.Dataset:
     missing = [name for name in _READ.names if name not in files.schema.names]
     if missing or not files.files:
         message = (
-            f"input {path}: Parquet files with columns {', '.join(_READ.names)} are needed; "
+            f"input {path}: needs Parquet files with columns {', '.join(_READ.names)}; "
             f"there are {len(files.files)} files with: {', '.join(files.schema.names)}"
         )
         raise ConfigurationError(message)
@@ -144,7 +144,7 @@ def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInp
 def all_publications(
     spark: SparkSession, config: JoinConfig, directory: RunDirectory, source: PublicationInput
 ) -> pa.Table:
-    """All publications in one table, for a comparison, without those that are dead letters."""
+    """Return all publications except dead letters in one table, for a comparison."""
     if config.source_address is not None and source.offsets is not None:
         return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:
@@ -154,7 +154,7 @@ def all_publications(
 
 
 def _good(publications: pa.Table) -> pa.Table:
-    """Publications whose geometry can be used, repaired if it was invalid."""
+    """Keep publications with a usable geometry, and repair invalid ones."""
     vetted = vet(publications["geometry"].to_numpy())
     encoded = pa.array(shapely.to_wkb(vetted.geometries), pa.binary())
     return publications.set_column(1, "geometry", encoded).filter(pa.array(vetted.good))

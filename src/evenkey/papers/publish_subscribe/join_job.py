@@ -1,4 +1,4 @@
-"""The join's kind of run: a static side, publications, matches, and moved partitions."""
+"""Runs of join pipelines: a static side, publications, matches, and moved partitions."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ if TYPE_CHECKING:
 _MB = 1 << 20
 _TASKS_TO_WARM_UP = 8
 _ROW_GROUP = 20_000
-"""Subscriptions that a task reads at least."""
+"""Minimum number of subscriptions that a task reads."""
 _SUBSCRIPTIONS = "state/subscriptions.parquet"
 
 
 class JoinJob(Job[JoinReport]):
-    """A geospatial publish/subscribe pipeline.
+    """The job of a geospatial publish/subscribe pipeline.
 
     Parameters
     ----------
     config
-        What it does.
+        Configuration of the pipeline.
     """
 
     def __init__(self, config: JoinConfig) -> None:
@@ -79,24 +79,24 @@ class JoinJob(Job[JoinReport]):
         self.options = self.topics = self.config = config
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> JoinReport:
-        """Make the report of a run that was finished before."""
+        """Restore the report of a run that was already finished."""
         return JoinReport.restored(record, directory.results)
 
     def input_files(self) -> Sequence[Path]:
-        """Find the files of publications, polygons and collisions."""
+        """List the files of publications, polygons and collisions."""
         config = self.config
         named = (config.input, config.polygons, config.collisions)
         return find_files(each for each in named if each is not None)
 
     def find(self, directory: RunDirectory) -> _FoundJoin:
-        """Draw the subscriptions, and look at the files of publications."""
+        """Draw the subscriptions, and check the files of publications."""
         del directory
         subscriptions = subscriptions_of(self.config)
         check_publications(self.config)
         return _FoundJoin(self.config, subscriptions)
 
     def session(self) -> SparkSession:
-        """Make a session whose slots stay where their static data is."""
+        """Make a Spark session in which slots stay where their static data is cached."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         return join_session(config.master, kafka=topics)
@@ -108,7 +108,7 @@ class _FoundJoin(Found[JoinReport]):
     subscriptions: pa.Table
 
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> _PreparedJoin:
-        """Write the static side, and the parameters of the publications."""
+        """Write the static side, and open the stream of publications."""
         static = _on_disk(spark, self.subscriptions, directory)
         partitioning = _stored(static, _match(self.config), self.config, directory)
         source = publication_input(spark, self.config, directory, partitioning)
@@ -123,7 +123,7 @@ class _PreparedJoin(Prepared[JoinReport]):
     source: PublicationInput
 
     def info(self, history: Store | None) -> RunInfo:
-        """Say who runs."""
+        """Describe the run for exporters."""
         config = self.config
         dataset = "publications" if config.draws else str(config.input or config.kafka)
         return self.who_runs(
@@ -163,7 +163,7 @@ class _PreparedJoin(Prepared[JoinReport]):
             distributor=_distributor(config),
             cache_bytes=config.cache_mb * _MB,
             dead_letters=directory.dead_letters,
-            # The run's own configuration says whether they are the previous ones.
+            # The run compares its configuration with the stored one itself.
             if_changed="reuse",
             then=united,
             schema=UNITED,
@@ -208,7 +208,7 @@ class _JoinWork(Work[JoinReport]):
         )
 
     def emitted(self, rows: DataFrame) -> DataFrame:
-        """Give one row per publication, with the subscriptions that it matched."""
+        """Return one row per publication, with the subscriptions that it matched."""
         return matches_of(rows)
 
     def _log(self, query: StreamingQuery) -> EpochLog:
@@ -218,7 +218,7 @@ class _JoinWork(Work[JoinReport]):
         return sum(map(self._directory.dead_letters.rows, KINDS_OF_DEAD_LETTERS))
 
     def report(self, outcome: Outcome) -> JoinReport:
-        """Report the run, compared on request with a join in one process."""
+        """Make the report; on request, compare the results with those of a join in one process."""
         config, directory, source = self._prepared.config, self._directory, self._prepared.source
         subscriptions = self._prepared.subscriptions
         matches = list(committed_tables(directory.commits))
@@ -254,8 +254,8 @@ class _JoinWork(Work[JoinReport]):
 
 
 def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirectory) -> DataFrame:
-    """Let Spark read them from a file, since large ones would fill its driver's memory."""
-    # One that lies there already may be of another command, which was killed before it began.
+    """Write subscriptions to a file and read it with Spark, to spare the driver's memory."""
+    # An existing file may come from another command, which was killed before its run began.
     content = pa.BufferOutputStream()
     pq.write_table(subscriptions, content, row_group_size=_ROW_GROUP)
     directory.keep(_SUBSCRIPTIONS, content.getvalue().to_pybytes())
@@ -266,11 +266,11 @@ def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirecto
 def _stored(
     static: DataFrame, match: SpatialMatch, config: JoinConfig, directory: RunDirectory
 ) -> Mapping[str, Any]:
-    """Write the subscriptions, unless a previous process has; give how they are partitioned."""
+    """Write the subscriptions, unless a previous process has; return their partitioning."""
     store = StaticStore(directory.store.under("state/static"))
     if store.versions() and directory.begun:
         return store.manifest(store.latest()).partitioning
-    # Files of a process that was stopped before the run began have no dead letters.
+    # A process that was stopped before the run began has not kept its dead letters: write again.
     store.clear()
     count = config.partitions_or_default
     dead = directory.dead_letters
@@ -291,8 +291,8 @@ def _distributor(config: JoinConfig) -> DynamicDistributor:
 
 
 def _import_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import evenkey.papers.publish_subscribe.publishing  # noqa: F401 - to have it done
+    import evenkey.papers.publish_subscribe.publishing  # noqa: F401 - imported for later tasks
 
-    # Spark collects garbage after each task; what is frozen is not looked at.
+    # Spark collects garbage after each task; the collector skips frozen objects.
     gc.freeze()
     yield from batches

@@ -1,4 +1,4 @@
-"""Run join pipelines: one from its source to its sink, or several modes side by side."""
+"""Run join pipelines: one configuration, or the same one under several modes."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ def run_join(
 ) -> JoinReport:
     """Run a pipeline until all publications are joined.
 
-    A run whose output directory holds an unfinished run of the same configuration goes on
-    where that one stopped, however it stopped. Of a finished run its report is
-    given, without Spark.
+    If the output directory contains an unfinished run of the same configuration, the new run
+    continues where that one stopped, for whatever reason. If that run was finished, its report is
+    returned and Spark does not start.
 
     Parameters
     ----------
     config
-        What to run.
+        Configuration of the pipeline.
     on_progress
-        Called when an epoch has ended.
+        Function that is called after each epoch.
     prepare
-        Whether Python workers are started first, so that no measured epoch pays for it.
+        Whether to start the Python workers first, so that no measured epoch includes their start.
 
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, the output holds another run, or another process holds
+        The configuration cannot be run, the output contains another run, or another process uses
         the output.
     RunError
-        State that an earlier run left, or a static partition, cannot be read; another process took
-        the output while this one gave no sign of life; or Spark's Java process died.
+        The state of an earlier run, or a static partition, cannot be read; another process took the
+        output while this process sent no heartbeat; or Spark's Java process died.
 
     Examples
     --------
@@ -62,16 +62,17 @@ def compare_joins(
     Parameters
     ----------
     config
-        What to run; its mode is replaced. With an output, each mode gets a subdirectory.
+        Configuration of the pipeline; its mode is replaced. If it has an output, each mode gets a
+        subdirectory of it.
     modes
-        Their names.
+        Names of the modes.
     on_progress
-        Called when an epoch has ended.
+        Function that is called after each epoch.
 
     Raises
     ------
     ConfigurationError
-        Results would go to a topic, or as for `run_join`.
+        The results would be written to a topic, or as for `run_join`.
 
     Examples
     --------

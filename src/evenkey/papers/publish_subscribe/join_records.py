@@ -1,4 +1,4 @@
-"""Records of a join's epochs, made from its epoch log."""
+"""Make the records of a join's epochs from its epoch log."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ if TYPE_CHECKING:
 
 
 class JoinRecords:
-    """Gives a recorder the figures of each epoch of a join once it has ended.
+    """Passes the figures of each ended epoch of a join to a recorder.
 
     Parameters
     ----------
     recorder
-        Takes them.
+        Receives the figures.
     log
-        What the slots of the join's query wrote down, those of earlier processes included.
+        Log that the slots of the join's query wrote, including those of earlier processes.
     partitions, workers
-        How many there are.
+        Numbers of partitions and of workers.
     measure
-        What the mode takes for load.
+        The mode's measure of load.
     threshold
         MLDC above which partitions move.
     rejected
-        Counts the dead letters so far.
+        Function that counts the dead letters so far.
     history
-        Of the run, if it has one: the log does not keep all epochs of a long run.
+        Records of the run's earlier epochs: the log does not keep all epochs of a long run. None:
+        the run stores no records.
     """
 
     def __init__(
@@ -63,10 +64,10 @@ class JoinRecords:
         self._run: JoinSeen | None = None
 
     def time(self, progresses: Iterable[Any]) -> None:
-        """Read Spark's reports of epochs: their publications, and their times for the recorder.
+        """Read Spark's reports of epochs: their publications, and the times for the recorder.
 
-        A pipeline may give the join some publications several times and others not at all, so the
-        log cannot count them.
+        The log cannot count publications, since a pipeline may pass some to the join several times
+        and others not at all.
         """
         reports = list(progresses)
         self._recorder.time(reports)
@@ -91,16 +92,16 @@ class JoinRecords:
         self._recorder.record(epoch.epoch, {**figures, "rejected": self._rejected()})
 
     def _publications(self, epoch: JoinEpoch) -> int:
-        """Publications of an epoch; of one that an earlier process ran, by its record."""
+        """Return the publications of an epoch; if an earlier process ran it, from its record."""
         number, history = epoch.epoch, self._history
         if number in self._published:
             return self._published.pop(number)
         if history is not None and history.has(number):
             return int(history.record(number)["epoch_messages"])
-        return epoch.messages  # its process was killed before it was recorded
+        return epoch.messages  # the earlier process was killed before it recorded the epoch
 
     def _seen_before(self, epoch: int) -> JoinSeen | None:
-        """Figures up to an epoch that the log no longer has, by its record."""
+        """Return the figures of all epochs before one, from the history; None: it has none."""
         history = self._history
         earlier = [] if history is None else [each for each in history.numbers() if each < epoch]
         if history is None or not earlier:

@@ -33,16 +33,16 @@ class LoadMeasure(StrEnum):
 
     @property
     def unit(self) -> str:
-        """Unit of loads in records."""
+        """Unit of loads in the records of epochs."""
         return "items" if self is LoadMeasure.ITEMS else "microseconds"
 
     @property
     def units_of_one(self) -> float:
-        """Number of units of an item, or of a second."""
+        """Number of these units per item, or per second."""
         return 1.0 if self is LoadMeasure.ITEMS else 1e6
 
     def of(self, seen: Loaded) -> NDArray[np.float64]:
-        """float64[W], load of each slot."""
+        """Return float64[W], the load of each slot by this measure."""
         return seen.items if self is LoadMeasure.ITEMS else seen.seconds
 
 
@@ -55,7 +55,7 @@ class Loaded(Protocol):
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """float64[W], seconds that each slot spent on them."""
+        """float64[W], seconds that each slot spent on its items."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ class JoinSeen:
     Parameters
     ----------
     messages
-        Publications, each once.
+        Number of publications, each counted once.
     items, seconds
         float64[W], load of each slot by either measure.
     measure
-        Which of the two the mode goes by.
+        The one of these two measures that the mode uses.
     threshold
         MLDC above which partitions move.
     matches, moved_partitions, static_loads, redistribution_seconds
-        As `evenkey.core.metrics.FIGURES` has them.
+        As explained in `evenkey.core.metrics.FIGURES`.
     """
 
     messages: int
@@ -88,9 +88,10 @@ class JoinSeen:
 
     @classmethod
     def before(cls, record: EpochRecord, *, measure: LoadMeasure, workers: int) -> Self:
-        """Give the observations up to an epoch, by its record.
+        """Restore the observations up to an epoch from its record.
 
-        Loads are known by the mode's own measure only, which is all that figures of a run need.
+        The record contains loads by the mode's own measure only, which is enough for the figures of
+        a run.
         """
         known = {each: np.zeros(workers) for each in LoadMeasure}
         known[measure] = np.array(record["loads"]) / measure.units_of_one
@@ -126,7 +127,7 @@ class JoinSeen:
         )
 
     def figures(self, *, of_epoch: bool) -> dict[str, Value]:
-        """Give the figures under the names of records; loads of seconds in microseconds."""
+        """Return the figures, by their names in records; loads in seconds become microseconds."""
         loads = tuple(round(self.measure.units_of_one * float(load)) for load in self.loads)
         return {
             **Balance.of(self).named(of_epoch=of_epoch),

@@ -1,4 +1,4 @@
-"""After the join of a pipeline: pairs become one row per publication."""
+"""Convert the pairs that a join finds to one row per publication."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 UNITED = "publication bigint, subscriptions array<bigint>"
-"""Schema of what `united` gives."""
+"""Schema of the table that `united` returns."""
 
 
 def united(pairs: pa.Table) -> pa.Table:
-    """Unite the pairs of one partition: ``publication`` and the ``subscriptions`` found there.
+    """Group the pairs of a partition by publication: ``publication`` and its ``subscriptions``.
 
-    It runs in the task that joins, so its time is part of the partition's load, and a pair does
-    not leave the task by itself. A publication without a match has no row.
+    It runs in the joining task, so its time is part of the partition's load, and the task returns
+    one row per publication instead of one per pair. A publication without a match has no row.
     """
-    # One thread, whose time is measured; all cores have other tasks.
+    # One thread, because its time is measured, and the other cores run other tasks.
     groups = pairs.group_by("publication", use_threads=False)
     return groups.aggregate([("subscription", "distinct")]).rename_columns(
         ["publication", "subscriptions"]
@@ -28,7 +28,7 @@ def united(pairs: pa.Table) -> pa.Table:
 
 
 def matches_of(parts: DataFrame) -> DataFrame:
-    """Unite what the partitions found for a publication: ``subscriptions`` in order.
+    """Combine the ``subscriptions`` that partitions found for each publication, in order.
 
     A pair that was found twice counts once.
     """

@@ -1,4 +1,4 @@
-"""Measures the epochs of a join once they have ended, and has them recorded."""
+"""Measure the ended epochs of a join, and record them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class JoinMeasures:
-    """Reads the slots' records of each epoch.
+    """Measures each epoch from the records of the slots.
 
     Parameters
     ----------
     config
-        What runs.
+        Configuration of the run.
     log
-        Gives the log of a query.
+        Function that returns the log of a query.
     recorder
-        Takes the record of each epoch; None: nobody does.
+        Receives the record of each epoch. None: epochs are not recorded.
     rejected
-        Counts the dead letters so far.
+        Function that counts the dead letters so far.
     history
-        Of the run, if it has one.
+        Records of the run's earlier epochs. None: the run stores no records.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class JoinMeasures:
         self.max_over_mean: float | None = None
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
-        """Read the epochs that have ended, or those up to the last of them."""
+        """Read the epochs that ended since the last call, at most up to the epoch `last`."""
         log = self._log(query)
         ended = [
             progress
@@ -86,7 +86,7 @@ class JoinMeasures:
         )
 
     def _distance(self, log: EpochLog, epoch: int) -> float:
-        """MLDC of an epoch: the most loaded slot over the mean, less 1."""
+        """Compute MLDC of an epoch: the load of the most loaded slot over the mean, minus 1."""
         config = self._config
         epochs = epochs_of(log, config.partitions_or_default, config.workers, only=epoch)
         return epochs[0].max_load_distance(config.load_measure) if epochs else 0.0

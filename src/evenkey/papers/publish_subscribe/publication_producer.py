@@ -1,4 +1,4 @@
-"""Send generated publications into a topic."""
+"""Send generated publications to a Kafka topic."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ def produce_publications(
     Parameters
     ----------
     config
-        Its options of stream and static side, and how many partitions and workers there
-        are, by which skew goes.
+        Configuration whose options of the stream and the static side are used, and also its numbers
+        of partitions and workers, to which the skew refers.
     address
-        Servers, and the one topic.
+        Servers, and one topic.
     partitions
-        Partitions of the topic, where it is not there yet.
+        Number of partitions of the topic, if it does not exist yet.
     live
-        Whether each publication waits until its time has passed on the clock; otherwise they
-        are sent as fast as it goes, with event times that end now.
+        Whether each publication is sent when the clock reaches its event time. Otherwise all are
+        sent as fast as possible, with event times that end now.
     on_progress
-        Called with the publications so far.
+        Function that is called with the number of publications so far.
 
     Raises
     ------
     ConfigurationError
         No broker answers, or a file of polygons or positions cannot be read.
     RunError
-        The broker did not take a record.
+        The broker did not accept a record.
 
     Notes
     -----
-    A record's key is the publication's number, its value a JSON object of ``publication`` and
-    ``geometry``: well-known binary in hexadecimal, which loses no digit.
+    A record's key is the publication's number; its value is a JSON object with ``publication`` and
+    ``geometry``, well-known binary in hexadecimal, which loses no digit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Publications that are records of topics, as a stream or as a table."""
+"""Read publications from Kafka topics, as a stream or as a table."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _VALUE = "publication bigint, geometry string"
 def stream_of_topics(
     spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
 ) -> DataFrame:
-    """Stream the publications of topics: ``publication``, ``geometry``, ``time``, and the place.
+    """Stream publications from topics: ``publication``, ``geometry``, ``time``, and the place.
 
-    A record that is no such JSON object has no geometry, and so becomes a dead letter that
-    says where it lies.
+    The place is the record's topic, partition and offset. A record that is not such a JSON object
+    gets no geometry, and so becomes a dead letter with its place.
     """
     span = offsets.span
     lines = kafka_lines(
@@ -46,12 +46,12 @@ def stream_of_topics(
 def publications_of_topics(
     spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
 ) -> pa.Table:
-    """Read the same publications as a table: ``publication`` and ``geometry``."""
+    """Read the publications of topics as a table: ``publication`` and ``geometry``."""
     records = (
         spark.read.format("kafka")
         .options(**ClientSettings.read(config.kafka_config).for_reading(config.isolation))
         .option("kafka.bootstrap.servers", address.servers)
-        # The topics of the start of the run.
+        # Only the partitions that existed at the start of the run.
         .option(
             "assign", json.dumps({topic: sorted(each) for topic, each in offsets.start.items()})
         )
@@ -67,6 +67,6 @@ def _parsed(lines: DataFrame) -> DataFrame:
     text = F.try_validate_utf8(F.col("line").cast("string"))
     row = F.from_json(text, _VALUE)
     named = lines.withColumn("row", row).withColumn("publication", F.col("row.publication"))
-    # A publication without a number could match, but nobody could say what has matched.
+    # A publication without a number could match, but the result could not name it.
     well_formed = F.when(F.col("publication").isNotNull(), F.unhex("row.geometry"))
     return named.withColumn("geometry", well_formed)

@@ -1,4 +1,4 @@
-"""Publications as a replayable stream."""
+"""Generated publications as a replayable stream."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 
 def atlas_of(config: JoinConfig) -> Atlas:
-    """Read or make the polygons that subscriptions and publications come from."""
+    """Read or generate the polygons from which subscriptions and publications are drawn."""
     return synthetic_atlas() if config.polygons is None else read_atlas(config.polygons)
 
 
@@ -52,9 +52,10 @@ class PublicationsReading(Reading):
     Parameters
     ----------
     store
-        Of the run, in which what they are made of lies: it is too large to travel with every task.
+        Store of the run, which contains the parameters of the publications: they are too large to
+        send them with every task.
     total, rate
-        As for every reading.
+        As for `Reading`.
     """
 
     schema = PUBLICATIONS
@@ -62,17 +63,17 @@ class PublicationsReading(Reading):
     def __init__(self, store: Store, total: int, rate: float) -> None:
         super().__init__(total, rate)
         self._store = store
-        # Another run's of the same place is another one.
+        # Another run in the same place has other publications, so the path cannot be the key.
         self._token = uuid.uuid4().hex
 
     @property
     def publications(self) -> Publications:
-        """What makes them.
+        """The generator of the publications.
 
         Raises
         ------
         RunError
-            It cannot be read.
+            The parameters of the publications cannot be read.
         """
         with _lock:
             if self._token not in _loaded:
@@ -95,8 +96,8 @@ class PublicationsReading(Reading):
 def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
     """Make the generator of publications.
 
-    Its skew goes by the leaves of a static side, or by the owners of candidates where the
-    pipeline sends publications to these.
+    The skew refers to the leaves of a static side or, if the pipeline sends publications to their
+    candidates, to the owners of the candidates.
     """
     atlas, owners = atlas_of(config), None
     if config.pipeline in ("rihps", "risps"):
@@ -117,11 +118,11 @@ def keep_publications(
     Parameters
     ----------
     config
-        What runs.
+        Configuration of the run.
     partitioning
-        The leaves, as a static side has them.
+        The leaves, as in the manifest of a static side.
     directory
-        Of the run.
+        Directory of the run.
     """
     atlas, positions = atlas_of(config), _positions(config)
     arrays: dict[str, NDArray[Any]] = {"area_of": atlas.area_of, "district_of": atlas.district_of}

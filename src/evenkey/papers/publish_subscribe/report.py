@@ -23,38 +23,39 @@ if TYPE_CHECKING:
 
     from evenkey.joins import EpochLog
 
-# The threshold is an option, the same in all epochs.
+# Without the threshold, which is an option and the same in all epochs.
 _REPORTED = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
 _ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
 
 
 @dataclass(frozen=True)
 class JoinEpoch:
-    """One epoch of a join.
+    """The figures of one epoch of a join.
 
     Parameters
     ----------
     epoch
-        Its number.
+        Number of the epoch.
     items, seconds
-        float64[W], load of each slot by either metric.
+        float64[W], load of each slot by either measure.
     slot_seconds
-        float64[W], computing of each slot, loading of static data included.
+        float64[W], computing time of each slot, including the loading of static data.
     moved
-        Partitions that moved before it.
+        Partitions that moved before the epoch.
     redistribution_seconds
-        What that took: the decision, and the longest slot's loading of moved partitions.
+        Time of the move: the decision, and the loading of moved partitions in the slot where it
+        took longest.
     moved_load_seconds
-        Loading of moved partitions, over all slots: what one core would take for it.
+        Time of loading moved partitions, added up over all slots, as on one core.
     static_loads
-        Static partitions that were loaded.
+        Number of static partitions that were loaded.
     pairs
-        Rows that the join gave.
+        Number of rows that the join returned.
     first_items
-        float64[W], items of the partitions that each slot had at first, wherever they are now.
+        float64[W], items of the partitions that each slot had initially, wherever they are now.
     messages
-        Items of the stream that came to the join, each once; 0 if a version wrote it that did
-        not count them.
+        Items of the stream that reached the join, each counted once; 0 if the record comes from a
+        version that did not count them.
     """
 
     epoch: int
@@ -70,12 +71,12 @@ class JoinEpoch:
     messages: int = 0
 
     def seen(self, measure: LoadMeasure, threshold: float = float("nan")) -> JoinSeen:
-        """Give the observations from which the figures of the epoch are computed.
+        """Return the observations from which the figures of the epoch are computed.
 
         Parameters
         ----------
         measure
-            What the mode takes for load.
+            The mode's measure of load.
         threshold
             MLDC above which partitions move.
         """
@@ -92,14 +93,14 @@ class JoinEpoch:
         )
 
     def max_load_distance(self, measure: LoadMeasure) -> float:
-        """MLDC of the epoch, of items or of seconds."""
+        """Compute MLDC of the epoch, of items or of seconds."""
         return max_load_distance(measure.of(self))
 
 
 def epochs_of(
     log: EpochLog, partitions: int, workers: int, *, only: int | None = None
 ) -> list[JoinEpoch]:
-    """Read the epochs of a query from its log, or only one of them."""
+    """Read the epochs of a query from its log, all or `only` one."""
     numbers = log.epochs() if only is None else [only]
     epochs = (_epoch(log, number, partitions, workers) for number in numbers)
     return [each for each in epochs if each is not None]
@@ -140,34 +141,34 @@ def _epoch(log: EpochLog, number: int, partitions: int, workers: int) -> JoinEpo
 
 @dataclass(frozen=True)
 class JoinReport:
-    """The figures of a join; `to_json` has the names of the command line.
+    """The figures of a join; `to_json` names them as the command line does.
 
     Parameters
     ----------
     pipeline, mode
-        What ran.
+        Names of the pipeline and of its mode.
     measure
-        What MLDC is of.
+        Measure of load whose MLDC is reported.
     publications
-        How many were published.
+        Number of publications.
     skew
-        The nominal skew; None if the run does not draw its publications.
+        The nominal skew. None: the run did not generate its publications.
     pairs_digest
-        Of all pairs of the results.
+        Digest of all (publication, subscription) pairs in the results.
     epochs
-        In order.
+        The epochs, in order.
     timing
-        Over the whole run, epochs before a restart included.
+        Times of the whole run, including epochs before a restart.
     epoch_ms
-        How long each epoch that this process ran took, by its number.
+        Milliseconds of each epoch that this process ran, by its number.
     rejected
-        Publications and subscriptions in dead letters.
+        Number of publications and subscriptions in dead letters.
     expected_digest
-        Of the join in one process; None if it was not wanted.
+        Digest of the pairs of a join in one process. None: the run did not compare.
     finished_before
-        Whether an earlier process had finished it already, so that nothing was run.
+        Whether an earlier process had already finished the run, so that nothing ran now.
     exports
-        What became of the records of each exporter.
+        A summary of each exporter.
 
     Examples
     --------
@@ -214,11 +215,11 @@ class JoinReport:
     exports: tuple[ExportSummary, ...] = ()
 
     def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
-        """Give the same report, with what became of the records of each exporter."""
+        """Return the same report with the summaries of the exporters."""
         return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
-        """Give the record from which `restored` makes the report, as JSON-compatible values."""
+        """Convert the report to JSON-compatible values, from which `restored` restores it."""
         plain = asdict(self)
         for epoch in plain["epochs"]:
             epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
@@ -226,14 +227,14 @@ class JoinReport:
 
     @classmethod
     def restored(cls, record: Mapping[str, Any], results: Path | str) -> JoinReport:
-        """Make the report of a run that was finished before.
+        """Restore the report of a run that was already finished.
 
         Parameters
         ----------
         record
-            What `to_record` gave.
+            Record that `to_record` returned.
         results
-            Where its results lie now.
+            Present path of the results.
         """
         nested = {
             "measure": LoadMeasure(record["measure"]),
@@ -253,7 +254,7 @@ class JoinReport:
 
     @property
     def pace(self) -> Pace:
-        """How fast publications went through, over the whole run."""
+        """Throughput and latency of publications, over the whole run."""
         timing = self.timing
         return Pace.of(Paced(self.publications, timing.makespan_ms, timing.epoch_ms))
 
@@ -261,7 +262,7 @@ class JoinReport:
     def realised_skew(self) -> float:
         """Share of all items in partitions of the skewed workers, in the initial placement.
 
-        The nominal skew is what publications are drawn by. 0 where no item came.
+        It may differ from the nominal skew, with which publications are drawn. 0 without items.
         """
         first = sum((each.first_items for each in self.epochs), np.zeros(self.workers))
         total = float(first.sum())
@@ -269,11 +270,11 @@ class JoinReport:
 
     @property
     def modelled_makespan_seconds(self) -> float:
-        """Sum over epochs of the most loaded slot's computing: the run with one core per slot."""
+        """Time of a run with one core per slot: the most loaded slot's, summed over epochs."""
         return float(sum(each.slot_seconds.max() for each in self.epochs))
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures under the names of the command line."""
+        """Return the figures, named as on the command line."""
         return {
             "pipeline": self.pipeline,
             "mode": self.mode,
@@ -301,7 +302,7 @@ class JoinReport:
         }
 
     def _figures(self) -> dict[str, Any]:
-        """What was joined: figures of the run, and of epochs in a list over them."""
+        """Return the figures of the join: of the run, or a list with those of the epochs."""
         if not self.epochs:
             return {each.name: [] if each.of_epoch else 0 for each in _REPORTED}
         seen = [each.seen(self.measure) for each in self.epochs]
@@ -313,7 +314,7 @@ class JoinReport:
         }
 
     def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
-        """What a redistribution took, beside the epochs in which nothing moved."""
+        """Describe a redistribution and its time, with the usual times of other epochs."""
         first = min(each.epoch for each in self.epochs)
         usual = [
             self.epoch_ms[each.epoch]

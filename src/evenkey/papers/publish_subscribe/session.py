@@ -1,4 +1,4 @@
-"""A small cluster on this machine: one executor process per core, so that slots have locations."""
+"""A small Spark cluster on this machine, with one executor process per core as its locations."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _EXECUTOR_MB = 1024
 
 
 def local_cluster_master() -> str:
-    """Master URL of this machine with an executor process of one slot for each core."""
+    """Return the master URL of a local cluster with one executor of one slot for each core."""
     return f"local-cluster[{os.cpu_count() or 1},1,{_EXECUTOR_MB}]"
 
 
 def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSession:
-    """A new session, whose settings let slots stay where their static data is.
+    """Make a new session, whose settings let slots stay where their static data is cached.
 
     Parameters
     ----------
     master
-        Where to start it if there is no active session; None takes ``SPARK_MASTER``, or
-        else a small cluster on this machine.
+        Master to start Spark on if there is no active session. None: that of ``SPARK_MASTER``, or
+        a small cluster on this machine.
     kafka
-        Whether it needs Spark's Kafka connector.
+        Whether the session needs Spark's Kafka connector.
     """
     wanted = master or os.environ.get("SPARK_MASTER") or local_cluster_master()
     settings = {**CLUSTER_SETTINGS, **(connector_settings() if kafka else {})}
     if wanted.startswith("local-cluster"):
         _use_home_of_links()
-        # Its executors are processes of this machine, with this interpreter's packages.
+        # The executors are processes on this machine and use this interpreter's packages.
         settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(_package_paths())
-    # Workers live long and need nothing of what evenkey's own daemon prepares.
+    # Workers live long, so they do not need evenkey's own daemon, which speeds up their start.
     settings["spark.python.daemon.module"] = "pyspark.daemon"
     own = session(wanted, settings).newSession()
     own.conf.set("spark.sql.shuffle.partitions", os.cpu_count() or 1)
@@ -51,13 +51,13 @@ def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSess
 
 
 def _package_paths() -> list[str]:
-    """Where executors find the package that the driver runs."""
+    """Return paths where executors find the same package as the driver."""
     here = str(Path(__file__).parents[3])
     return [here, *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
 def _use_home_of_links() -> None:
-    """Let Spark's workers write beside links to Spark, not into the installed package."""
+    """Set ``SPARK_HOME`` to links to Spark, so that workers do not write into the package."""
     if "SPARK_HOME" in os.environ:
         return
     import pyspark
@@ -70,11 +70,11 @@ def _use_home_of_links() -> None:
 
 
 def _stop(home: Path) -> None:
-    """Stop Spark before its home is deleted, or its workers start executors without one."""
+    """Stop Spark, then delete its home: otherwise workers would start executors without it."""
     from py4j.protocol import Py4JNetworkError
     from pyspark.sql import SparkSession
 
-    # A Java that has died, as its program has reported, is not there to be stopped.
+    # If Java has died, which the run has reported, there is nothing to stop.
     with contextlib.suppress(Py4JNetworkError, ConnectionError):
         active = SparkSession.getActiveSession()
         if active is not None:

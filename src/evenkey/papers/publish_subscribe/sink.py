@@ -1,4 +1,4 @@
-"""Sink of a join pipeline: one row per publication, with the subscriptions that it matched."""
+"""The sink of a join pipeline: one row per publication, with the subscriptions that it matched."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
-    """The sink of a run: files, and from these a topic if one is named."""
+    """Return the sink of a run: files, whose rows also go to a topic if one is named."""
     return passed_on(FileSink(directory.commits, "parquet"), config, directory)
 
 
 def digest_of(tables: Iterable[pa.Table]) -> PairsDigest:
-    """Digest of all pairs of tables of matches."""
+    """Compute the digest of all pairs in tables of matches."""
     digest = PairsDigest()
     for table in tables:
         for batch in table.to_batches():

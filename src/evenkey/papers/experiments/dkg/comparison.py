@@ -1,4 +1,4 @@
-"""The DKG paper's methods against each other while one setting varies, for figures 9 to 13."""
+"""Compare the DKG paper's methods while one setting varies, for figures 9 to 13."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Comparison(Experiment):
-    """A figure of the paper's metrics, declared once, and measured in both ways."""
+    """A figure of the paper's metrics, declared once, and both simulated and run on Spark."""
 
     ways = (SIMULATION, ON_SPARK)
     way: MethodsWay
     varied: Axis
-    """What varies."""
+    """The setting that varies."""
     settings: Sequence[Setting]
-    """Where to compare the methods."""
+    """The settings in which the methods are compared."""
     only_on_spark = ""
-    """What the summary says besides where it runs on Spark."""
+    """Text that is added to the summary of the runs on Spark."""
 
     def __init__(self, way: Way | None = None) -> None:
         super().__init__(way)
@@ -34,7 +34,7 @@ class Comparison(Experiment):
 
     @property
     def on_spark(self) -> bool:
-        """Whether it runs on Spark; otherwise it is simulated."""
+        """Whether the experiment runs on Spark; otherwise it is simulated."""
         return self.way is ON_SPARK
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
@@ -42,7 +42,7 @@ class Comparison(Experiment):
         return [each for setting in chosen for each in self.way.measured(setting, scale)]
 
     def chosen(self, scale: Scale) -> Sequence[Setting]:
-        """Those of the settings that a scale has; all, where they are few."""
+        """Return the settings to measure at a scale; by default all of them."""
         del scale
         return self.settings
 
@@ -62,15 +62,15 @@ class Comparison(Experiment):
 
     @abstractmethod
     def simulated(self, frame: Frame) -> list[Finding]:
-        """What the paper says, beside the simulations."""
+        """Compare the paper's statements with the simulations."""
 
     @abstractmethod
     def measured(self, frame: Frame) -> list[Finding]:
-        """What the paper says, beside the runs on Spark."""
+        """Compare the paper's statements with the runs on Spark."""
 
 
 def percent_more(ours: float, others: float) -> str:
-    """Write how much larger a figure is than another.
+    """Return as text by how many percent a figure is larger than another.
 
     Examples
     --------

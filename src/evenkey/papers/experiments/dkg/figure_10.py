@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MODERATE, _SEVERE = 30, 60
 _STEADY = 0.8
-"""Part of its best throughput that a method keeps which skew does not change."""
+"""Minimum share of its best throughput that a method keeps if skew does not affect it."""
 
 
 class MethodsAgainstSkewness(Skewness):

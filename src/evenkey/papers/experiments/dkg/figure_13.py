@@ -9,7 +9,7 @@ from evenkey.papers.experiments.dkg.ways import Setting
 from evenkey.reports.pictures import Axis
 
 _LITTLE = 0.25
-"""Part of a throughput by which it may change and count as unchanged."""
+"""Maximum relative change of a throughput that counts as unchanged."""
 
 
 class MoreSources(Comparison):

@@ -19,10 +19,10 @@ _PANELS = {
 """Titles of the figure's panels by data set."""
 
 _LIKE = 0.95
-"""Part of the best throughput from which on one counts as equal to it."""
+"""Minimum share of the best throughput that counts as equal to it."""
 
 _SIMILAR = 0.15
-"""Part by which throughputs may differ and count as similar."""
+"""Maximum relative difference of throughputs that count as similar."""
 
 
 class RealDataSets(Comparison):

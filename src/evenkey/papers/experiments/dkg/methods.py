@@ -1,4 +1,4 @@
-"""What the DKG paper compares, and on which data sets."""
+"""The methods that the DKG paper compares, and its data sets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HALF = "country-half-skew-r80"
 
 
 class Published(NamedTuple):
-    """A row of the paper's table 2, and the stream that stands for it."""
+    """A row of the paper's table 2, and the stream that replaces its data set."""
 
     stream: str
     messages: int
@@ -51,27 +51,27 @@ def _published() -> Iterator[tuple[str, Published]]:
 PUBLISHED = dict(_published())
 
 WEIGHED = {f"{name}-like" for name in ("wikipedia-clickstream", "wikipedia-pageviews-by-lang")}
-"""Streams whose records have weights. As in the reference code, a record is one message wherever
-it is routed, and the observer counts what it weighs."""
+"""Streams whose records have weights. As in the reference code, routers count a record as one
+message, and the observer counts its weight."""
 
 
 def observed_by(stream: Dataset) -> By:
-    """Say what the observer counts of a stream."""
+    """Return what the observer counts for a stream: ``messages`` or ``weights``."""
     return "weights" if stream.name in WEIGHED else "messages"
 
 
 def dataset(name: str, scale: Scale, *, quick: float = 1) -> Dataset:
-    """Stand in for a data set of the paper; it spans 400 s, however long it is.
+    """Return the stream that replaces a data set of the paper; at any length it spans 400 s.
 
     `quick` is as for `Scale.messages`.
     """
     stream = PUBLISHED[name].stream
-    # The published messages, or as many records as weigh that much.
+    # The published number of messages, or the number of records with that total weight.
     return Dataset(stream, scale.messages(generated(stream).length, quick=quick))
 
 
 def placed(frame: Frame) -> Frame:
-    """Add the paper's name of the data set, ``data``, and its ``skewness`` in percent."""
+    """Add columns: the paper's name of the data set, ``data``, and its ``skewness`` in percent."""
     names = {row.stream: name for name, row in PUBLISHED.items()}
     skewness = {row.stream: row.skewness_percent for row in PUBLISHED.values()}
     streams = frame["dataset"]
@@ -81,8 +81,9 @@ def placed(frame: Frame) -> Frame:
 def named(frame: Frame) -> Frame:
     """Add the paper's names of data set and ``method``, and the bound on throughput.
 
-    If the workers are the bottleneck, all wait for the one with most messages, whatever their
-    weight: ``throughput_percent`` is the mean number of messages over the largest.
+    If the workers are the bottleneck, all wait for the worker with most messages, whatever these
+    weigh: ``throughput_percent`` is the mean number of messages per worker, in percent of the
+    largest.
     """
     max_load = frame["max_over_mean"]
     if "messages_max_over_mean" in frame:

@@ -1,4 +1,4 @@
-"""The DKG paper's metrics: their table and their plots."""
+"""The DKG paper's metrics, with their table and plots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PART = Axis("part", "Part of the highest value")
 
 
 class Metric(NamedTuple):
-    """A column of the frame: its short name in plots, its title with the unit, its format."""
+    """How to show a column of results: its short name, its title with the unit, its format."""
 
     short: str
     title: str
@@ -74,17 +74,19 @@ def plot_parts(
     Parameters
     ----------
     frame
-        Results; the columns ``metric`` and ``part`` come in addition, with one row per metric.
+        Results. The plot repeats each row for every metric and adds the columns ``metric`` and
+        ``part``, which the next parameters may name too.
     x, group, panel
-        Columns along the axis, with a colour each, and with a panel each.
+        Columns of the x axis, of the colours and of the panels.
     metrics
-        Which.
+        The metrics, by column of `frame`.
     within
-        Column for each of whose values there is a highest one; None takes that of all rows.
+        Column by whose values the rows are divided; each division has its own highest value.
+        None: the highest value of all rows counts.
     kind
-        Of marks.
+        Kind of marks.
     note
-        Stands below the plot.
+        Text below the plot.
     """
     chart = Chart(
         "Metrics as parts of the highest",
@@ -99,7 +101,7 @@ def plot_parts(
 
 
 def _parts_of_highest(frame: Frame, within: str | None, metrics: Mapping[str, Metric]) -> Frame:
-    """A row a result and metric, with the metric's part of its highest value."""
+    """Return one row per result and metric, with the metric's part of its highest value."""
     figures = frame[list(metrics)]
     highest = figures.max() if within is None else figures.groupby(frame[within]).transform("max")
     parts = figures / highest

@@ -1,4 +1,4 @@
-"""The country streams from no skew to all messages with one key, for figures 10 and 11."""
+"""The country streams, from no skew to a single key, for figures 10 and 11."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Skewness(Comparison):
-    """The methods on the eleven country streams: 5 sources, 10 workers."""
+    """A figure of the methods on the eleven country streams, with 5 sources and 10 workers."""
 
     varied = Axis("skewness", "Skewness ratio, %")
     settings = tuple(Setting(f"country-skew-r{percent}") for percent in range(0, 101, 10))

@@ -8,7 +8,7 @@ from evenkey.papers.experiments import Dataset, Experiment, Finding, Frame, Scal
 from evenkey.reports.pictures import Axis, Chart, Column
 
 _PAPER = {5: (24.47, 5), 10: (13.16, 8), 20: (7.24, 14), 50: (3.41, 30), 100: (2.00, 51)}
-"""Workers: threshold in percent, largest pool."""
+"""The paper's threshold in percent and largest pool, by the number of workers."""
 
 _MESSAGES = 1_000_000
 _SECONDS = 8000

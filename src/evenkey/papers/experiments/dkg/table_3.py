@@ -27,7 +27,7 @@ _PAPER = {
     "PKG": _PaperRow(1_941_879, 12.3513, 1.1647, 2_739),
     "DKG": _PaperRow(1_174_979, 4.0972, 1.2414, 4_529),
 }
-"""The paper's table by method; throughput in records a second."""
+"""The paper's table, by method; throughput in records per second."""
 
 _ORDER = ["SG", "DKG", "PKG", "KG"]
 
@@ -37,7 +37,7 @@ _PANELS = {
     "Throughput, of SG's": "relative",
     "Latency, of SG's": "relative_latency",
 }
-"""What is drawn beside the paper's; latency where it is measured."""
+"""Columns that are drawn beside the paper's, by title; latency only if it was measured."""
 
 
 class TwitterElection(Comparison):
@@ -147,7 +147,7 @@ class TwitterElection(Comparison):
 
 
 def _of_sg(frame: Frame, figure: str) -> pd.Series[float]:
-    """Divide a figure by that of SG."""
+    """Divide a figure of each method by that of SG."""
     return frame[figure] / frame.loc[frame["method"] == "SG", figure].iloc[0]
 
 

@@ -20,13 +20,13 @@ _HASH: HashName = "murmur3"
 _COST_MS = 1.0
 _AGGREGATORS = 2
 _FROM_FILE = {"wikipedia-pageviews"}
-"""Its law has 20 million keys."""
+"""Data sets to read from a file: the power law of this one has 20 million keys."""
 _QUICK = 0.04
 _QUICK_EPOCHS, _EPOCHS = 4, 50
 
 
 class Setting(NamedTuple):
-    """Where the methods are compared: a data set by the paper's name, workers, sources."""
+    """A setting to compare methods in: a data set by the paper's name, workers and sources."""
 
     data: str
     workers: int = 10
@@ -35,14 +35,14 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class MethodsWay(Way):
-    """A way to measure the methods.
+    """A way to measure the methods: by simulation or on Spark.
 
     Parameters
     ----------
     metrics
-        What it gives, by column of the frame.
+        Metrics that it measures, by column of the results.
     measured
-        Declares one scenario per method, in a setting and at a scale.
+        Function that declares one scenario per method, in a setting and at a scale.
     """
 
     metrics: Mapping[str, Metric] = field(kw_only=True)
@@ -50,7 +50,7 @@ class MethodsWay(Way):
 
 
 def _simulated(setting: Setting, scale: Scale) -> Iterator[Simulation]:
-    """Simulate each of the paper's methods, with the reference code's hash."""
+    """Declare a simulation of each of the paper's methods, with the reference code's hash."""
     stream = dataset(setting.data, scale)
     for method in METHODS:
         yield Simulation(
@@ -64,7 +64,7 @@ def _simulated(setting: Setting, scale: Scale) -> Iterator[Simulation]:
 
 
 def _on_spark(setting: Setting, scale: Scale) -> Iterator[PipelineRun]:
-    """Run each of the paper's methods, and planned grouping."""
+    """Declare a run on Spark of each of the paper's methods and of planned grouping."""
     stream = dataset(setting.data, scale, quick=_QUICK)
     for method in (*METHODS, "planned"):
         yield PipelineRun(

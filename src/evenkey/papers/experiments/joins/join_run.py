@@ -1,4 +1,4 @@
-"""Scenarios of joins: a pipeline in a mode, run on Spark with fresh data each time."""
+"""Scenarios of joins: a pipeline in a mode, run on Spark with new data in each run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEVIATIONS = (
     "candidates lie so that s cannot be reached. Load is seconds of work, so every figure but "
     "static loads and skew comes from a clock."
 )
-"""What is different in all of them, for their summaries."""
+"""How all these experiments differ from the paper, for their summaries."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
 _QUICK_PUBLICATIONS = 6000
@@ -40,24 +40,24 @@ _OPTIONS = (
 )
 
 _REVISION = 2
-"""Since RIhPS and RIsPS are skewed by the owners of candidates."""
+"""2: RIhPS and RIsPS are skewed by the owners of candidates."""
 
 
 @dataclass(frozen=True)
 class JoinRun(Timed):
     """A geospatial publish/subscribe pipeline in a mode.
 
-    Each run has its own subscriptions and publications. Results are throughput, latency, modelled
-    makespan and the time of redistributions, and a series of the epochs.
+    Each run has its own subscriptions and publications. The result has throughput, latency,
+    modelled makespan and the time of redistributions, and a series of the epochs.
 
     Parameters
     ----------
     pipeline, mode, skew, subscriptions, workers, sources, epochs
         As for `evenkey.papers.publish_subscribe.JoinConfig`.
     force_redistribution, partitions, polygon_share, polygon_clustering
-        As there.
+        As for the same configuration.
     revision
-        Of what is measured: results of an earlier one are not taken for it.
+        Number of the measuring code's revision; results of an earlier one are not reused.
     """
 
     kind: ClassVar[str] = "join"
@@ -82,7 +82,7 @@ class JoinRun(Timed):
         from evenkey.spark.sessions import change_session
 
         if change_session(self.kind):
-            # While a session's first stream runs, Spark's own code is compiled.
+            # The first stream of a session is slower, because Java compiles Spark's code.
             run_join(self.config())
 
         def show(progress: EpochProgress) -> None:
@@ -93,7 +93,7 @@ class JoinRun(Timed):
         return TimedRun({}, _timings(report), _epochs(report))
 
     def config(self) -> JoinConfig:
-        """Give the configuration of the pipeline."""
+        """Return the configuration of the pipeline."""
         from evenkey.papers.publish_subscribe import JoinConfig
 
         return JoinConfig(
@@ -129,7 +129,7 @@ def _size(scale: Scale, epochs: int, publications: int) -> _Size:
 
 
 def skews(scale: Scale) -> tuple[float, ...]:
-    """Give the nominal skews of a figure."""
+    """Return the nominal skews of the figures at a scale."""
     return (0.3, 0.4, 0.5, 0.6, 0.7) if scale.whole else (0.3, 0.7)
 
 
@@ -145,22 +145,22 @@ def join_run(
     force_redistribution: int | None = None,
     clustered: bool = False,
 ) -> JoinRun:
-    """Declare a join at a scale.
+    """Declare the scenario of a join at a scale.
 
     Parameters
     ----------
     scale
-        Full: the paper's 100,000 publications, 10,000 subscriptions, 32 sources, epochs of 500
-        ms of stream time. Quick: 6,000 and 1,000.
+        ``full``: the paper's 100,000 publications, 10,000 subscriptions, 32 sources, epochs of 500
+        ms of stream time. ``quick``: 6,000 publications, 1,000 subscriptions.
     pipeline, mode, skew, force_redistribution
         As for `JoinRun`.
     epochs, publications
-        At scale quick, where they are other than 5 and 6,000.
+        Numbers at scale ``quick``. None: 6,000 publications.
     subscriptions
-        Where they are other than the scale's.
+        Number of subscriptions. None: that of the scale.
     clustered
-        Whether polygons, 30 % of the publications, fill regions of their own, on 128
-        partitions; else they are 60 % everywhere, on 64.
+        Whether polygons are 30 % of the publications and fill their own regions, on 128
+        partitions. Otherwise they are 60 % of the publications everywhere, on 64 partitions.
     """
     size = _size(scale, epochs, publications or _QUICK_PUBLICATIONS)
     mix = _CLUSTERED if clustered else _SPREAD
@@ -202,7 +202,7 @@ def _timings(report: JoinReport) -> dict[str, float]:
 
 
 def _epochs(report: JoinReport) -> pa.Table:
-    """A row an epoch: when in the stream, how fast, how far from balance."""
+    """Return one row per epoch: its time in the stream, its throughput, and its MLDC."""
     share, length = report.publications / len(report.epochs), _SECONDS / len(report.epochs)
     rows = [
         {

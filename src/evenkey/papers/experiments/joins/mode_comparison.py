@@ -1,7 +1,7 @@
-"""The modes and pipelines against the skew, as figures 4 and 5 have them.
+"""Compare modes and pipelines over the skew, for figures 4 and 5.
 
-Polygons cluster here: where their share is the same everywhere, items are as good a measure of
-load as seconds, and LB and DB do the same.
+Polygons are clustered here. If their share were the same everywhere, items would be as good a
+measure of load as seconds, and LB and DB would do the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLUSTERED = (
     "Publications are 30 % polygons, which fill their own regions, on 128 partitions: if polygons "
     "were spread uniformly, balancing items and balancing load would be the same."
 )
-# Hash partitions cannot be skewed further, the paper says.
+# According to the paper, hash partitions cannot be skewed more.
 _RIHPS_SKEWS = (0.3, 0.4)
 _PIPELINES = {"sps": "sPS", "spis": "sPIS", "rihps": "RIhPS", "risps": "RIsPS"}
 
@@ -36,14 +36,14 @@ SETTING = (
     Column("realised_skew", "realised", ".2f"),
     Column("mode", "Mode"),
 )
-"""Columns with which a table of joins begins."""
+"""The first columns of a table of joins."""
 
 SETTING_OF_MODES = (Column("pipeline", "Pipeline"), *SETTING)
-"""The same where pipelines are compared."""
+"""The first columns of a table that compares pipelines."""
 
 
 def against_skew(name: str, unit: str, modelled: str, measured: str) -> tuple[Chart, ...]:
-    """Declare the plots of a figure, as modelled and as measured: a panel a pipeline."""
+    """Declare the plots of a modelled and a measured figure, with one panel per pipeline."""
     return tuple(
         Chart(
             f"{how} {name}",
@@ -57,7 +57,7 @@ def against_skew(name: str, unit: str, modelled: str, measured: str) -> tuple[Ch
 
 
 class ModesAgainstSkew(Experiment):
-    """A figure of every mode and pipeline; all of them share their results."""
+    """A figure that compares all modes and pipelines; such figures share their results."""
 
     table = "Modes against skew"
 
@@ -74,7 +74,7 @@ class ModesAgainstSkew(Experiment):
 
 
 def paired(frame: Frame, figure: str, one: str, other: str) -> pd.Series[float]:
-    """Give ratios of a figure: modes with `one` in their name over their twins with `other`.
+    """Compute ratios of a figure between modes whose names differ in `one` and `other` only.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def paired(frame: Frame, figure: str, one: str, other: str) -> pd.Series[float]:
     Returns
     -------
     pandas.Series
-        A ratio for each pipeline, skew and pair of modes.
+        The figure of the mode with `one` over that with `other`, for each pipeline, skew and pair
+        of modes.
     """
     wide = frame.pivot_table(figure, ["pipeline", "skew"], "mode")
     pairs = [(mode, mode.replace(one, other)) for mode in wide.columns if one in mode.split("-")]

@@ -1,4 +1,4 @@
-"""The sPS pipeline through time, with redistribution and without, as figures 6 and 7 have it."""
+"""The sPS pipeline through time, with redistribution and without, for figures 6 and 7."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from evenkey.reports.pictures import Axis, Chart, Grid, Plot
 
 _MODES = ("dynamic-lb-stal", "static-stal")
 _QUICK_PUBLICATIONS, _SUBSCRIPTIONS = 24_000, 10_000
-"""More than elsewhere at scale quick: MLDC of a few rows an epoch is that of overheads."""
+"""More than in other figures at scale quick: with few rows per epoch, MLDC measures overheads."""
 
 
 def through_time(title: str, y: Axis, note: str = "") -> Chart:
-    """Declare a plot with a panel a nominal skew, the realised one in its title."""
+    """Declare a plot with one panel per nominal skew, whose title also has the realised skew."""
     seconds = Axis("seconds", "Stream time, s")
     return Chart(title, seconds, y, "mode", panels=Grid("panel"), note=note)
 
 
 class ThroughTime(Experiment):
-    """A figure of the epochs of a run, in both modes at each skew."""
+    """A figure that shows the epochs of a run, in both modes at each skew."""
 
     def scenarios(self, scale: Scale) -> list[JoinRun]:
         return [

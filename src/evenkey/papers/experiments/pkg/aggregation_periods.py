@@ -1,4 +1,4 @@
-"""Throughput against memory for the aggregation periods: figures 10 b and c of the PKG paper."""
+"""Throughput against memory by aggregation period, for figures 10 b and c of the PKG paper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evenkey.reports.pictures import Axis, Chart, Column
 
 
 class AggregationPeriods(Experiment):
-    """Each scheme with aggregation periods of 10, 30 and 60 s."""
+    """A figure of each scheme with aggregation periods of 10, 30 and 60 s."""
 
     table = "Throughput, measured, and memory"
     columns = (

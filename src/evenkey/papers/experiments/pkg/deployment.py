@@ -34,9 +34,9 @@ OURS_NOTE = (
 _SOURCES = 8
 _SCHEMES = {"pkg": "PKG", "sg": "SG", "kg": "KG", "dkg": "DKG", "planned": "planned"}
 _MESSAGES_PER_SECOND = 13_600.0
-"""Rate of the paper's sources on WP. With it KG, whose most loaded worker has 18 % of the messages,
-saturates at 0.4 ms per message, which the paper calls its saturation point. At 1 ms it then loses
-60 % of the throughput, and 8 balanced workers lose 37 %, the paper's figures."""
+"""Rate of the paper's sources on WP. At this rate KG, whose most loaded worker has 18 % of the
+messages, saturates at 0.4 ms per message, which the paper calls its saturation point. At 1 ms per
+message KG then loses 60 % of the throughput, and 8 balanced workers lose 37 %, as in the paper."""
 
 
 class Deployment(NamedTuple):
@@ -45,17 +45,17 @@ class Deployment(NamedTuple):
     Parameters
     ----------
     symbol
-        The paper's symbol of the data set; at full scale its look-alike is run.
+        The paper's symbol of the data set, whose look-alike runs at full scale.
     key_workers
-        Workers under key grouping.
+        Number of workers under key grouping.
     split_workers, aggregators
-        Workers and aggregators under the other schemes. Key grouping gets as many aggregators
-        too: on Spark someone has to merge the partial results of epochs.
+        Number of workers and aggregators under the other schemes. Key grouping gets as many
+        aggregators: on Spark, the partial results of epochs must always be merged.
     small, small_messages
-        At scale quick: a Zipf stream with as many messages a key, and as large a part of them
-        with the most frequent key, as the data set.
+        Stream at scale ``quick``, and its number of messages: a Zipf stream with the same mean
+        number of messages per key, and the same share of the most frequent key, as the data set.
     small_seconds
-        Seconds of event time that this one spans.
+        Seconds of event time that this stream spans.
     """
 
     symbol: str
@@ -72,7 +72,7 @@ TW = Deployment("TW", 16, 8, 8, "zipf(z=0.73,keys=6500)", 250_000, 60.0)
 
 
 def replayed(deployment: Deployment, scale: Scale, *, most: int | None = None) -> Dataset:
-    """Give the stream as the paper's sources replay it, at scale quick at most `most` of it."""
+    """Return the stream of a topology; at scale ``quick`` it has at most `most` messages."""
     if scale.whole:
         name = STREAMS[deployment.symbol]
         return Dataset(name, published(name).messages, _MESSAGES_PER_SECOND)
@@ -90,7 +90,7 @@ def every_scheme(
     cost_ms: float = 0.0,
     arrival_rate: float | None = None,
 ) -> Iterator[PipelineRun]:
-    """Run each scheme on its topology."""
+    """Declare a run of each scheme on its topology."""
     for grouping in _SCHEMES:
         by_key = grouping == "kg"
         yield PipelineRun(
@@ -107,19 +107,19 @@ def every_scheme(
 
 
 def by_period(deployment: Deployment, scale: Scale, cost_ms: float = 0.0) -> Iterator[PipelineRun]:
-    """Run each scheme with every aggregation period, as fast as it can."""
+    """Declare a run of each scheme with every aggregation period, as fast as possible."""
     stream = replayed(deployment, scale)
     for period in PERIODS:
-        # Less a little: a minute is to be one epoch of 60 s, whatever the last bit says.
+        # Minus a little, so that rounding errors cannot turn a minute into two epochs of 60 s.
         epochs = math.ceil((stream.messages or 0) / ((stream.rate or 1) * period) - 1e-6)
         yield from every_scheme(deployment, stream, scale, epochs=epochs, cost_ms=cost_ms)
 
 
 def schemes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the paper's name of the ``scheme``, and what was held.
+    """Add the paper's name of the ``scheme``, ``counters_per_worker`` and ``period``.
 
-    ``counters_per_worker`` is what a worker holds when it hands over, on average; ``period`` is
-    the aggregation period in seconds.
+    ``counters_per_worker`` is the average number of counters that a worker holds at the end of an
+    epoch; ``period`` is the aggregation period in seconds.
     """
     seconds = frame["messages"] / frame["rate"] / frame["epochs"]
     return frame.assign(

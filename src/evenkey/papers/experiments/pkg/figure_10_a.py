@@ -18,11 +18,11 @@ _COSTS = (0.1, 0.25, 0.4, 0.5, 0.75, 1.0)
 _QUICK_MESSAGES, _QUICK_EPOCHS, _QUICK_RATE = 80_000, 4, 12_000.0
 _EPOCH_SECONDS = 10.0
 _SIMILAR = 0.15
-"""Part by which throughputs may differ and count as similar."""
+"""Maximum relative difference of throughputs that count as similar."""
 
 
 def with_costs(scale: Scale) -> list[PipelineRun]:
-    """Run each scheme with every cost per message, on messages that arrive at a rate."""
+    """Declare a run of each scheme with every cost per message; messages arrive at a fixed rate."""
     stream = replayed(WP, scale, most=_QUICK_MESSAGES)
     rate, epochs = _QUICK_RATE, _QUICK_EPOCHS
     if scale.whole:

@@ -8,11 +8,11 @@ from evenkey.papers.experiments.pkg.deployment import OURS_NOTE, WP, by_period
 
 _COST_MS = 0.4
 _PAPER_COUNTERS = {"KG": 2.9, "PKG": 3.6, "SG": 7.2}
-"""Millions, over the whole of WP."""
+"""The paper's numbers of counters over the whole of WP, in millions."""
 
 
 def saturated(scale: Scale) -> list[PipelineRun]:
-    """Run each scheme at 0.4 ms a message, where KG saturates, with every aggregation period."""
+    """Declare runs at 0.4 ms per message, where KG saturates, of each scheme and period."""
     return list(by_period(WP, scale, _COST_MS))
 
 

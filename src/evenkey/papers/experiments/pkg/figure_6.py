@@ -1,4 +1,4 @@
-"""PKG, figure 6: how often local estimation decides otherwise than the oracle (question Q2)."""
+"""PKG, figure 6: how often decisions of local estimation differ from the oracle's (Q2)."""
 
 from __future__ import annotations
 

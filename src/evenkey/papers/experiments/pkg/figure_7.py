@@ -68,7 +68,7 @@ class Skew(Experiment):
         return [imbalance_table(frame, setting, "workers", "W = {}")]
 
     def findings(self, frame: Frame) -> list[Finding]:
-        # A key whose hashes meet has one worker: half of 2/W is safe whatever the hashes.
+        # A key whose two hashes are equal has one worker, so only p1 < 1/W is always safe.
         safe = frame[frame["p1"] / 100 * frame["workers"] < 0.8]
         kept = (safe["average_imbalance_fraction"] < BALANCED).mean()
         p1 = frame["p1"] / 100

@@ -1,4 +1,4 @@
-"""PKG, figure 8: sources that get uneven parts of the stream (question Q3)."""
+"""PKG, figure 8: sources that get parts of different sizes of the stream (question Q3)."""
 
 from __future__ import annotations
 

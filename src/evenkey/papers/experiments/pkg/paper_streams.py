@@ -1,4 +1,4 @@
-"""The PKG paper's data sets, table 1, and the streams that stand for them."""
+"""The data sets in table 1 of the PKG paper, and the streams that replace them."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ STREAMS = {
     "LN1": "lognormal-1",
     "LN2": "lognormal-2",
 }
-"""The stream that stands for each data set, by the paper's symbol."""
+"""The stream that replaces each data set, by the paper's symbol."""
 
 SECONDS = {"WP": _DAY, "TW": 31 * _DAY, "CT": 28 * _DAY}
-"""Event time of the data sets that come from logs: a day in January 2008, July 2012, and four
-weeks of November 2013."""
+"""Length of the data sets that come from logs, in event time: a day in January 2008, July 2012,
+and four weeks of November 2013."""
 
 
 def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False) -> Dataset:
-    """Stand in for a data set of the paper.
+    """Return the stream that replaces a data set of the paper.
 
     Parameters
     ----------
     symbol
-        The paper's.
+        The paper's symbol of the data set.
     scale, quick
         As for `Scale.messages`.
     timed
-        Whether messages come as often as they did. A stream that is cut short then is the first
-        hours of the log; otherwise it spans 400 s.
+        Whether the stream has the rate of messages of the log, so that a shorter stream is the
+        first hours of it. Otherwise the stream spans 400 s.
     """
     messages = published(STREAMS[symbol]).messages
     rate = messages / SECONDS[symbol] if timed else None
@@ -50,5 +50,5 @@ def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False)
 
 
 def zipf(z: float, keys: int, scale: Scale, *, quick: float = 1) -> Dataset:
-    """One of the paper's Zipf streams, ZF."""
+    """Return one of the paper's Zipf streams, ZF."""
     return Dataset(f"zipf(z={z:g},keys={keys})", scale.messages(ZIPF_MESSAGES, quick=quick))

@@ -70,7 +70,7 @@ class DataSets(Experiment):
 
 
 def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Table 1 of the paper, by stream."""
+    """Yield the rows of the paper's table 1, by stream."""
     names = "symbol", "paper_messages", "paper_keys", "paper_share"
     for symbol, stream in STREAMS.items():
         paper = published(stream)

@@ -1,4 +1,4 @@
-"""PKG, table 2: what key splitting is worth (question Q1)."""
+"""PKG, table 2: how much key splitting helps (question Q1)."""
 
 from __future__ import annotations
 
@@ -140,5 +140,5 @@ def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
 
 
 def _limit(symbol: str) -> float:
-    """Workers beyond which the most frequent key alone unbalances two of them: 2/p1."""
+    """Return 2/p1: with more workers, the most frequent key alone overloads its two workers."""
     return 200 / published(STREAMS[symbol]).top_percent

@@ -29,7 +29,7 @@ _PAPER = {
     ("KG", "D = 0.5 ms"): 9.82,
     ("KG", "D = 1 ms"): 19.35,
 }
-"""By scheme and setting; the paper gives no unit."""
+"""The paper's latencies, by scheme and setting; the paper gives no unit."""
 
 
 class AverageLatency(Experiment):

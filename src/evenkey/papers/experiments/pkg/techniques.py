@@ -1,4 +1,4 @@
-"""What the PKG paper compares, by the paper's names."""
+"""The techniques that the PKG paper compares, by the paper's names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 PKG = "pkg(variant=paper)"
-"""Two independent hashes, which may meet, as in the paper; Storm's class moves the second on."""
+"""Two independent hashes, which may collide, as in the paper; Storm's class moves the second."""
 
 PROBING = "probing(seconds=60)"
-"""The paper's P1: every minute."""
+"""The paper's P1: probing every minute."""
 
 WORKERS = (5, 10, 50, 100)
 
@@ -34,7 +34,7 @@ BALANCED = 1e-3
 paper's systems are either well below or well above."""
 
 FEW = 10
-"""Messages of imbalance below which all count as equally good."""
+"""Imbalances of fewer messages than this count as equally good."""
 
 _HASH: HashName = "murmur3"
 
@@ -51,11 +51,11 @@ def pkg(
     samples: int = 0,
     replication: bool = False,
 ) -> Simulation:
-    """Simulate partial key grouping, or another `grouping`, with the paper's hash.
+    """Declare a simulation of partial key grouping, or another `grouping`, with the paper's hash.
 
-    With global estimation there is one router, whatever the number of sources. Most of the paper's
-    figures are of loads alone, and its streams have millions of keys, so replication is counted
-    only on request.
+    With global estimation there is one router, for any number of sources. Replication is only
+    counted on request: most of the paper's figures show loads only, and its streams have millions
+    of keys.
     """
     return Simulation(
         dataset,
@@ -72,16 +72,16 @@ def pkg(
 
 
 def hashing(dataset: Dataset, workers: int) -> Simulation:
-    """Simulate key grouping, the paper's baseline H; how many sources there are is all one."""
+    """Declare a simulation of key grouping, the baseline H; the number of sources is irrelevant."""
     return pkg(dataset, workers, estimation="local", sources=1, grouping="kg")
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the paper's names of data set and technique to a frame of simulations.
 
-    ``symbol`` is the data set's; ``technique`` is H for key grouping, G for global estimation,
-    L5 for local estimation by 5 sources, L5P1 with probing every minute besides; ``unbalanced``
-    is the average imbalance in messages.
+    ``symbol`` is the symbol of the data set. ``technique`` is H for key grouping, G for global
+    estimation, L5 for local estimation by 5 sources, and L5P1 if these also probe every minute.
+    ``unbalanced`` is the average imbalance in messages.
     """
     symbols = {stream: symbol for symbol, stream in STREAMS.items()}
     rows = zip(frame["grouping"], frame["estimation"], frame["sources"], strict=True)
@@ -95,7 +95,7 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
 def imbalance_table(
     frame: pd.DataFrame, setting: Sequence[Column], across: str, label: str = "{}"
 ) -> Table:
-    """Make the table of average imbalance, a row a setting and a column a value of `across`."""
+    """Make the table of average imbalance: a row per setting, a column per value of `across`."""
     figure = Column(IMBALANCE.column, label, ".1e")
     return Table.crossed("Fraction of average imbalance", frame, setting, across, figure, NOT_GIVEN)
 

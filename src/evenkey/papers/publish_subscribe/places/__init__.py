@@ -1,4 +1,4 @@
-"""Places: polygons of three nested kinds; subscriptions and publications are drawn from them."""
+"""Polygons of three nested kinds, from which subscriptions and publications are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atlas: polygons of three nested kinds: sectors in districts in areas."""
+"""An atlas of polygons of three nested kinds: sectors in districts in areas."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KINDS = ("area", "district", "sector")
-"""From the largest to the smallest, as British postcodes have them."""
+"""Kinds of polygons from the largest to the smallest, as in British postcodes."""
 
 
 @dataclass(frozen=True)
 class Atlas:
-    """Areas, the districts in them, the sectors in these.
+    """Areas, their districts, and the districts' sectors.
 
     Parameters
     ----------
     areas, districts, sectors
-        object[n] polygons of each kind.
+        object[n], the polygons of each kind.
     area_of
-        int64[districts], the area of each district.
+        int64[districts], index of the area of each district.
     district_of
-        int64[sectors], the district of each sector.
+        int64[sectors], index of the district of each sector.
     """
 
     areas: NDArray[np.object_]
@@ -46,12 +46,12 @@ class Atlas:
         area_of: NDArray[np.int64],
         districts: NDArray[np.object_] | None = None,
     ) -> Atlas:
-        """Make areas, and districts if unknown, as unions of the polygons in them.
+        """Make an atlas from sectors; areas are the unions of their districts.
 
         Parameters
         ----------
         districts
-            The districts if known; None: unions of their sectors.
+            Polygons of the districts. None: the unions of their sectors.
         """
         if districts is None:
             districts = _unions(sectors, district_of, len(area_of))
@@ -59,11 +59,11 @@ class Atlas:
         return cls(areas, districts, sectors, area_of, district_of)
 
     def polygons(self, name: str) -> NDArray[np.object_]:
-        """The polygons of a kind of `KINDS`."""
+        """Return the polygons of a kind in `KINDS`."""
         return {"area": self.areas, "district": self.districts, "sector": self.sectors}[name]
 
     def above_sector(self, name: str) -> NDArray[np.int64]:
-        """int64[sectors], the polygon of a kind that each sector is in."""
+        """Return int64[sectors], the index of the polygon of a kind that contains each sector."""
         if name == "sector":
             return np.arange(len(self.sectors))
         return self.district_of if name == "district" else self.area_of[self.district_of]
@@ -79,7 +79,7 @@ def _unions(
 
 
 def uniform(seed: int, positions: NDArray[np.int64], draw: int) -> NDArray[np.float64]:
-    """Random number `draw` of each position, uniform in [0, 1): a function of all three.
+    """Compute a random number per position, uniform in [0, 1), from the three arguments alone.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def uniform(seed: int, positions: NDArray[np.int64], draw: int) -> NDArray[np.fl
     positions
         int64[n], at least 0.
     draw
-        Which of a position's numbers.
+        Index of the random number; a position has several.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Reader of the UK car-collision CSV: where collisions happened."""
+"""Read the locations of collisions from the UK car-collision CSV."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _COLUMNS = {"longitude", "latitude"}
 
 
 def read_collisions(path: Path) -> NDArray[np.float64]:
-    """Read the positions of a collision CSV, of any year.
+    """Read the locations of collisions from a CSV file of any year.
 
     Parameters
     ----------
     path
-        A CSV file with a header that has the columns Longitude and Latitude, in any case.
+        CSV file with a header that contains Longitude and Latitude, in upper or lower case.
 
     Returns
     -------
     float64[n, 2]
-        Longitude and latitude in degrees. Rows without a position are left out, as police
-        forces do not give all.
+        Longitude and latitude in degrees. Rows without a location are left out; police forces do
+        not report all locations.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reader of GeoJSON: named polygons of a feature collection."""
+"""Read the named polygons of a GeoJSON feature collection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = ("sector", "district", "name")
-"""Properties that can have the name of a polygon, in this order."""
+"""Properties that may contain the name of a polygon; the first that exists is used."""
 
 
 def read_geojson(path: Path) -> list[tuple[str, shapely.Geometry]]:
@@ -25,7 +25,7 @@ def read_geojson(path: Path) -> list[tuple[str, shapely.Geometry]]:
     Raises
     ------
     ConfigurationError
-        The file cannot be read, is no GeoJSON, or a feature has no name or no geometry.
+        The file cannot be read, is not GeoJSON, or a feature has no name or no geometry.
     """
     try:
         content = path.read_bytes()
@@ -54,7 +54,7 @@ def _name(path: Path, number: int, feature: Any) -> str:
 
 
 def _polygon(path: Path, number: int, feature: Any) -> shapely.Geometry:
-    # Not by GEOS's own reader, which refuses rings that are not closed; some files have them.
+    # Not with GEOS's own reader, which rejects rings that are not closed; some files have them.
     try:
         return shapely.geometry.shape(feature["geometry"])
     except (

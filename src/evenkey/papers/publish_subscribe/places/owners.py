@@ -1,9 +1,9 @@
-"""Skew by owners: where publications must fall so that a share of their rows goes to some workers.
+"""Compute how often to draw each place so that the skewed workers get a given share of the rows.
 
-A pipeline with a replicated index sends a publication to the partitions of its candidates, which
-lie anywhere: one that falls on a partition's region is not for that partition's worker. So each
-place is weighed by the rows that a publication there gives, and how many of them are the skewed
-workers'.
+A pipeline with a replicated index sends a publication to the partitions of its candidate
+subscriptions. These can be any partitions, not only the one whose region contains the publication.
+So the chance of a place depends on the number of rows that a publication there becomes, and on how
+many of these rows go to the skewed workers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenkey.joins import Leaves
 
 _LEAST_PLACES = 0.01
-"""Part of the places that must stay in the stream: it is no stream of one place."""
+"""Minimum share of the places that must still be drawn, so that the stream is not of one place."""
 _STEP = 1 << 14
 _HALVINGS = 40
 _STEEPEST = 1e4
@@ -39,11 +39,11 @@ class CandidateOwners:
     Parameters
     ----------
     tree
-        Over n envelopes.
+        Spatial index of n envelopes.
     partition_of
-        int64[n].
+        int64[n], the partition of each envelope.
     partitions
-        How many there are, P.
+        Number of partitions, P.
     """
 
     tree: shapely.STRtree
@@ -54,16 +54,17 @@ class CandidateOwners:
     def of(
         cls, subscriptions: pa.Table, leaves: Leaves, partitions: int, *, by_hash: bool
     ) -> CandidateOwners:
-        """Place subscriptions as the static side of a join places them.
+        """Assign subscriptions to partitions as the static side of a join does.
 
         Parameters
         ----------
         subscriptions
-            As `draw_subscriptions` gives them.
+            Table as `draw_subscriptions` returns it.
         leaves
-            Where they lie if not `by_hash`: each in the leaf of its envelope's centre.
+            Regions of the partitions. Unless `by_hash`, a subscription belongs to the leaf that
+            contains the centre of its envelope.
         by_hash
-            Whether they lie by Spark's ``xxhash64`` of all columns.
+            Whether subscriptions are assigned by Spark's ``xxhash64`` of all columns.
         """
         bounds = shapely.bounds(shapely.from_wkb(subscriptions["geometry"].to_numpy()))
         if by_hash:
@@ -75,19 +76,19 @@ class CandidateOwners:
     def rows(
         self, geometries: NDArray[np.object_], hot: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Rows that publications become: one for each partition with a candidate.
+        """Count the rows that publications become: one per partition with a candidate.
 
         Parameters
         ----------
         geometries
-            object[n].
+            object[n], geometries of the publications.
         hot
-            bool[P], whether a partition is one of the skewed workers'.
+            bool[P], whether a partition belongs to the skewed workers.
 
         Returns
         -------
         tuple
-            float64[n] rows of each geometry, and float64[n] those of hot partitions.
+            float64[n], the rows of each geometry, and float64[n], its rows in hot partitions.
         """
         parts = [np.zeros((2, 0))]
         for start in range(0, len(geometries), _STEP):
@@ -104,7 +105,7 @@ class CandidateOwners:
 
 
 def _hashed(subscriptions: pa.Table) -> NDArray[np.int64]:
-    """``xxhash64`` of the columns subscription, relation and geometry, as Spark has it."""
+    """Compute Spark's ``xxhash64`` of the columns subscription, relation and geometry."""
     hashes = []
     for row in subscriptions.select(["subscription", "relation", "geometry"]).to_pylist():
         value = xxhash.xxh64_intdigest(struct.pack("<q", row["subscription"]), SPARK_SEED)
@@ -121,12 +122,12 @@ class PlaceRows:
     Parameters
     ----------
     usual
-        float64[n], chance of each place where nothing is skewed; they add up to 1.
+        float64[n], chance of each place without skew; the chances add up to 1.
     rows, hot
-        float64[n], rows, and those of the skewed workers' partitions.
+        float64[n], average rows in all partitions, and in the partitions of the skewed workers.
     group
-        int64[n]: the chances of a group's places add up to what is usual, so that skew does
-        not change of what kind publications are.
+        int64[n], group of each place. Skew does not change the total chance of a group, and so it
+        does not change how many publications are polygons.
     """
 
     usual: NDArray[np.float64]
@@ -136,17 +137,17 @@ class PlaceRows:
 
 
 def chances(places: PlaceRows, skew: float) -> NDArray[np.float64]:
-    """Chances of places by which a share `skew` of all rows goes to the skewed workers.
+    """Compute chances of places such that a share `skew` of all rows goes to the skewed workers.
 
-    Usual chances are multiplied by ``exp(c * (hot - skew * rows))``, with the one ``c`` that gives
-    the share: no other chances with this share are nearer to the usual ones. Where no ``c``
-    does that and leaves 1 % of the places in the stream, it is the greatest (or least) share that
-    can be had so: a place with many candidates has them with all workers.
+    The usual chances are multiplied by ``exp(c * (hot - skew * rows))``, with the only ``c`` that
+    gives this share. No other chances with this share are closer to the usual ones. If no ``c``
+    gives the share while at least 1 % of the places are still drawn, the chances give the closest
+    share that is possible: a place with many candidates has some on every worker.
 
     Returns
     -------
     float64[n]
-        They add up to 1.
+        Chances, which add up to 1.
     """
     if not places.rows.any():
         return places.usual
@@ -166,7 +167,7 @@ def chances(places: PlaceRows, skew: float) -> NDArray[np.float64]:
 
 
 def _for(places: PlaceRows, skew: float) -> NDArray[np.float64] | None:
-    """Chances that give the share; None if too few places would be left."""
+    """Return chances that give the share; None if too few places would be drawn."""
     excess = (places.hot - skew * places.rows) / places.rows.mean()
     low, high = -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):

@@ -1,4 +1,4 @@
-"""Publications: a stream of points and polygons over the atlas, skewed to some workers."""
+"""A stream of publications: points and polygons of the atlas, skewed to some workers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from evenkey.papers.publish_subscribe.places.owners import CandidateOwners
 
 BALANCED_SKEW = 3 / 16
-"""The skew coefficient that makes all workers equal."""
+"""The skew coefficient with which all workers get the same share."""
 
 _POLYGON_SHARES = (1 / 6, 2 / 6, 3 / 6)
 """Shares of areas, districts and sectors among polygons: 10, 20 and 30 of 60 %."""
 _JITTER = 0.5
-"""How far a point lies from its position at most, over the size of the sector there."""
+"""Width of the box around a position in which points are drawn, in sizes of the sector there."""
 
 
 def skewed_workers(workers: int) -> int:
-    """How many workers skew goes to: 3 of 16, and as large a part of others, at least one.
+    """Return the number of workers that get the skew: 3/16 of all, rounded, at least one.
 
     Examples
     --------
@@ -47,21 +47,20 @@ class PublicationMix:
     Parameters
     ----------
     skew
-        Share of the stream that falls on 3 of 16 workers (of W workers on about as large a
-        part of them, at least one) as partitions are placed at first; 3/16 is balanced. It is the
-        nominal share: a polygon falls on other partitions too, and candidates may lie so that
-        it cannot be reached.
+        Share of the stream that goes to 3/16 of the workers (rounded, at least one), in the initial
+        placement of the partitions; 3/16 is balanced. It is a nominal share: a polygon also falls
+        on other partitions, and the locations of candidates may make the share impossible.
     polygons
         Share of polygons, 0 to 1; the rest are points. The predecessor system has 0.6.
     clustering
-        How far the share of polygons varies by region, 0 to 1. At 0 it is the same in all
-        partitions; at 1 there are partitions with polygons only and partitions with points
-        only, in the proportion of `polygons`, among those of skewed and other workers alike.
+        How much the share of polygons varies by region, 0 to 1. At 0 it is the same in all
+        partitions. At 1 some partitions have polygons only and all others have points only, in the
+        proportion of `polygons`, both among the skewed workers' partitions and among the others.
 
     Raises
     ------
     ConfigurationError
-        One of them is not between 0 and 1.
+        A parameter is not between 0 and 1.
     """
 
     skew: float = BALANCED_SKEW
@@ -76,28 +75,30 @@ class PublicationMix:
 
 
 class Publications:
-    """Publications by position: any range can be made at any time, always the same.
+    """Generates publications by number: any range, at any time, with always the same result.
 
     Parameters
     ----------
     atlas
-        Where positions and polygons come from.
+        Source of the positions and polygons.
     leaves
         The partitions of space to which skew and clustering apply.
     workers
         Number of workers, to which leaves are assigned in turn.
     mix
-        What they are.
+        Kinds and places of the publications.
     seed
-        Another seed gives others of the same mix.
+        Another seed gives other publications of the same mix.
     positions
-        float64[n, 2], where points and polygons are drawn around; None: the sectors.
+        float64[n, 2], positions around which points and polygons are drawn. None: points on the
+        sectors.
     owners
-        Where the candidates of publications lie, for pipelines that send a publication there:
-        then skew is a share of the rows that publications become. None: a publication falls
-        on the leaf where it is drawn, and skew is a share of the publications.
+        Partitions of the candidates, for pipelines that send a publication to its candidates: skew
+        is then a share of the rows that publications become. None: a publication goes to the leaf
+        where it is drawn, and skew is a share of the publications.
     ends
-        `ends` of a generator that was made with `owners`, instead of these.
+        The attribute `ends` of a generator that was made with `owners`, to be passed instead of
+        `owners`.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Publications:
         self._set_positions(atlas, positions)
         self._polygon_share = self._shares()
         self.ends = ends if owners is None else np.cumsum(self._chances(atlas, owners))
-        """float64[places], the chances of the places added up; None without owners."""
+        """float64[places], cumulative chances of the places; None without owners."""
 
     def _set_positions(self, atlas: Atlas, positions: NDArray[np.float64] | None) -> None:
         if positions is None:
@@ -130,7 +131,7 @@ class Publications:
         else:
             sectors = shapely.STRtree(atlas.sectors).nearest(shapely.points(positions))
         leaf = self._leaves.locate(*positions.T)
-        # A leaf without a position gets the middle of its part of the country.
+        # A leaf without a position gets the centre of its part of the country.
         everywhere = shapely.total_bounds(atlas.sectors)
         bounds = self._leaves.bounds
         middle = (
@@ -146,7 +147,7 @@ class Publications:
         self._first = np.searchsorted(leaf[order], np.arange(len(bounds) + 1))
 
     def _shares(self) -> NDArray[np.float64]:
-        """float64[P], share of polygons in each partition."""
+        """Return float64[P], the share of polygons in each partition."""
         count = self._leaves.partitions
         chosen = np.zeros(count)
         hot = np.arange(count) % self._workers < skewed_workers(self._workers)
@@ -157,7 +158,7 @@ class Publications:
         return (1 - clustering) * self._mix.polygons + clustering * chosen
 
     def _chances(self, atlas: Atlas, owners: CandidateOwners) -> NDArray[np.float64]:
-        """float64[places], how often publications are drawn at each place."""
+        """Return float64[places], the chance that a publication is drawn at each place."""
         hot = np.arange(owners.partitions) % self._workers < skewed_workers(self._workers)
         places = np.diff(self._first)
         leaf = np.repeat(np.arange(len(places)), places)
@@ -174,7 +175,7 @@ class Publications:
         return chances(PlaceRows(usual, rows, of_hot, group), self._mix.skew)
 
     def make(self, numbers: NDArray[np.int64]) -> pa.Table:
-        """Make the publications of given numbers, int64[n].
+        """Make the publications with the given numbers, int64[n].
 
         Returns
         -------
@@ -194,7 +195,7 @@ class Publications:
         return pa.table({"publication": numbers, "geometry": pa.array(geometries, pa.binary())})
 
     def _places(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The place that each publication is drawn at, and the leaf of that."""
+        """Draw the place of each publication; return places and their leaves."""
         if self.ends is not None:
             drawn = np.searchsorted(self.ends, self._draw(numbers, 4), side="right")
             place = np.minimum(drawn, len(self.ends) - 1)
@@ -204,7 +205,7 @@ class Publications:
         return first + (self._draw(numbers, 4) * (last - first)).astype(np.int64), leaf
 
     def _leaf(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The partition that each publication falls on: first its worker, then one of its own."""
+        """Draw the partition of each publication: first a worker, then one of its partitions."""
         hot, draw = skewed_workers(self._workers), self._draw(numbers, 2)
         others = self._workers - hot
         skewed = (self._draw(numbers, 1) < self._mix.skew) | (others == 0)
@@ -218,7 +219,7 @@ class Publications:
         place: NDArray[np.int64],
         leaf: NDArray[np.int64],
     ) -> NDArray[np.object_]:
-        """Points around positions, inside their partition."""
+        """Draw points around positions, inside their partition."""
         around = np.stack([self._draw(numbers, 7), self._draw(numbers, 8)], axis=1) - 0.5
         moved = self._positions[place] + around * _JITTER * self._sizes[self._sectors[place]]
         low, high = self._leaves.bounds[leaf, :2], self._leaves.bounds[leaf, 2:]

@@ -1,4 +1,4 @@
-"""Polygon files to atlases: postcode districts or sectors, as GeoJSON or shapefiles."""
+"""Read atlases from files of postcode districts or sectors, as GeoJSON or shapefiles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_POLYGONS = 2  # dimensions
+_POLYGONS = 2  # dimensions of a polygon
 _CAPITALS = re.compile(r"[A-Z]+")
 
 
@@ -28,10 +28,10 @@ def read_atlas(path: Path) -> Atlas:
     """Read postcode sectors or districts from a GeoJSON file, gzipped or not, or a shapefile.
 
     The name of each feature is its property, or field, ``sector``, ``district`` or ``name``.
-    Names with a blank (``AB10 1``) are sectors, of the district before the blank; others are
-    districts, and each is cut crosswise into up to four sectors. The capitals at the front
-    (``AB``) name the area. Invalid polygons are repaired. A file whose name ends in ``.shp`` is
-    read as `read_shapefile` does.
+    A name with a blank (``AB10 1``) is a sector; the part before the blank is its district. Other
+    names are districts, and each is cut crosswise into up to four sectors. The capitals at the
+    beginning (``AB``) are the area. Invalid polygons are repaired. A file whose name ends in
+    ``.shp`` is read by `read_shapefile`.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def read_atlas(path: Path) -> Atlas:
     area_of = np.unique([_area(name) for name in districts], return_inverse=True)[1]
     if by_sector.pop():
         return Atlas.from_sectors(geometries, district_of, area_of)
-    # A name may have several polygons; together they are the district.
+    # Several polygons may have the same name; together they are the district.
     wholes = Atlas.from_sectors(geometries, district_of, area_of).districts
     sectors, of_district = _cut(wholes)
     return Atlas.from_sectors(sectors, of_district, area_of, wholes)
 
 
 def _repaired(geometries: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Valid polygons; lines and points that repairing leaves of one are dropped."""
+    """Repair invalid polygons; lines and points that result from a repair are dropped."""
     valid = shapely.make_valid(geometries)
     for number in np.flatnonzero(
         shapely.get_type_id(valid) == shapely.GeometryType.GEOMETRYCOLLECTION
@@ -78,7 +78,7 @@ def _area(district: str) -> str:
 
 
 def _cut(districts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
-    """Cut each district at the middle of its envelope, across and along."""
+    """Cut each district at the middle of its envelope, horizontally and vertically."""
     bounds = shapely.bounds(districts)
     low, high = bounds[:, :2], bounds[:, 2:]
     middle = (low + high) / 2
@@ -86,7 +86,7 @@ def _cut(districts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[n
     for left, right in ((low, middle), (middle, high)):
         for lower, upper in ((low, middle), (middle, high)):
             quarter = shapely.box(left[:, 0], lower[:, 1], right[:, 0], upper[:, 1])
-            # Buffering by nothing drops points and lines where a district only touches a cut.
+            # A buffer of width 0 drops points and lines where a district only touches a cut.
             parts = shapely.buffer(shapely.intersection(districts, quarter), 0)
             kept = np.flatnonzero(shapely.area(parts) > 0)
             sectors.append(parts[kept])

@@ -1,4 +1,4 @@
-"""Reader of shapefiles: named polygons of a ``.shp`` and its companion files."""
+"""Read the named polygons of a shapefile: a ``.shp`` and its companion files."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
     Parameters
     ----------
     path
-        The ``.shp``. The ``.dbf`` beside it has the names, in a field ``sector``, ``district``
-        or ``name`` (upper or lower case), in the encoding of the ``.cpg`` or else UTF-8. The
-        ``.prj`` may be missing; then coordinates must be ones that degrees can be. The ``.shx``
-        may be missing.
+        The ``.shp``. The ``.dbf`` beside it contains the names, in a field ``sector``,
+        ``district`` or ``name`` (upper or lower case). Their encoding is that of the ``.cpg``, or
+        UTF-8 without one. The ``.prj`` may be missing; then coordinates must be in the range of
+        degrees. The ``.shx`` may be missing.
 
     Raises
     ------
     ConfigurationError
-        A file cannot be read, or is missing; a record has no name or no shape; or coordinates
-        are not longitude and latitude.
+        A file is missing or cannot be read, a record has no name or no shape, or coordinates are
+        not longitude and latitude.
     """
     library = load_extra("shapefile", "shapefiles", "reading shapefiles")
     dbf = _beside(path, ".dbf")
@@ -59,8 +59,8 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
     try:
         with path.open("rb") as shp, dbf.open("rb") as names, warnings.catch_warnings():
             _check_size(path, shp)
-            warnings.simplefilter("ignore")  # of the library; what matters is checked here
-            # Latin-1 keeps all bytes; they are decoded below, as the library has its own errors.
+            warnings.simplefilter("ignore")  # the library's; this function checks what matters
+            # Latin-1 keeps all bytes. Decoding them below, not in the library, gives our errors.
             reader = library.Reader(shp=shp, dbf=names, encoding=_BYTES)
             field = _field_of_names(path, reader)
             shapes = list(reader.iterShapes())
@@ -74,7 +74,7 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
             found = [
                 (str(record[field] or "").encode(_BYTES).decode(encoding), shape)
                 for record, shape in zip(records, shapes, strict=True)
-                if record is not None  # it is marked as deleted
+                if record is not None  # None: the record is marked as deleted
             ]
     except UnicodeDecodeError as error:
         message = (
@@ -94,7 +94,7 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
 
 
 def _check_size(path: Path, shp: BinaryIO) -> None:
-    """Make sure that a file is as long as it says: in words of two bytes, at the 24th byte."""
+    """Check that a file is as long as its header says: in words of two bytes, at byte 24."""
     (words,) = struct.unpack(">i", shp.read(28)[24:])
     size = shp.seek(0, os.SEEK_END)
     shp.seek(0)
@@ -104,7 +104,7 @@ def _check_size(path: Path, shp: BinaryIO) -> None:
 
 
 def _beside(path: Path, suffix: str) -> Path | None:
-    """The file of the same name with another suffix, in upper or lower case."""
+    """Find the file of the same name with another suffix, in upper or lower case."""
     for each in (path.with_suffix(suffix), path.with_suffix(suffix.upper())):
         if each.is_file():
             return each

@@ -1,4 +1,4 @@
-"""Subscriptions: polygons of the atlas, each with a spatial relation."""
+"""Draw subscriptions: polygons of the atlas, each with a spatial relation."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def draw_subscriptions(atlas: Atlas, count: int, seed: int = 0) -> pa.Table:
     Parameters
     ----------
     atlas
-        Where the polygons come from.
+        Source of the polygons.
     count
-        How many, at least 1.
+        Number of subscriptions, at least 1.
     seed
-        Another seed gives others.
+        Another seed gives other subscriptions.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def draw_subscriptions(atlas: Atlas, count: int, seed: int = 0) -> pa.Table:
     Raises
     ------
     ConfigurationError
-        There is not one.
+        `count` is below 1.
     """
     if count < 1:
         message = f"subscriptions = {count}: there must be at least 1"

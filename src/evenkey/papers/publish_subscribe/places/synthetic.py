@@ -1,4 +1,4 @@
-"""A small synthetic atlas, so that everything runs without polygon files."""
+"""A small synthetic atlas, so that pipelines run without polygon files."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SIDE = 48
-"""Sectors a side."""
+"""Number of sectors along one side of the country."""
 _DISTRICT, _AREA = 2, 4
-"""Sectors a side of a district and of an area."""
+"""Number of sectors along one side of a district, and of an area."""
 _BENDS = 6
-"""Points between the corners of a sector's edge."""
+"""Number of points between the corners of a sector's edge."""
 _BEND = 0.1
-"""How far they lie from the straight line at most, in sides of the smallest sector."""
+"""Maximum distance of these points from the straight line, in sides of the smallest sector."""
 
 
 @lru_cache(maxsize=1)
 def synthetic_atlas() -> Atlas:
     """Make an invented country: 2,304 sectors in 576 districts in 144 areas, always the same.
 
-    Sectors are the cells of a grid whose columns and rows crowd towards the middle, as
-    settlements do, with bent edges that neighbours share.
+    Sectors are the cells of a grid. Its columns and rows are denser towards the middle, as
+    settlements are; neighbours share their bent edges.
 
     Examples
     --------
@@ -54,11 +54,11 @@ def synthetic_atlas() -> Atlas:
 
 
 def _bent(random: np.random.Generator) -> NDArray[np.float64]:
-    """Lines from left to right, one below the other: float64[side + 1, points, 2]."""
+    """Return the bent lines from left to right, in order: float64[side + 1, points, 2]."""
     grid = _crowded(np.linspace(-1, 1, _SIDE * (_BENDS + 1) + 1))
     lines = grid[:: _BENDS + 1]
     bend = random.uniform(-_BEND, _BEND, (len(lines), len(grid))) * np.diff(lines).min()
-    bend[:, :: _BENDS + 1] = 0  # corners, where lines across and along meet
+    bend[:, :: _BENDS + 1] = 0  # corners, where horizontal and vertical lines meet
     return np.stack([np.broadcast_to(grid, bend.shape), lines[:, None] + bend], axis=2)
 
 
@@ -69,7 +69,7 @@ def _crowded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _ring(
     across: NDArray[np.float64], along: NDArray[np.float64], row: int, column: int
 ) -> NDArray[np.float64]:
-    """The corners and bends around a cell, once around."""
+    """Return the corners and bends of a cell's boundary, once around."""
     step = _BENDS + 1
     horizontal = slice(column * step, (column + 1) * step + 1)
     vertical = slice(row * step, (row + 1) * step + 1)
