@@ -1,4 +1,4 @@
-"""Advice on a DataFrame: its keys are those that Spark's own count gives."""
+"""Advice on a DataFrame: the sample has the keys that Spark itself counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def df(spark):
 
 
 def counts_of(sample):
-    """Messages by key, as the sample has them."""
+    """Return the number of messages per key in the sample."""
     found: dict[Any, int] = {}
     for text in sample.texts(sample.batch.ids).to_pylist():
         found[text] = found.get(text, 0) + 1
@@ -98,19 +98,19 @@ def test_errors_are_one_line(spark, df):
         ((df, 7, 4), "key = 7: name the key's column"),
         ((df, [], 4), r"key = \[\]: name the key's column"),
         ((7, "user", 4), "sample = 7: must be a Sample or a DataFrame"),
-        ((stream, "value", 4), "the DataFrame is a stream: advice is on a batch"),
+        ((stream, "value", 4), "the DataFrame is a stream; pass a batch"),
         ((df.where("amount < 0"), "amount", 4), "the DataFrame has no row"),
         ((df, "amount", 0), "workers = 0: name one or more worker counts"),
         ((df, "amount", True), "workers = True: name one or more"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             ek.advise(*arguments)
-    with pytest.raises(ConfigurationError, match="setting = 'user': a Sample is advised on with"):
+    with pytest.raises(ConfigurationError, match="setting = 'user': must be a Setting"):
         ek.advise(sample_of_frame(df, "amount"), "user", 4)
 
 
 def test_keys_of_many_columns_of_many_values_are_themselves():
-    """70,000 values in each of four columns: more combinations than 64 bits can number."""
+    """Four columns with 70,000 values each have more combinations than 64 bits can number."""
     column = pa.array([*map(str, range(70_000)), "69999"])
     texts, ids = _coded(pa.table(dict.fromkeys("abcd", column)))
     assert len(texts) == 70_000

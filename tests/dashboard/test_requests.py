@@ -1,4 +1,4 @@
-"""Requests that the page does not send: each is answered by status 400 and one line."""
+"""Requests that the page does not send are answered with status 400 and one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def url(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def question(url):
-    """What the page itself asks."""
+    """Return the request that the page itself sends."""
     callbacks = json.loads(answer(url, "_dash-dependencies")[1])
     (callback,) = (each for each in callbacks if each["output"].startswith(".."))
     names = callback["output"].strip(".").split("...")
@@ -43,7 +43,7 @@ def question(url):
 
 
 def answer(url, path, body=None, kind="application/json"):
-    """Status and text that the server answers."""
+    """Return status and text of the server's answer."""
     request = Request(f"{url}{path}", data=body, headers={"Content-Type": kind})  # noqa: S310
     try:
         with urlopen(request) as given:  # noqa: S310 - our own server
@@ -109,7 +109,7 @@ def test_a_value_that_the_page_does_not_hold_is_refused(url, question, name, val
     for each in [*asked["inputs"], *asked["state"]]:
         if each["id"] == name:
             each["value"] = value
-    assert "must be what the page holds" in refused(url, UPDATE, json.dumps(asked).encode())
+    assert "must be values that the page sends" in refused(url, UPDATE, json.dumps(asked).encode())
 
 
 def test_a_file_that_is_not_served_is_refused(url):

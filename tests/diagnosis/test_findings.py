@@ -1,4 +1,4 @@
-"""What is found in logs whose rows are known."""
+"""Findings in logs whose rows are known."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_sides_of_a_join_are_distinguished(tmp_path):
     assert found.run.read.join_type == "Inner"
     (change,) = found.changes
     assert change.remedy.how == "split"
-    assert change.seconds == pytest.approx(2.5 + 0.25)  # a quarter of either side
+    assert change.seconds == pytest.approx(2.5 + 0.25)  # a quarter of each side
     assert change.remedy.code == 'eks.join(left, right, ["customer"], "inner", workers=4)'
 
 
@@ -151,7 +151,7 @@ def test_joins_of_all_kinds_are_divided(tmp_path):
         log.stage(0, [{7: 50, 8: 50}] * 3 + [{7: 700, 8: 700}], [1, 1, 1, 14])
         (change,) = only(tmp_path, log).changes
         assert change.remedy.code == f'eks.join(left, right, ["customer"], "{how}", workers=4)'
-        assert change.remedy.condition == "if the key is named alike on both sides:"
+        assert change.remedy.condition == "if the key has the same name on both sides:"
 
 
 def test_both_sides_of_one_reused_exchange_are_counted_once(tmp_path):
@@ -211,7 +211,7 @@ def test_failed_tasks_and_stages_are_left_out(tmp_path):
     log.stage(0, [5, 5], [1, 1], failure="executor lost")
     (one,) = diagnose(log.write(tmp_path / "log")).applications
     assert len(one.findings[0].work.runs) == 1
-    assert "1 stages did not end well: left out." in one.cautions
+    assert "1 stages failed or did not end: left out." in one.cautions
 
 
 def test_stages_of_rdds_are_counted(tmp_path):

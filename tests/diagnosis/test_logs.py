@@ -1,4 +1,4 @@
-"""Logs as they lie on disks: packed, rolled, cut off, damaged, and what is no log."""
+"""Logs on disk: compressed, rolled, incomplete, damaged, and files that are not logs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def zstd(content):
 
 
 def lz4_blocks(content, size=300):
-    """What Spark's LZ4BlockOutputStream writes; its checksum is not looked at."""
+    """Compress as Spark's LZ4BlockOutputStream does; the checksum, which is not read, is 0."""
     packed = b""
     for start in range(0, len(content), size):
         block = content[start : start + size]
@@ -37,7 +37,7 @@ def lz4_blocks(content, size=300):
 
 
 def snappy_chunks(content, size=300):
-    """What Spark's SnappyOutputStream writes."""
+    """Compress as Spark's SnappyOutputStream does."""
     packed = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
     for start in range(0, len(content), size):
         chunk = pa.compress(content[start : start + size], "snappy", asbytes=True)
@@ -117,7 +117,7 @@ def test_lines_that_are_no_events_are_counted(tmp_path):
     (tmp_path / "log").write_bytes(b"".join(broken))
     (one,) = diagnose(tmp_path / "log").applications
     assert one.cautions == (
-        "3 lines of the log are no events of Spark's (the first: line 6 of log): left out.",
+        "3 lines of the log are not Spark events (the first: line 6 of log): left out.",
     )
     assert len(one.named) == 1
 
@@ -126,7 +126,7 @@ def test_events_that_lack_something_are_counted(tmp_path):
     event = b'{"Event":"SparkListenerTaskEnd","Stage ID":0}\n'
     (tmp_path / "log").write_bytes(GOOD + event + event)
     (one,) = diagnose(tmp_path / "log").applications
-    assert one.cautions == ("2 events lack what Spark 4.3.0 should write: left out.",)
+    assert one.cautions == ("2 events are not as Spark 4.3.0 writes them: left out.",)
 
 
 def test_an_unknown_version_is_reported(tmp_path):
@@ -143,7 +143,7 @@ def test_a_rolled_log_is_one_application(tmp_path):
     directory = tmp_path / "eventlog_v2_app-1"
     directory.mkdir()
     lines = GOOD.splitlines(keepends=True)
-    for number in range(len(lines)):  # more than nine: events_10 comes behind events_9
+    for number in range(len(lines)):  # more than nine, because events_10 must come after events_9
         (directory / f"events_{number + 1}_app-1.zstd").write_bytes(zstd(lines[number]))
     (directory / "appstatus_app-1").touch()
     assert named(directory) == [2.8]
@@ -180,7 +180,7 @@ def test_a_directory_has_several_applications(tmp_path):
     (tmp_path / "notes.txt").write_text("no log")
     found = diagnose(tmp_path)
     assert [each.application.name for each in found.applications] == ["clicks", "orders"]
-    assert found.cautions == ("1 file is left out (notes.txt: no event log).",)
+    assert found.cautions == ("1 file is left out (notes.txt: not an event log).",)
     (only,) = diagnose(tmp_path, application="app-clicks").applications
     assert only.application.name == "clicks"
     with pytest.raises(ConfigurationError, match=r"has app-clicks, app-orders; name one of them"):
@@ -193,8 +193,8 @@ def test_a_log_that_cannot_be_read_does_not_stop_the_others(tmp_path):
     found = diagnose(tmp_path)
     assert [each.application.name for each in found.applications] == ["orders"]
     (caution,) = found.cautions
-    assert "app-half: no application begins in it" in caution
-    with pytest.raises(ConfigurationError, match="app-half: no application begins in it"):
+    assert "app-half: lacks the start of its application" in caution
+    with pytest.raises(ConfigurationError, match="app-half: lacks the start of its application"):
         diagnose(tmp_path, application="app-half")
 
 
@@ -212,10 +212,10 @@ def test_no_keyed_shuffle_is_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "it is no event log of Spark's; name what an application"),
-        (b"to be or not\n", "it is no event log of Spark's"),
-        (b'{"user": 1}\n', "it is no event log of Spark's"),
-        (b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n', "no application begins"),
+        (b"", "is not a Spark event log; pass what an application"),
+        (b"to be or not\n", "is not a Spark event log"),
+        (b'{"user": 1}\n', "is not a Spark event log"),
+        (b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n', "lacks the start"),
     ],
 )
 def test_a_file_that_is_no_log_is_refused_in_one_line(tmp_path, content, message):
@@ -225,7 +225,7 @@ def test_a_file_that_is_no_log_is_refused_in_one_line(tmp_path, content, message
 
 
 def test_no_log_in_a_directory_and_nothing_at_all(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"no event log is in it; name what"):
+    with pytest.raises(ConfigurationError, match=r"contains no event log; pass what"):
         diagnose(tmp_path)
     with pytest.raises(ConfigurationError, match=r"cannot be read .No such file.*: name"):
         diagnose(tmp_path / "absent")
