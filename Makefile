@@ -42,7 +42,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check results faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports lock grafana figures decisions \
+.PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports results lock grafana figures decisions \
   reproduction site wheel release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets

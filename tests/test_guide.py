@@ -30,7 +30,7 @@ def test_python_of_the_guide(capsys):
     for code in snippets("docs/guide.md", "python"):
         exec(code, names)  # noqa: S102 - our own text
     said = capsys.readouterr().out
-    assert "customer 17 has 40 % of the rows: at most 2.5x faster" in said
+    assert "customer 17 has 40 % of the rows, all in one task, 3.2 times the mean of 8" in said
     for ours, plain in PAIRS:
         found = {tuple(row) for row in names[ours].collect()}
         assert found == {tuple(row) for row in names[plain].collect()}

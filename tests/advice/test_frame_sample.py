@@ -97,7 +97,7 @@ def test_errors_are_one_line(spark, df):
         ((df, "usr", 4), r"no column 'usr': the DataFrame has user `id`, shop, name, amount"),
         ((df, 7, 4), "key = 7: name the key's column"),
         ((df, [], 4), r"key = \[\]: name the key's column"),
-        ((7, "user", 4), "sample = 7: must be a Sample or a DataFrame"),
+        ((7, "user", 4), "sample = 7: must be a Sample or a Spark DataFrame"),
         ((stream, "value", 4), "the DataFrame is a stream; pass a batch"),
         ((df.where("amount < 0"), "amount", 4), "the DataFrame has no row"),
         ((df, "amount", 0), "workers = 0: name one or more worker counts"),

@@ -304,7 +304,7 @@ def test_the_bound_of_the_hottest_key_is_logged(frame, caplog):
         grouped.applyInPandas(lambda pdf: pdf[["id"]], "id long")
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith(bound)
-    assert line.endswith("x faster; to split it pass merge=")
+    assert line.endswith(f" times the mean of {WORKERS}; to split it pass merge=")
 
 
 @pytest.mark.slow(4)

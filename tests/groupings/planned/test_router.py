@@ -203,7 +203,7 @@ def test_unequal_workers():
     assert str(grouping) == "planned(capacities=2:1:1)"
     sent, _ = loads(grouping, plan(grouping, keys, 3), keys, 3)
     assert sent / len(keys) == pytest.approx([0.5, 0.25, 0.25], rel=0.02)
-    with pytest.raises(ConfigurationError, match="there are 4 workers"):
+    with pytest.raises(ConfigurationError, match="3 capacities for 4 workers"):
         grouping.router(4)
 
 

@@ -81,7 +81,7 @@ def _compare(
             message = f"modes = {name!r}: must be one of {_ALL_MODES.replace(',', ', ')}"
             raise ConfigurationError(message)
     if not names or len(set(names)) < len(names):
-        message = f"modes = {modes!r}: name at least one, and each once"
+        message = f"modes = {modes!r}: pass at least one mode, and none twice"
         raise ConfigurationError(message)
     config.check_paths()
     with (

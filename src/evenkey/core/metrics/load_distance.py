@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
-    """Compute the load distance coefficient of each location, ``LDC_i = (L_i - mean) / mean``.
+    """Compute the load distance coefficient of each worker, ``LDC_i = (L_i - mean) / mean``.
 
     Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
     Stream-Static Joins (Electronics 2023), section 3.2.
@@ -21,7 +21,7 @@ def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     loads
-        Load of each location in any unit, idle ones included, shape [W].
+        Load of each worker in any unit, with idle workers as 0, shape [W].
 
     Returns
     -------

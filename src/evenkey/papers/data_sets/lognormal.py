@@ -39,8 +39,8 @@ class Lognormal(Weighted):
 
     Key k has the probability of the interval from ``k - 1/2`` to ``k + 1/2``. The tail is cut off
     at the largest k with ``P(key >= k) > 1e-7``: beyond it, less than one of the paper's 10 million
-    messages is expected. About as many keys as in the paper occur: in 10 million messages, 16,400
-    of ``lognormal-1`` and 1,100 of ``lognormal-2``.
+    messages is expected. The number of distinct keys is about that of the paper: 10 million
+    messages have 16,400 keys in ``lognormal-1`` and 1,100 in ``lognormal-2``.
 
     Parameters
     ----------

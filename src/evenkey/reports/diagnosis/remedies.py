@@ -88,9 +88,10 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
     Parameters
     ----------
     read
-        The operator of the stage, with its exchanges.
+        The stage's operator by key (join, aggregate, ...), as found in the query plan, and the
+        exchanges that feed it.
     workers
-        Number of workers to write into the code.
+        Number of workers in the code that a remedy suggests.
     stream
         Whether the stage belongs to an epoch of a streaming query.
     """

@@ -77,13 +77,13 @@ class GroupPlan(Fixed):
     place: str = ""
 
     def bound(self, workers: int) -> str:
-        """Return a text on the speedup that the hottest key allows; empty: it bounds nothing."""
+        """Return a text on the load of the hottest key, if a task has too much by it alone."""
         if self.about is None or self.about.share * workers <= _NOTICED:
             return ""
         share = self.about.share
         return (
-            f"{self.about.heaviest} has {100 * share:.0f} % of the {self.about.load}: "
-            f"at most {1 / share:.1f}x faster"
+            f"{self.about.heaviest} has {100 * share:.0f} % of the {self.about.load}, all in one "
+            f"task, {workers * share:.1f} times the mean of {workers}"
         )
 
 

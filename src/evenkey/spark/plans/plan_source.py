@@ -151,12 +151,12 @@ class Latest:
 
 @dataclass(frozen=True)
 class PerEpoch:
-    """A source that keeps, for the whole epoch, the table that is newest when the epoch starts.
+    """Supplies one table for a whole epoch: the newest one when the epoch starts.
 
-    Both sides of a join must follow the same plan. But each side reads it separately, and the
-    planner may write a newer one in between. So the side that comes first stores the table that it
-    finds, by an exclusive create. The other side uses the stored table, and so does the epoch if
-    it runs again.
+    Both sides of a join must use the same table (plan). But each side reads it separately, and a
+    newer one may be written between the two reads. So the side that reads first saves a copy for
+    this epoch, by an exclusive create. The other side uses that copy, and so does a rerun of the
+    epoch.
 
     Parameters
     ----------

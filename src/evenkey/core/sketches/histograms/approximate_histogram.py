@@ -237,8 +237,8 @@ class ApproximateHistogram(Sketch):
                 columns = (items[name] for name in _ITEM.names or ())
                 return cls.of(capacity, Bins(np.array([0, held]), *columns))
         message = (
-            f"these {len(data)} bytes are not a valid histogram; "
-            "delete the state that they come from and start again"
+            f"a stored histogram of {len(data)} bytes is damaged; delete the output or checkpoint "
+            "that it comes from, and run again"
         )
         raise RunError(message)
 

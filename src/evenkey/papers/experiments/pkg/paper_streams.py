@@ -41,8 +41,8 @@ def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False)
     scale, quick
         As for `Scale.messages`.
     timed
-        Whether the stream has the rate of messages of the log, so that a shorter stream is the
-        first hours of it. Otherwise the stream spans 400 s.
+        Whether the stream has as many messages per second as the paper's data set, so that a
+        stream of fewer messages covers only its first hours. Otherwise it lasts 400 s.
     """
     messages = published(STREAMS[symbol]).messages
     rate = messages / SECONDS[symbol] if timed else None
