@@ -98,14 +98,14 @@ def test_errors_are_one_line(spark, df):
         ((df, 7, 4), "key = 7: name the key's column"),
         ((df, [], 4), r"key = \[\]: name the key's column"),
         ((7, "user", 4), "sample = 7: must be a Sample or a DataFrame"),
-        ((stream, "value", 4), "the DataFrame is a stream: advice is on a batch"),
+        ((stream, "value", 4), "the DataFrame is a stream; pass a batch"),
         ((df.where("amount < 0"), "amount", 4), "the DataFrame has no row"),
         ((df, "amount", 0), "workers = 0: name one or more worker counts"),
         ((df, "amount", True), "workers = True: name one or more"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             ek.advise(*arguments)
-    with pytest.raises(ConfigurationError, match="setting = 'user': a Sample is advised on with"):
+    with pytest.raises(ConfigurationError, match="setting = 'user': must be a Setting"):
         ek.advise(sample_of_frame(df, "amount"), "user", 4)
 
 

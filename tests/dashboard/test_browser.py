@@ -247,7 +247,7 @@ def test_the_page_goes_on_when_its_server_is_back(browser, tmp_path, histories):
 
 def test_addresses_and_directories_are_checked(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigurationError, match="it is no directory"):
+    with pytest.raises(ConfigurationError, match="is not a directory"):
         Server([tmp_path / "file"])
     first = Server([tmp_path], port=0)
     port = int(first.url.rpartition(":")[2].strip("/"))

@@ -109,7 +109,7 @@ def test_a_value_that_the_page_does_not_hold_is_refused(url, question, name, val
     for each in [*asked["inputs"], *asked["state"]]:
         if each["id"] == name:
             each["value"] = value
-    assert "must be what the page holds" in refused(url, UPDATE, json.dumps(asked).encode())
+    assert "must be values that the page sends" in refused(url, UPDATE, json.dumps(asked).encode())
 
 
 def test_a_file_that_is_not_served_is_refused(url):

@@ -151,7 +151,7 @@ def test_joins_of_all_kinds_are_divided(tmp_path):
         log.stage(0, [{7: 50, 8: 50}] * 3 + [{7: 700, 8: 700}], [1, 1, 1, 14])
         (change,) = only(tmp_path, log).changes
         assert change.remedy.code == f'eks.join(left, right, ["customer"], "{how}", workers=4)'
-        assert change.remedy.condition == "if the key is named alike on both sides:"
+        assert change.remedy.condition == "if the key has the same name on both sides:"
 
 
 def test_both_sides_of_one_reused_exchange_are_counted_once(tmp_path):
@@ -191,7 +191,7 @@ def test_a_key_that_is_an_expression_gets_a_column_first(tmp_path):
     log.execution(0, applied(key="upper(cast(customer#1L as string))#5, shop name#6"))
     log.stage(0, [100, 700, 100, 100], [1, 7, 1, 1])
     change = only(tmp_path, log).changes[0]
-    assert "first give upper(cast(customer as string)), shop name a column" in (
+    assert "first add a column named key with upper(cast(customer as string)), shop name" in (
         change.remedy.condition
     )
     assert 'eks.groupBy(df, "key", workers=4)' in change.remedy.code
@@ -211,7 +211,7 @@ def test_failed_tasks_and_stages_are_left_out(tmp_path):
     log.stage(0, [5, 5], [1, 1], failure="executor lost")
     (one,) = diagnose(log.write(tmp_path / "log")).applications
     assert len(one.findings[0].work.runs) == 1
-    assert "1 stages did not end well: left out." in one.cautions
+    assert "1 stages failed or did not end: left out." in one.cautions
 
 
 def test_stages_of_rdds_are_counted(tmp_path):

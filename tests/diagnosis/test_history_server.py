@@ -157,18 +157,20 @@ def test_a_server_that_is_not_spark_is_refused_in_one_line(served):
     with pytest.raises(ConfigurationError, match=r"no Spark answers there .HTTP 404.; give the"):
         diagnose(address)
     known["/applications"] = b"<html>"
-    with pytest.raises(ConfigurationError, match="it answers no JSON"):
+    with pytest.raises(ConfigurationError, match="its answer is not JSON"):
         diagnose(address)
     known["/applications"] = {"error": "no"}
-    with pytest.raises(ConfigurationError, match="it lists no applications"):
+    with pytest.raises(ConfigurationError, match="its answer is not a list of applications"):
         diagnose(address)
     known["/applications"] = []
-    with pytest.raises(ConfigurationError, match="it has no application; wait for one"):
+    with pytest.raises(ConfigurationError, match="lists no application; wait for one"):
         diagnose(address)
-    with pytest.raises(ConfigurationError, match=r"application = 'app-7': .* none of this id"):
+    with pytest.raises(
+        ConfigurationError, match=r"application = 'app-7': .* no application with this id"
+    ):
         diagnose(address, application="app-7")
     known["/applications"] = [{"id": "app-1", "name": "orders", "attempts": [{}]}]
-    with pytest.raises(ConfigurationError, match=r"cannot be read .*; name the application's"):
+    with pytest.raises(ConfigurationError, match=r"cannot be read .*; pass the path of"):
         diagnose(address)
 
 
@@ -194,17 +196,17 @@ def encrypted():
 
 
 LISTS = [
-    ([{"name": "x"}], "it lists no applications"),
-    ([1, 2], "it lists no applications"),
-    ([{"id": 5, "attempts": 7}], "it lists no applications"),
-    (b"[" * 100_000 + b"]" * 100_000, "it answers no JSON"),
+    ([{"name": "x"}], "its answer is not a list of applications"),
+    ([1, 2], "its answer is not a list of applications"),
+    ([{"id": 5, "attempts": 7}], "its answer is not a list of applications"),
+    (b"[" * 100_000 + b"]" * 100_000, "its answer is not JSON"),
     ([{"id": "app-1", "attempts": 7}], "'app-1' cannot be read"),
     ([{"id": "a b\r\nX: y/../..", "attempts": [{}]}], "cannot be read"),
 ]
 ARCHIVES = [
     (damaged(), "cannot be read"),
     (encrypted(), "its logs are encrypted"),
-    (archive({"readme": "hello"}), "no event log is in it"),
+    (archive({"readme": "hello"}), "contains no event log"),
     (archive({"app-1": skewed().text(), "app-1/x": "y"}), "cannot be read"),
     (archive({"x" * 300: skewed().text()}), "cannot be read"),
 ]
@@ -260,8 +262,8 @@ def test_answers_are_limited_in_size_and_time(served, monkeypatch):
     known.update(answers())
     for name, value, said in [
         ("ANSWER_BYTES", 1 << 20, None),
-        ("ANSWER_BYTES", 10, "it answers no JSON"),
-        ("ARCHIVE_BYTES", 1000, "it answers more than 0 MiB"),
+        ("ANSWER_BYTES", 10, "its answer is not JSON"),
+        ("ARCHIVE_BYTES", 1000, "its answer is larger than 0 MiB"),
         ("SERVER_SECONDS", 0.0, "it takes longer than 0 s"),
     ]:
         with monkeypatch.context() as patch:
@@ -313,13 +315,13 @@ def test_an_invalid_answer_is_refused_in_one_line(answer):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("http://[::1", "it is no address; write http://HOST:PORT"),
-        ("http://127.0.0.1:99999", "it is no address"),
-        ("http://127.0.0.1:port", "it is no address"),
-        ("http://", "it is no address"),
-        ("http://127.0.0.1:4040/a b", "it is no address"),
-        ("http://127.0.0.1:4040/a\r\nX: y", "it is no address"),
-        ("http://me:hunter2@127.0.0.1:4040", "http://me:***@127.0.0.1:4040: it holds a password"),
+        ("http://[::1", "is not an address; write http://HOST:PORT"),
+        ("http://127.0.0.1:99999", "is not an address"),
+        ("http://127.0.0.1:port", "is not an address"),
+        ("http://", "is not an address"),
+        ("http://127.0.0.1:4040/a b", "is not an address"),
+        ("http://127.0.0.1:4040/a\r\nX: y", "is not an address"),
+        ("http://me:hunter2@127.0.0.1:4040", "http://me:***@127.0.0.1:4040: the address holds"),
     ],
 )
 def test_an_invalid_address_is_refused_in_one_line(address, said):

@@ -21,14 +21,14 @@ START = b"".join(LINES[:4])
 DEEP = b'{"Event":"SparkListenerTaskEnd","x":' + b"[" * 200_000 + b"]" * 200_000 + b"}\n"
 STAGE = b'{"Event":"SparkListenerStageCompleted","Stage Info":{"Stage Name":"x","Stage ID":%s}}\n'
 BAD_LINES = [
-    (DEEP, "no event of Spark's"),
-    (STAGE % (b"9" * 6000), "no event of Spark's"),
-    (STAGE % b"Infinity", "lack what Spark"),
-    (STAGE % b"1e999", "lack what Spark"),
-    (STAGE % b"-1", "lack what Spark"),
-    (STAGE % b'"x"', "lack what Spark"),
-    (STAGE % b"{}", "lack what Spark"),
-    (b"\x00" * 1000 + b"\n", "no event of Spark's"),
+    (DEEP, "not a Spark event"),
+    (STAGE % (b"9" * 6000), "not a Spark event"),
+    (STAGE % b"Infinity", "not as Spark"),
+    (STAGE % b"1e999", "not as Spark"),
+    (STAGE % b"-1", "not as Spark"),
+    (STAGE % b'"x"', "not as Spark"),
+    (STAGE % b"{}", "not as Spark"),
+    (b"\x00" * 1000 + b"\n", "not a Spark event"),
 ]
 
 
@@ -43,8 +43,8 @@ def test_a_bad_line_is_skipped_and_counted(tmp_path, line, said):
     (tmp_path / "log").write_bytes(START + line + b"".join(LINES[4:]))
     found = cautions(tmp_path / "log")
     assert said in found
-    if "no event" in said:
-        assert "1 line of the log is no event of Spark's (the first: line 5 of log)" in found
+    if "event" in said:
+        assert "1 line of the log is not a Spark event (the first: line 5 of log)" in found
 
 
 def test_a_line_that_is_too_long_is_skipped(tmp_path, monkeypatch):
@@ -113,11 +113,11 @@ def test_a_bad_file_is_refused_alone_and_named_among_others(tmp_path, name, cont
 def test_pipes_and_devices_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(ConfigurationError, match="it is no regular file"):
+        with pytest.raises(ConfigurationError, match="not a regular file"):
             diagnose(path)
     skewed().write(tmp_path / "app-orders")
     found = diagnose(tmp_path)
-    assert found.cautions == ("1 file is left out (pipe: it is no regular file).",)
+    assert found.cautions == ("1 file is left out (pipe: not a regular file).",)
 
 
 def test_a_file_of_a_rolled_log_that_cannot_be_read_is_named(tmp_path):
@@ -126,7 +126,7 @@ def test_a_file_of_a_rolled_log_that_cannot_be_read_is_named(tmp_path):
     (directory / "events_1_app-1").write_bytes(b"".join(LINES[:5]))
     os.mkfifo(directory / "events_2_app-1")
     (directory / "events_99999999999999999999999_app-1").write_bytes(b"".join(LINES[5:]))
-    assert "left out: events_2_app-1: it is no regular file." in cautions(directory)
+    assert "left out: events_2_app-1: not a regular file." in cautions(directory)
 
 
 HOSTILE: list[Any] = [

@@ -117,7 +117,7 @@ def test_lines_that_are_no_events_are_counted(tmp_path):
     (tmp_path / "log").write_bytes(b"".join(broken))
     (one,) = diagnose(tmp_path / "log").applications
     assert one.cautions == (
-        "3 lines of the log are no events of Spark's (the first: line 6 of log): left out.",
+        "3 lines of the log are not Spark events (the first: line 6 of log): left out.",
     )
     assert len(one.named) == 1
 
@@ -126,7 +126,7 @@ def test_events_that_lack_something_are_counted(tmp_path):
     event = b'{"Event":"SparkListenerTaskEnd","Stage ID":0}\n'
     (tmp_path / "log").write_bytes(GOOD + event + event)
     (one,) = diagnose(tmp_path / "log").applications
-    assert one.cautions == ("2 events lack what Spark 4.3.0 should write: left out.",)
+    assert one.cautions == ("2 events are not as Spark 4.3.0 writes them: left out.",)
 
 
 def test_an_unknown_version_is_reported(tmp_path):
@@ -180,7 +180,7 @@ def test_a_directory_has_several_applications(tmp_path):
     (tmp_path / "notes.txt").write_text("no log")
     found = diagnose(tmp_path)
     assert [each.application.name for each in found.applications] == ["clicks", "orders"]
-    assert found.cautions == ("1 file is left out (notes.txt: no event log).",)
+    assert found.cautions == ("1 file is left out (notes.txt: not an event log).",)
     (only,) = diagnose(tmp_path, application="app-clicks").applications
     assert only.application.name == "clicks"
     with pytest.raises(ConfigurationError, match=r"has app-clicks, app-orders; name one of them"):
@@ -193,8 +193,8 @@ def test_a_log_that_cannot_be_read_does_not_stop_the_others(tmp_path):
     found = diagnose(tmp_path)
     assert [each.application.name for each in found.applications] == ["orders"]
     (caution,) = found.cautions
-    assert "app-half: no application begins in it" in caution
-    with pytest.raises(ConfigurationError, match="app-half: no application begins in it"):
+    assert "app-half: lacks the start of its application" in caution
+    with pytest.raises(ConfigurationError, match="app-half: lacks the start of its application"):
         diagnose(tmp_path, application="app-half")
 
 
@@ -212,10 +212,10 @@ def test_no_keyed_shuffle_is_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "it is no event log of Spark's; name what an application"),
-        (b"to be or not\n", "it is no event log of Spark's"),
-        (b'{"user": 1}\n', "it is no event log of Spark's"),
-        (b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n', "no application begins"),
+        (b"", "is not a Spark event log; pass what an application"),
+        (b"to be or not\n", "is not a Spark event log"),
+        (b'{"user": 1}\n', "is not a Spark event log"),
+        (b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n', "lacks the start"),
     ],
 )
 def test_a_file_that_is_no_log_is_refused_in_one_line(tmp_path, content, message):
@@ -225,7 +225,7 @@ def test_a_file_that_is_no_log_is_refused_in_one_line(tmp_path, content, message
 
 
 def test_no_log_in_a_directory_and_nothing_at_all(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"no event log is in it; name what"):
+    with pytest.raises(ConfigurationError, match=r"contains no event log; pass what"):
         diagnose(tmp_path)
     with pytest.raises(ConfigurationError, match=r"cannot be read .No such file.*: name"):
         diagnose(tmp_path / "absent")

@@ -1,4 +1,4 @@
-"""Advice: the skew of users' keys, and the best grouping and worker count for them.
+"""Advice: measure the skew of a user's keys, recommend a grouping and a worker count.
 
 >>> from evenkey.core.streams import generated
 >>> sample = Sample.take(generated("country-skew-r80", messages=10_000))

@@ -1,4 +1,4 @@
-"""Advice as a self-contained page with plots."""
+"""Write an advice as a self-contained page with plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.measure import Skew
 
 _POINTS = 200
-"""Ranks that are drawn, at equal distances of their logarithms."""
+"""Number of ranks that the chart of skew draws, at equal distances on the logarithmic axis."""
 
 _SKEW = Chart(
     "How skewed the keys are",
@@ -58,25 +58,25 @@ _PREDICTED = [
 
 
 def check_page(file: Path) -> None:
-    """Make sure, before anything is measured, that the page can be drawn and written.
+    """Check that the page can be drawn and written, before anything is measured.
 
     Raises
     ------
     ConfigurationError
-        A package is missing, or the folder of the file is.
+        A package is not installed, the file is a directory, or its directory does not exist.
     """
     check_written("html", file)
 
 
 def write_page(advice: Advice, file: Path) -> Path:
-    """Write the page, and give its path."""
+    """Write the page, and return its path."""
     tables = _tables(advice)
     return write(file, "advice.html", __package__, _plots(advice), advice=advice, tables=tables)
 
 
 def _plots(advice: Advice) -> list[Plot]:
     predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
-    # The recommended one is drawn last: the lines of balanced groupings overlap.
+    # The recommended grouping is drawn last, on top: the lines of balanced groupings overlap.
     drawn_last = predictions["grouping"] == advice.recommendation.grouping
     predictions = pd.concat([predictions[~drawn_last], predictions[drawn_last]])
     return [_SKEW.plot(_ranks(advice.skew)), *(each.plot(predictions) for each in _PREDICTED)]

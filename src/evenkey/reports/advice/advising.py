@@ -1,4 +1,4 @@
-"""Advice as a whole: measure, predict, recommend, write the code."""
+"""Give advice: measure the keys, predict each grouping, recommend one, write the code."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Advice:
-    """Measurements, predictions and recommendation.
+    """The measured skew, the predictions and the recommendation.
 
     Parameters
     ----------
     sample, setting
-        What the advice is about.
+        The messages that were measured; the input they come from and the aggregate.
     skew, predictions, recommendation
-        The outcome.
+        Skew of the keys, metrics of each grouping on each worker count, and the choice.
     code
-        A program that does as recommended.
+        A program that follows the recommendation.
 
     Examples
     --------
@@ -70,18 +70,18 @@ class Advice:
 
     @property
     def caution(self) -> str | None:
-        """What a sample does not show; None if everything was read."""
+        """Warning about what a sample cannot show; None if everything was read."""
         if self.sample.whole:
             return None
         return (
             f"Measured on {self.sample.lines:,} of {self.sample.of_lines:,} lines "
-            f"({self.sample.sampling}). The whole input has more keys, and keys on as many workers "
-            "or more: DistCost of groupings that split every key (sg, pkg) will be larger."
+            f"({self.sample.sampling}). The whole input has more keys, and each key is on at least "
+            "as many workers: DistCost of groupings that split every key (sg, pkg) will be larger."
         )
 
     @property
     def headline(self) -> str:
-        """The result in a sentence: how much faster than Spark's own ``groupBy``."""
+        """The result in one sentence: the speedup over Spark's own ``groupBy``."""
         chosen = self.recommendation
         found = {
             each.grouping: each.max_load
@@ -97,12 +97,12 @@ class Advice:
         )
 
     def __str__(self) -> str:
-        """Give the headline, the reasons, and the groupings in a table."""
+        """Return the headline, the reasons, and a table of the predictions."""
         lines = [self.headline, *self.recommendation.reasons, *filter(None, [self.caution])]
         if self.sample.nulls:
             share = 100 * self.sample.nulls / self.skew.messages
             lines.append(
-                f"{self.sample.nulls:,} messages ({share:.1f} %) have a null key, a key like any."
+                f"{self.sample.nulls:,} messages ({share:.1f} %) have a null key, which is one key."
             )
         lines.append(f"{'workers':>8} {'grouping':<12} {'max/mean':>9} {'DistCost':>9}")
         lines += [
@@ -113,7 +113,7 @@ class Advice:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON-compatible values."""
+        """Return the advice as values that JSON can represent."""
         zipf = self.skew.zipf
         return {
             "input": list(self.setting.input),
@@ -162,26 +162,27 @@ def advise(
     Parameters
     ----------
     sample, setting
-        A batch DataFrame and its key column, or columns. The command ``evenkey advise`` gives a
-        `Sample` of its files, and a `Setting` with where they are and what is computed.
+        A batch DataFrame, and its key column or a list of key columns. The command
+        ``evenkey advise`` passes a `Sample` of its files, and a `Setting` that names the files
+        and the aggregate.
     workers
-        Worker counts to choose from; with one alone, some around it are predicted too.
+        Worker counts to choose from. For a single count, some counts around it are predicted too.
     aggregator, rows
-        Of a DataFrame: what is computed by key, as a `Setting` says it, and about how many rows
-        are read at most.
+        For a DataFrame only: spelling of the aggregator (None: your own function), and about how
+        many rows are read at most.
     groupings
-        Spellings to choose from; None: `usual_groupings`. sg and kg are predicted in any
-        case.
+        Spellings of the groupings to choose from; None: `usual_groupings`. ``sg`` and ``kg`` are
+        predicted in any case.
     sources
-        Sources, each with local loads.
+        Number of simulated sources; each knows only the loads that it sent itself.
     on_progress
-        Called before each simulation with what it simulates.
+        Function that is called before each simulation with a description of it.
 
     Raises
     ------
     ConfigurationError
-        There is no such grouping, aggregator, split or column, the DataFrame is a stream or has
-        no row, or a number is below 1.
+        A grouping, aggregator, split or column does not exist, the DataFrame is a stream or has
+        no rows, or a number is below 1.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def advise(
         sample = sample_of_frame(sample, names, rows, columns_of(aggregator))
         setting = Setting((), FRAME, spelled(names), aggregator)
     if not isinstance(setting, Setting):
-        message = f"setting = {shown(setting)}: a Sample is advised on with a Setting; pass one"
+        message = f"setting = {shown(setting)}: must be a Setting, since sample is a Sample"
         raise ConfigurationError(message)
     combined = combined_by_spark(setting.aggregator)
     skew = measure(sample)

@@ -1,6 +1,6 @@
-"""A sample of the keys of a user's DataFrame, counted by Spark itself.
+"""A sample of the keys of a user's DataFrame.
 
-Nothing of PySpark is imported here: who passes a DataFrame has it.
+This module does not import PySpark: a caller who passes a DataFrame has imported it already.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ _SEED = 0
 def sample_of_frame(
     df: Any, key: str | Sequence[str], rows: int = 1_000_000, columns: Sequence[str] = ()
 ) -> Sample:
-    """Read the keys of a batch DataFrame, or of some of its rows, drawn at random.
+    """Read the keys of a batch DataFrame, or of a random sample of its rows.
 
     Parameters
     ----------
     df
-        A batch DataFrame, of a classic session or over Connect. It is counted, and read once more.
+        A batch DataFrame, of a classic session or over Connect. It is read twice: once to count
+        its rows, once for the keys.
     key
-        Key column, or columns that form the key together. A null is a key like any other.
+        Key column, or columns that form the key together. Null is a key like any other.
     rows
         About how many rows are read at most.
     columns
-        Other columns that the DataFrame must have, such as an aggregator's.
+        Other columns that the DataFrame must have, such as those that an aggregator reads.
 
     Raises
     ------
     ConfigurationError
-        It is no batch DataFrame, it has no such column, or no row.
+        `df` is not a batch DataFrame, lacks a column, or has no rows.
     """
     whole_number("rows", rows, 1)
     names = _names(df, key)
@@ -73,7 +74,7 @@ def sample_of_frame(
 
 
 def spelled(names: str | Sequence[str]) -> str:
-    """Write names of columns as `read_names` reads them.
+    """Write column names as one line of CSV, the form that `read_names` reads.
 
     Examples
     --------
@@ -87,10 +88,10 @@ def spelled(names: str | Sequence[str]) -> str:
 
 def _names(df: Any, key: object) -> list[str]:
     if not all(hasattr(df, each) for each in ("columns", "isStreaming", "toArrow")):
-        message = f"sample = {shown(df)}: must be a Sample or a DataFrame of Spark's"
+        message = f"sample = {shown(df)}: must be a Sample or a Spark DataFrame"
         raise ConfigurationError(message)
     if df.isStreaming:
-        message = "the DataFrame is a stream: advice is on a batch; read some minutes of it as one"
+        message = "the DataFrame is a stream; pass a batch, such as some minutes of the stream"
         raise ConfigurationError(message)
     names = [key] if isinstance(key, str) else list(key) if isinstance(key, list | tuple) else []
     if not names or not all(isinstance(each, str) for each in names):
@@ -108,15 +109,15 @@ def _check_columns(df: Any, names: Sequence[str]) -> None:
 
 
 def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:
-    """Give the texts of the distinct keys, and the number of each row's key.
+    """Return the texts of the distinct keys, and for each row the index of its key among them.
 
-    A key of several columns is spelled as JSON, as keys of files are.
+    A key of several columns is written as a JSON list, as it is for files.
     """
     codes = np.zeros(table.num_rows, np.int64)
     for column in table.columns:
         coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
         codes = codes * max(1, len(coded.dictionary)) + coded.indices.to_numpy()
-        # Numbered again, as products of many columns' numbers overflow 64 bits.
+        # Renumber after each column: the product of many columns' sizes overflows 64 bits.
         codes = np.unique(codes, return_inverse=True)[1]
     _, first, ids = np.unique(codes, return_index=True, return_inverse=True)
     columns = [column.to_pylist() for column in table.take(pa.array(first)).columns]

@@ -1,4 +1,4 @@
-"""How skewed keys are: the hottest ones, and Zipf's law fitted to all."""
+"""Measure how skewed keys are: find the hottest keys, and fit Zipf's law to all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HALVINGS = 50
 
 
 class TopKey(NamedTuple):
-    """One of the hottest keys."""
+    """One of the hottest keys, with its messages and its share of all messages."""
 
     key: str | None
     messages: int
@@ -26,15 +26,15 @@ class TopKey(NamedTuple):
 
 
 class ZipfFit(NamedTuple):
-    """Zipf's law, fitted: the key of rank r has a share in proportion to ``r ** -exponent``.
+    """A fit of Zipf's law: the share of the key of rank r is proportional to ``r ** -exponent``.
 
     Parameters
     ----------
     exponent
-        z; 0 is uniform.
+        The exponent z; 0 means that all keys are equally frequent.
     distance
-        Largest difference between what the hottest r keys have of all messages, and what the
-        law gives them, over all r (Kolmogorov and Smirnov's); 0 is a perfect fit.
+        Kolmogorov-Smirnov distance: the largest difference, over all r, between the measured
+        share of the r hottest keys together and their share under the law. 0 is a perfect fit.
     """
 
     exponent: float
@@ -43,18 +43,18 @@ class ZipfFit(NamedTuple):
 
 @dataclass(frozen=True)
 class Skew:
-    """Measurements of a sample's keys.
+    """The measured skew of a sample's keys.
 
     Parameters
     ----------
     messages
-        How many there are, m.
+        Number of messages, m.
     counts
         int64[k], messages of each key, hottest first.
     top
-        The hottest keys.
+        The hottest keys, at most 10.
     zipf
-        The law fitted to all; None for a single key.
+        Zipf's law, fitted to all keys; None if there is only one key.
     """
 
     messages: int
@@ -64,19 +64,20 @@ class Skew:
 
     @property
     def keys(self) -> int:
-        """Distinct keys, k."""
+        """Number of distinct keys, k."""
         return len(self.counts)
 
     @property
     def top_share(self) -> float:
-        """Share of the hottest key, p1."""
+        """Share of the hottest key in all messages, p1."""
         return int(self.counts[0]) / self.messages
 
     def most_workers(self, choices: int) -> float:
-        """Workers up to which a key of `choices` candidates can be balanced: ``choices / p1``.
+        """Return the largest worker count that can be balanced: ``choices / p1``.
 
-        With more of them, the workers that share the hottest key hold more than the mean in
-        any case (PKG paper, section 5). 1 is key grouping, 2 partial key grouping.
+        Each key has `choices` candidate workers: 1 in key grouping, 2 in partial key grouping.
+        On more workers than returned, those that share the hottest key have more than the mean
+        load in any case (PKG paper, section 5).
         """
         return choices / self.top_share
 
@@ -105,11 +106,11 @@ def measure(sample: Sample) -> Skew:
 
 
 def fit_zipf(counts: ArrayLike) -> ZipfFit:
-    """Fit Zipf's law to ranked frequencies, by largest likelihood.
+    """Fit Zipf's law to ranked frequencies by maximum likelihood.
 
-    The likelihood is largest where the mean logarithm of the rank is that of the law
-    (Clauset, Shalizi and Newman, Power-law distributions in empirical data, 2009), and that falls
-    as the exponent grows: bisection finds it.
+    The likelihood is largest for the exponent at which the mean logarithm of the rank under the
+    law equals the measured one (Clauset, Shalizi and Newman, Power-law distributions in empirical
+    data, 2009). The mean under the law falls as the exponent grows, so bisection finds it.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def fit_zipf(counts: ArrayLike) -> ZipfFit:
 
 
 def zipf_shares(keys: int, exponent: float) -> NDArray[np.float64]:
-    """Give the shares of `keys` keys under Zipf's law, hottest first: float64[k]."""
+    """Return the shares of `keys` keys under Zipf's law, hottest first: float64[k]."""
     weights = np.arange(1, keys + 1, dtype=np.float64) ** -exponent
     shares: NDArray[np.float64] = weights / weights.sum()
     return shares

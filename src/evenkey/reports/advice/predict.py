@@ -1,4 +1,4 @@
-"""The metrics of each grouping on a sample, by simulation."""
+"""Predict the metrics of each grouping by simulating it on a sample."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.sample import Sample
 
 YARDSTICK = "sg"
-"""The grouping that all others are compared with: it has the best balance."""
+"""Shuffle grouping, which all others are compared with: it has the best balance."""
 
 BY_KEY = "kg"
-"""Spark's own placement: every key as a whole on the worker of its hash."""
+"""Key grouping, Spark's own placement: the hash of a key determines its only worker."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted metrics of a grouping on so many workers.
+    """Predicted metrics of a grouping on a number of workers.
 
     Parameters
     ----------
     workers, grouping
-        W, and the grouping's spelling.
+        Number of workers, W, and spelling of the grouping.
     max_load
         Messages of the most loaded worker, which determine the time.
     max_over_mean
-        The same over the mean.
+        `max_load` over the mean load.
     dist_cost
-        Workers that hold a key, on average over keys; partial results to merge for each.
+        Mean number of workers per key; each of them has a partial result to merge.
     dist_cost_lower_bound
-        What that must be at least at an imbalance of 5 %.
+        Lower bound of `dist_cost` for any grouping with an imbalance of at most 5 %.
     relative_throughput
-        Throughput over that of sg: the maximum load of sg over this one's.
+        Throughput relative to ``sg``: the maximum load of ``sg`` over `max_load`.
     size_imbalance, cardinality_imbalance, key_split_ratio
         Prompt's metrics, by our reading: `evenkey.core.metrics.Spread` explains them.
     """
@@ -55,10 +55,10 @@ class Prediction:
 
 
 def usual_groupings() -> list[str]:
-    """Name the groupings to choose from: sg and kg first.
+    """Return the names of the groupings to choose from by default, ``sg`` and ``kg`` first.
 
-    It leaves out those that cannot run on an endless stream, since they keep an entry for every
-    key or need the frequencies of all; and peers, which are only for comparison.
+    Left out are groupings that cannot run on an endless stream, because they keep an entry for
+    every key or must know the frequencies of all keys; and peers, which are only for comparison.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def usual_groupings() -> list[str]:
 
 
 def worker_range(given: Sequence[int]) -> list[int]:
-    """Give the worker counts to predict for: the given ones, or some around a single one.
+    """Return the worker counts to predict for: those given, or some around a single one.
 
     Examples
     --------
@@ -97,32 +97,33 @@ def predict(
 ) -> list[Prediction]:
     """Simulate groupings over a range of worker counts.
 
-    ``planned`` is fitted on the sample, as it counts a batch on Spark before it routes it; a
-    stream is planned from the previous epoch.
+    ``planned`` is fitted on the sample itself: in a batch on Spark, it also counts the keys before
+    it routes them. In a stream, the plan is made from the previous epoch.
 
     Parameters
     ----------
     sample
-        What is routed.
+        Messages to route.
     groupings
-        Spellings. ``sg``, which throughput is relative to, and ``kg``, which Spark does by
-        itself, are predicted in any case.
+        Spellings of the groupings. Two more are predicted in any case: ``sg``, to which the
+        throughput is relative, and ``kg``, Spark's own placement.
     workers
         Worker counts.
     sources
-        Sources, each with local loads.
+        Number of sources; each knows only the loads that it sent itself.
     on_progress
-        Called before each simulation with what it simulates.
+        Function that is called before each simulation with a description of it.
 
     Returns
     -------
     list of Prediction
-        By workers, then in the order of `groupings`.
+        The predictions in the order of `workers`, for each in the order ``sg``, ``kg``,
+        `groupings`.
 
     Raises
     ------
     ConfigurationError
-        There is no such grouping, or a number is below 1.
+        A grouping does not exist, or a number is below 1.
     """
     predictions = []
     names = dict.fromkeys([YARDSTICK, BY_KEY, *groupings])

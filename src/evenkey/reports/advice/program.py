@@ -1,4 +1,4 @@
-"""The code to paste: the recommendation on the user's own files."""
+"""Write the code that follows a recommendation, for the user to paste."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.recommend import Recommendation
 
 FRAME = "frame"
-"""The split of a DataFrame that the user has already."""
+"""The split of a `Setting` whose input is a DataFrame, not files."""
 
 _OWN = """\
 from pyspark.sql import functions as F
@@ -80,15 +80,15 @@ class Setting:
     Parameters
     ----------
     input
-        Paths, as the user gave them.
+        Paths of the files, as the user gave them; empty for a DataFrame.
     split
-        How messages are found in them; or frame, where there are no files but a DataFrame.
+        How the files are divided into messages; ``frame`` for a DataFrame.
     key
-        Column or field of the key, several with commas between; None for text.
+        Column or field of the key, several separated by commas; None for text.
     aggregator
-        Spelling of the aggregator; None is the user's own function.
+        Spelling of the aggregator; None: the user's own function.
     long_records
-        Whether records of the files run over several lines, as quoted fields of CSV can.
+        Whether records of the files span several lines, as quoted fields of CSV can.
 
     Examples
     --------
@@ -104,18 +104,18 @@ class Setting:
 
 
 def check_split(split: str) -> str:
-    """Give the code that reads such input, or raise an error if there is none.
+    """Return the code that reads input of a split, or raise an error if there is none.
 
     Raises
     ------
     ConfigurationError
-        There is none: a paper's raw format.
+        The split is a paper's raw format, which has no such code.
     """
     reader = FORMATS[split].reader
     if reader is None:
         known = ", ".join(name for name, form in FORMATS.items() if form.reader is not None)
         message = (
-            f"split = {split!r}: advice is on {known}; simulate a paper's raw format with "
+            f"split = {split!r}: must be one of {known}; for a paper's raw format use "
             "`evenkey simulate`"
         )
         raise ConfigurationError(message)
@@ -128,7 +128,7 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
     Raises
     ------
     ConfigurationError
-        As `check_split`.
+        There is no code to read the input's split, see `check_split`.
     """
     own_frame = setting.split == FRAME
     reader, key = "", None
@@ -159,7 +159,7 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
     grouped = Template(_GROUPED).substitute(
         filled, grouping=recommendation.grouping, aggregator=aggregator
     )
-    # Nothing is left to import of Spark where the DataFrame is there already.
+    # A user who already has a DataFrame needs no imports of Spark.
     imports, rest = ("", head.lstrip()) if own_frame else head.split("\n\n", 1)
     ours = "from evenkey import spark as eks\n"
     ours = f"import pyarrow as pa\n\n{ours}from evenkey.aggregators import Fold\n" if own else ours
@@ -168,12 +168,12 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
 
 
 def _native(spelling: str | None) -> str:
-    """Spark's own function for an aggregate that it combines."""
+    """Return the call of Spark's own function for an aggregate that Spark combines."""
     aggregator = parse(spelling or "count")
     if isinstance(aggregator, Sum | Mean):
         function = "sum" if isinstance(aggregator, Sum) else "mean"
         return f"F.{function}({json.dumps(aggregator.column, ensure_ascii=False)})"
     if isinstance(aggregator, Count):
         return 'F.count("*")'
-    message = f"aggregator = {spelling!r}: it has no function of Spark's own"
+    message = f"aggregator = {spelling!r}: Spark has no function for it"
     raise ConfigurationError(message)

@@ -1,4 +1,4 @@
-"""Rules that turn predictions into one grouping, one worker count and the reason for them."""
+"""Rules that choose a grouping and a worker count from predictions, and say why."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ BALANCED = 1.1
 """Largest max/mean that counts as balanced."""
 
 _NEAR_FASTEST = 1.1
-"""A worker count is as good as the fastest one if its time is at most this times the least."""
+"""A worker count counts as fast if its time is at most this factor times the fastest one's."""
 
 _NEAR_LEAST = 1.01
-"""Replication that counts as the least there is."""
+"""A grouping's replication counts as least if it is at most this factor times the least."""
 
 _PLANNED = (
     "In a stream each epoch is planned from the previous one; `aggregate` and `evenkey run` spread "
@@ -30,19 +30,19 @@ _PLANNED = (
 )
 
 _FEW_MESSAGES = 100
-"""Messages per worker below which loads are mostly random."""
+"""With fewer messages per worker than this, loads are mostly random."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to do.
+    """The recommended grouping and worker count.
 
     Parameters
     ----------
     grouping
-        The grouping; None if Spark's own placement by key is as good.
+        Spelling of the grouping; None: Spark's own placement by key is as good.
     workers
-        How many workers.
+        Number of workers.
     combined
         Whether Spark combines the aggregate before the shuffle, so that skew hardly matters.
     reasons
@@ -56,17 +56,17 @@ class Recommendation:
 
 
 def combined_by_spark(aggregator: str | None) -> bool:
-    """Say whether Spark combines an aggregate before the shuffle, to one row per key and task.
+    """Return whether Spark combines an aggregate before the shuffle, to one row per key and task.
 
     Parameters
     ----------
     aggregator
-        Spelling of an aggregator; None is work of the user's own.
+        Spelling of an aggregator; None: the user's own function.
 
     Raises
     ------
     ConfigurationError
-        There is no such aggregator.
+        The aggregator does not exist.
 
     Examples
     --------
@@ -77,12 +77,12 @@ def combined_by_spark(aggregator: str | None) -> bool:
 
 
 def columns_of(aggregator: str | None) -> tuple[str, ...]:
-    """Name the columns of users' data that an aggregator reads, besides the key.
+    """Return the names of the input columns that an aggregator reads, besides the key.
 
     Raises
     ------
     ConfigurationError
-        There is no such aggregator.
+        The aggregator does not exist.
 
     Examples
     --------
@@ -103,21 +103,21 @@ def recommend(
 ) -> Recommendation:
     """Recommend a grouping and a worker count.
 
-    For each given worker count, key grouping is good enough if its max/mean is at most 1.1.
-    Otherwise the choice is the grouping with the least replication of those with max/mean at most
-    1.1, among equals the most balanced; if there is none, the most balanced of all. The worker
-    count is the least one with at most 1.1 times the time of the fastest.
+    First, each worker count gets a grouping: key grouping, if its max/mean is at most 1.1;
+    otherwise, of the groupings with max/mean at most 1.1, the one with the least replication, and
+    among equals the most balanced; if no grouping has max/mean at most 1.1, the most balanced of
+    all. Then the least worker count is chosen whose time is at most 1.1 times that of the fastest.
 
     Parameters
     ----------
     skew
-        What was measured.
+        Measured skew of the keys.
     predictions
-        Of each grouping on each worker count.
+        Predictions of each grouping on each worker count.
     asked
         Worker counts to choose from.
     groupings
-        Groupings to choose from; Spark's own placement by key is there in any case.
+        Groupings to choose from, in addition to Spark's own placement by key.
     combined
         Whether Spark combines the aggregate itself.
     """
@@ -178,7 +178,7 @@ def _why(skew: Skew, predictions: Sequence[Prediction], best: Prediction) -> str
 
 
 def _unneeded(chosen: dict[int, Prediction]) -> list[str]:
-    """Say up to which worker count Spark's own placement is good enough."""
+    """Return a sentence with the largest worker count on which Spark's placement is balanced."""
     plain = [count for count, best in chosen.items() if best.grouping == BY_KEY]
     if not plain:
         return []

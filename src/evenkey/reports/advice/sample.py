@@ -1,4 +1,4 @@
-"""A sample of users' messages, held in memory: it is simulated many times over."""
+"""A sample of users' messages, held in memory so that it can be simulated many times."""
 
 from __future__ import annotations
 
@@ -22,27 +22,29 @@ if TYPE_CHECKING:
     from evenkey.core.streams import MessageStream, Records
 
 Sampling = Literal["even", "first"]
-"""Which lines or rows a sample has: some at equal distances over all, or the first ones."""
+"""Which lines or rows are sampled: ones at equal distances over the input, or the first ones."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Messages in memory, about 40 bytes each and their keys once; a stream for the simulator.
+    """Messages in memory, which the simulator can read as a stream.
+
+    A message takes about 40 bytes; the text of each distinct key is stored once.
 
     Parameters
     ----------
     name
-        What they were taken from.
+        Name of the input, such as its paths.
     batch
-        All of the messages.
+        All messages.
     keys
-        string[k], the texts of the keys by their ids.
+        string[k], the text of each key, indexed by key id.
     lines, of_lines
-        Lines or rows that were read, and how many there are; the same if all were.
+        Number of lines or rows that were read, and that the input has; equal if all were read.
     sampling
-        How they were chosen, where not all were read.
+        How the lines were chosen, if not all were read.
     rejected
-        Lines or rows of the sample that are no message.
+        Number of lines or rows in the sample that are not messages.
 
     Examples
     --------
@@ -78,16 +80,17 @@ class Sample:
         Parameters
         ----------
         stream
-            What to read.
+            The stream to read.
         lines, of_lines
-            Lines or rows that it reads, and how many there are; None: as many as messages.
+            Number of lines or rows that the stream reads, and that its input has. None: the
+            number of messages for `lines`, and the value of `lines` for `of_lines`.
         sampling
-            How they were chosen.
+            How the lines were chosen.
 
         Raises
         ------
         ConfigurationError
-            It holds no message.
+            The stream has no messages.
         """
         batches = list(stream.batches())
         batch = MessageBatch(
@@ -100,7 +103,7 @@ class Sample:
         if not len(batch.ids):
             message = f"{stream.name}: none of {read} lines is a message; check split and key"
             raise ConfigurationError(message)
-        # Only keys that occur: a generated stream may have many more.
+        # Keep only the keys that occur: a generated stream may have many more.
         ids, places = np.unique(batch.ids, return_inverse=True)
         numbered = MessageBatch(places, batch.keys, batch.counts, batch.times)
         return cls(
@@ -120,12 +123,12 @@ class Sample:
 
     @property
     def nulls(self) -> int:
-        """Messages whose key is null, which is a key like any other."""
+        """Number of messages whose key is null, which is a key like any other."""
         place = self.keys.is_null().index(True).as_py()
         return int(self.batch.counts[self.batch.ids == place].sum())
 
     def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:
-        """Give the messages in batches of `size`."""
+        """Yield the messages in batches of `size`."""
         every = self.batch
         for start in range(0, len(every.ids), size):
             part = slice(start, start + size)
@@ -134,7 +137,7 @@ class Sample:
             )
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Give the keys as they are in the input."""
+        """Return the texts of keys, given their ids."""
         return self.keys.take(pa.array(ids))
 
 
@@ -144,19 +147,19 @@ def sampled(name: str, records: Records, length: int, sampling: Sampling = "even
     Parameters
     ----------
     name
-        What to call it, such as the paths.
+        Name of the sample, such as the paths of its files.
     records
         All lines or rows.
     length
-        How many to read, at least 1; all of them where there are no more.
+        Number of lines or rows to read, at least 1; if the input has fewer, all are read.
     sampling
-        ``even``: some at equal distances over all, by line or row number. ``first``: the first
-        ones.
+        ``even``: lines at equal distances over the input, by line or row number. ``first``: the
+        first ones.
 
     Raises
     ------
     ConfigurationError
-        The length is below 1, there is no such way to sample, or the sample holds no message.
+        `length` is below 1, `sampling` is neither of the two, or the sample has no messages.
     """
     whole_number("sample", length)
     if length < 1:

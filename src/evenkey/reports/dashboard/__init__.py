@@ -1,4 +1,4 @@
-"""The dashboard: a live web page over running or finished pipelines, from their histories."""
+"""The dashboard: a live web page that shows running and finished pipelines, by their histories."""
 
 from __future__ import annotations
 

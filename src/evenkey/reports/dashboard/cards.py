@@ -1,4 +1,4 @@
-"""Text of the page: the state of the runs, and a card for each."""
+"""Text of the page: the status line at the top, and a card for each run."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _STATES = {
 
 
 def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div:
-    """The line at the top: whether the stream runs, or when it stopped.
+    """Make the status line: whether the stream runs, or when it stopped.
 
     Parameters
     ----------
     runs
-        What was found.
+        The runs that were found.
     places
-        Where it was looked for.
+        The directories that were searched for runs.
     """
     if not runs:
         where = "".join(f" in {place}" for place in places if str(place) != ".")
@@ -50,7 +50,7 @@ def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div
 
 
 def cards(runs: Sequence[Run], theme: Theme) -> list[html.Article]:
-    """One card per run: its name, its state and the observer's metrics."""
+    """Make a card for each run: its name, its state and the metrics of its latest epoch."""
     return [_card(run, theme.of_run(number)) for number, run in enumerate(runs)]
 
 
@@ -86,7 +86,7 @@ def _many(number: int, what: str) -> str:
 
 
 def _standing(state: State) -> str:
-    """State of a run, and since when if it has stopped: local time of this machine."""
+    """Return the state of a run and, if it has stopped, since when, in local time."""
     if state.running:
         return _STATES[state.name]
     since = datetime.fromtimestamp(state.since).astimezone()

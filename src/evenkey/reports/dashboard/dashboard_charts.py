@@ -1,4 +1,4 @@
-"""The page's charts: functions of the runs and a theme."""
+"""The charts of the page: each function draws the runs in a theme."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     _Point: TypeAlias = tuple[float | None, float | None, int | None]
 
 _MOST_POINTS = 1000
-"""Of a line: more cannot be seen, and would be sent to the browser at each epoch."""
+"""Most points of a line; more cannot be seen, but would be sent to the browser at each epoch."""
 _MARKED_POINTS = 60
 _MOST_TICKS = 12
 _LONGEST_KEY = 18
@@ -27,7 +27,7 @@ _LEAST_HEIGHT, _ROW_HEIGHT, _ROWS_MARGIN = 290, 24, 66
 
 
 def loads(runs: Sequence[Run], theme: Theme) -> Figure:
-    """Load of each worker over the mean, of the whole run."""
+    """Draw the load of each worker over the mean load, for the whole run."""
     figure = themed(theme, "worker", "load / mean")
     for number, run in enumerate(runs):
         if run.latest is None or run.latest.get("loads") is None:
@@ -50,9 +50,9 @@ def loads(runs: Sequence[Run], theme: Theme) -> Figure:
 
 
 def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
-    """A figure of each epoch, and, dotted, the one that it is compared with.
+    """Draw a metric of each epoch and, as a dotted line, the limit it is compared with, if any.
 
-    A line breaks where a run was stopped and went on later.
+    A line has a gap where a run was stopped and continued later.
     """
     figure = themed(theme, "seconds since the start", shown.unit)
     for number, run in enumerate(runs):
@@ -86,7 +86,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
 
 
 def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
-    """The hottest keys of the last epoch and their workers, one run below the other."""
+    """Draw the hottest keys of the last epoch and their workers, one run below the other."""
     shown = [(run.info, run.latest) for run in runs if run.latest and run.latest.hottest]
     figure = themed(theme, "worker", "")
     if not shown:
@@ -107,7 +107,7 @@ def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
 
 
 def hot_keys_height(runs: Sequence[Run]) -> int:
-    """Height of the chart of hot keys, in pixels: each key has a row."""
+    """Return the height of the chart of hot keys, in pixels; each key has a row."""
     rows = [len(run.latest.hottest) for run in runs if run.latest and run.latest.hottest]
     return max(_LEAST_HEIGHT, _ROW_HEIGHT * sum(rows) + _ROWS_MARGIN * len(rows) + 20)
 
@@ -126,7 +126,7 @@ def _heat(record: EpochRecord, theme: Theme) -> Any:
 
 
 def _worker_ticks(workers: int) -> dict[str, Any]:
-    """A number under every worker, or under every n-th."""
+    """Return options that label every worker, or every n-th if there are many."""
     return {"tick0": 0, "dtick": -(-workers // _MOST_TICKS)}
 
 
@@ -135,17 +135,17 @@ def _short(key: str) -> str:
 
 
 def _seconds(run: Run, record: EpochRecord) -> float:
-    """When an epoch ended, since the run began."""
+    """Return when an epoch ended, in seconds since the run began."""
     return record.ended - _began(run.records[0])
 
 
 def _began(record: EpochRecord) -> float:
-    """Start of the process that ran an epoch, in seconds since 1970."""
+    """Return when the process that ran an epoch started, in seconds since 1970."""
     return record.ended - float(record["makespan_ms"]) / 1000
 
 
 def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_Point]:
-    """Put a gap before each point whose process began after the previous point."""
+    """Insert a gap before each point whose process started after the previous point."""
     broken = list(points[:1])
     for i in range(1, len(points)):
         if _began(records[i]) > records[i - 1].ended:
@@ -155,6 +155,6 @@ def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_P
 
 
 def _thinned(records: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
-    """Every n-th record, so that not too many are left; always the last."""
+    """Return every n-th record, always including the last, at most `_MOST_POINTS` of them."""
     step = max(1, -(-len(records) // _MOST_POINTS))
     return records[(len(records) - 1) % step :: step]

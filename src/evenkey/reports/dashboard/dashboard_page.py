@@ -1,4 +1,4 @@
-"""The page: its layout, and its updates every second."""
+"""The page: its layout, and its update every second."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Chart(NamedTuple):
     Parameters
     ----------
     title, text
-        What it shows, in short and in a sentence.
+        Title of the chart, and the sentence that explains it.
     figure
-        Name of the figure that runs must have to be in it; empty for hot keys.
+        Name of the metric that the chart shows; runs without it are left out. Empty for hot keys.
     draw
-        Draws it.
+        Function that draws the chart, given the runs and a theme.
     """
 
     title: str
@@ -44,7 +44,7 @@ class Chart(NamedTuple):
     draw: Callable[[Sequence[Run], Theme], Figure]
 
     def fits(self, run: Run) -> bool:
-        """Whether a run has something to show in it."""
+        """Return whether a run has data for this chart."""
         latest = run.latest
         if latest is None:
             return False
@@ -52,7 +52,7 @@ class Chart(NamedTuple):
 
 
 def _charts() -> dict[str, Chart]:
-    """All charts by their names: loads, one line chart per declared figure, hot keys."""
+    """Return all charts by name: loads, one line chart per declared metric, hot keys."""
     loads = FIGURES["loads"]
     lines = {
         each.name.replace("_", "-"): Chart(
@@ -81,7 +81,7 @@ CHARTS = _charts()
 
 
 def page(runs: Runs) -> Dash:
-    """Make the page over some runs; everything that it loads comes from its own server."""
+    """Make the page for some runs; its scripts and styles come from its own server."""
     app = Dash(
         __name__,
         title="evenkey",
@@ -121,7 +121,7 @@ def page(runs: Runs) -> Dash:
     )  # type: ignore[untyped-decorator, unused-ignore]
     def _update(asked: dict[str, int] | None, name: str, seen: str) -> tuple[Any, ...]:
         if not _could_come(asked, name, seen):
-            abort(400, "asked, theme and seen must be what the page holds")
+            abort(400, "asked, theme and seen must be values that the page sends")
         answered = asked and asked["number"]
         theme = THEMES[name if name in THEMES else "light"]
         now = runs.read()
@@ -139,7 +139,7 @@ def page(runs: Runs) -> Dash:
 
 
 def _could_come(asked: object, theme: object, seen: object) -> bool:
-    """Whether the page can send such values; before its first answer some are null."""
+    """Return whether the page can send such values; before its first answer some are null."""
     number = asked.get("number") if isinstance(asked, dict) else None
     return (
         (asked is None or isinstance(number, int))
@@ -149,7 +149,7 @@ def _could_come(asked: object, theme: object, seen: object) -> bool:
 
 
 def _variables() -> str:
-    """The variables of the style sheet, for light and dark."""
+    """Return the variables of the style sheet, for light and dark."""
     light, dark = THEMES["light"].style(), THEMES["dark"].style()
     return (
         f":root {{ color-scheme: light; {light} }}"
@@ -158,7 +158,7 @@ def _variables() -> str:
 
 
 def _fingerprint(runs: Sequence[Run], theme: Theme) -> str:
-    """A value that changes if the page must be redrawn; signs of life alone do not."""
+    """Return a value that changes when the page must be redrawn, but not at each sign of life."""
     parts = [(run.info.run, run.state.name, len(run.records)) for run in runs]
     return repr((parts, theme.surface))
 

@@ -1,4 +1,4 @@
-"""Requests that the page does not send: the answer is one line, never a trace."""
+"""Answer requests that the page does not send with one line, never with a trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UPDATE = "/_dash-update-component"
 _PARTS = ("inputs", "state")
 _BAD_REQUEST = 400
 _MOST_BYTES = 1 << 20
-"""Of a question, which takes some hundred."""
+"""Largest request body that is accepted; one from the page has some hundred bytes."""
 
 
 def refuse_malformed(app: Dash) -> None:
@@ -33,7 +33,7 @@ def refuse_malformed(app: Dash) -> None:
         if isinstance(error, HTTPException) and error.code is not None:
             start = "malformed request" if error.code == _BAD_REQUEST else error.name
             return _line(error.code, f"{start}: {error.description}")
-        # Dash raises it on a request for a file that it does not serve.
+        # Dash raises a DashException on a request for a file that it does not serve.
         return _line(_BAD_REQUEST, f"malformed request: {error}")
 
     app.server.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES
@@ -49,25 +49,25 @@ def _line(status: int, text: str) -> Response:
 
 
 def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Give the reason why a request cannot be from the page; None if it can."""
+    """Return the reason why a request cannot be from the page; None if it can."""
     try:
         asked = request.get_json(silent=True)
     except (OSError, RecursionError):
-        # Its chunks are none, or it is nested too deeply.
+        # Its chunked encoding is invalid, or its JSON is nested too deeply.
         asked = None
     if not isinstance(asked, dict):
         return "the body must be a JSON object"
     output = asked.get("output")
     callback = callbacks.get(output) if isinstance(output, str) else None
     if callback is None:
-        return "output must name what the page shows"
+        return "output must name an output of the page"
     wanted = output.strip(".").split("...") if isinstance(output, str) else []
     if [f"{each[0]}.{each[1]}" for each in _places(asked.get("outputs"))] != wanted:
-        return "outputs must be those of output"
+        return "outputs must list the outputs that output names"
     for part in _PARTS:
         places = [(each["id"], each["property"]) for each in callback[part]]
         if _places(asked.get(part)) != places:
-            return f"{part} must be those of output"
+            return f"{part} must list what the page sends for this output"
     changed = asked.get("changedPropIds", [])
     if not isinstance(changed, list) or not all(isinstance(each, str) for each in changed):
         return "changedPropIds must be a list of texts"
@@ -75,7 +75,7 @@ def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def _places(listed: object) -> list[tuple[object, object]]:
-    """Give id and property of each output in a request; empty if it is no such list."""
+    """Return (id, property) of each item of a request's list; empty if it is not a list."""
     places: Iterable[object] = listed if isinstance(listed, list) else ()
     return [
         (each.get("id"), each.get("property")) if isinstance(each, dict) else (None, None)

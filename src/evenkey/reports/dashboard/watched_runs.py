@@ -1,4 +1,4 @@
-"""The runs that the page shows: found in directories, read as they grow."""
+"""Find the runs that the page shows, and read their new epochs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters import RunInfo
 
 _SILENCE_SECONDS = 20.0
-"""A run writes its sign of life every second: after so long without one it has stopped."""
+"""A run writes a sign of life every second; after this time without one it counts as stopped."""
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 _LISTING_SECONDS = 15.0
 """Seconds between listings of a store; new records in a known history appear immediately."""
@@ -32,10 +32,10 @@ class State:
     Parameters
     ----------
     name
-        ``running``, ``finished``, ``paused``, ``failed`` or ``silent`` (neither alive nor
-        ended: its process was killed).
+        ``running``, ``finished``, ``paused``, ``failed``, or ``silent``: it has not recorded an
+        end, but gives no sign of life, as when its process was killed.
     since
-        When it ended or was last heard of, in seconds since 1970.
+        Time of its end or of its last sign of life, in seconds since 1970.
     """
 
     name: str
@@ -43,7 +43,7 @@ class State:
 
     @property
     def running(self) -> bool:
-        """Whether more is to come."""
+        """Whether the run continues."""
         return self.name == "running"
 
 
@@ -54,11 +54,11 @@ class Run:
     Parameters
     ----------
     info
-        Who runs.
+        Description of the run, such as its grouping and its workers.
     state
-        Whether it goes on.
+        Whether the run continues, or how it ended.
     records
-        Its epochs, ascending.
+        Records of its epochs, in ascending order.
     """
 
     info: RunInfo
@@ -72,13 +72,13 @@ class Run:
 
 
 class Runs:
-    """Reads the histories below some directories; each record once.
+    """Reads the histories of runs below some directories, each record only once.
 
     Parameters
     ----------
     places
-        Outputs of runs or comparisons, histories, or directories that hold several of them, up to
-        three directories deep: paths or URIs.
+        Paths or URIs of outputs of runs or comparisons, of histories, or of directories that
+        contain several of them, up to three directories deep.
     """
 
     def __init__(self, places: Sequence[str | Path]) -> None:
@@ -95,7 +95,7 @@ class Runs:
         self._lock = threading.Lock()  # one reader serves all browsers
 
     def read(self) -> list[Run]:
-        """Give the current runs, in order of their starts."""
+        """Return the current runs, in the order in which their first epochs ended."""
         with self._lock:
             runs = [run for store in self._histories() if (run := self._read(store)) is not None]
         return sorted(runs, key=lambda run: run.records[0].ended if run.records else time.time())
@@ -113,10 +113,10 @@ class Runs:
         return [found[path] for path in sorted(found)]
 
     def _list(self) -> dict[str, Store]:
-        """Find the histories in stores, by listing all names."""
+        """Find the histories in stores by listing all of their names."""
         found = {}
         for _, store in self._stores:
-            # One that is away is looked for again, as a directory that is not there yet.
+            # A store that cannot be reached is tried again at the next listing.
             with contextlib.suppress(OSError):
                 for name in [] if store is None else store.names():
                     *above, last = name.split("/")
@@ -135,7 +135,7 @@ class Runs:
                     known[epoch] = history.record(epoch)
             state = _state(history, max((each.ended for each in known.values()), default=0.0))
         except (OSError, ValueError, TypeError, KeyError):
-            # Another program's file of that name, or one that is just being deleted.
+            # The file belongs to another program, or is being deleted.
             del self._records[path]
             return None
         return Run(info, state, [known[epoch] for epoch in sorted(known)])

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 class Server:
-    """Serves the page over runs, until it is closed.
+    """Serves the page for some runs, until it is closed.
 
     Parameters
     ----------
     directories
-        Outputs of runs or comparisons, histories, or what holds several of them.
+        Outputs of runs or comparisons, histories, or directories that contain several of them.
     host, port
-        Where to listen; port 0 is any that is free.
+        Address to listen on; port 0 means any free port.
     allow_hosts
-        Names by which browsers may ask besides those that `ServedHosts` serves in any case.
+        Host names that browsers may use, in addition to those that `ServedHosts` always serves.
 
     Raises
     ------
     ConfigurationError
-        A directory is none, the address cannot be used, a name that is allowed is
-        none, or a package is missing.
+        A path is a file, the address cannot be used, an allowed host name is invalid, or a
+        package is not installed.
     """
 
     def __init__(
@@ -45,10 +45,13 @@ class Server:
         allow_hosts: Sequence[str] = (),
     ) -> None:
         for directory in directories:
-            # One that is not there yet is waited for.
+            # A directory that does not exist yet is allowed: the page waits for it.
             path = local_path(directory) if scheme_of(directory) == "file" else Path()
             if path.exists() and not path.is_dir():
-                message = f"run = {str(directory)!r}: it is no directory; name a run's output"
+                message = (
+                    f"run = {str(directory)!r}: is not a directory; pass the output directory of a "
+                    "run"
+                )
                 raise ConfigurationError(message)
         load_extra("dash", "dashboard", "the dashboard")
         from werkzeug.serving import WSGIRequestHandler, make_server
@@ -57,7 +60,7 @@ class Server:
         from evenkey.reports.dashboard.watched_runs import Runs
 
         class Quiet(WSGIRequestHandler):
-            """Keeps one line per second and browser off the terminal."""
+            """Does not log requests: each browser sends one per second."""
 
             def log_request(self, *_line: object) -> None:
                 pass
@@ -91,7 +94,7 @@ class Server:
 
     def close(self) -> None:
         """Stop serving and listening."""
-        if self._serves:  # else there is nothing to stop, and this would wait for it
+        if self._serves:  # otherwise shutdown() would wait for a loop that never started
             self._server.shutdown()
         self._server.server_close()
 

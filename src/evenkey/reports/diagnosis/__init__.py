@@ -1,6 +1,6 @@
-"""Diagnosis of past jobs: stages that key skew slows down, and the lines to change.
+"""Diagnosis of past jobs: find the stages that key skew slows down, and the lines to change.
 
-It reads Spark's event logs, or what a history server or a running application says of itself.
+It reads Spark's event logs, or the REST API of a history server or of a running application.
 
 >>> Thresholds().least_gain
 1.2

@@ -1,4 +1,4 @@
-"""Predicted seconds of a stage's runs with a remedy, from the rows of its tasks."""
+"""Predict the time of a stage with a remedy, from the rows of its tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.stage_runs import Run
 
 _FEW_TASKS = 3
-"""Number of tasks below which the other tasks' rows say nothing."""
+"""With fewer tasks than this, the rows of the hottest key cannot be estimated."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Work:
     Parameters
     ----------
     runs
-        The runs, in their order.
+        The runs, in order.
     slots
-        Tasks that could run at a time, S.
+        Number of tasks that could run at the same time, S.
     line
-        Seconds of a task as a function of its rows.
+        Seconds of a task as a linear function of its rows.
     by_output
-        Whether these are its output rows, as in a join, and not its input rows.
+        Whether these rows are the task's output rows, as in a join; otherwise its input rows.
     """
 
     runs: Sequence[Run]
@@ -43,7 +43,7 @@ class Work:
 
     @classmethod
     def of(cls, runs: Sequence[Run], slots: int) -> Work:
-        """Fit the line to all tasks of all runs, by input or output rows, whichever fits better."""
+        """Fit the line to the tasks of all runs, by input or by output rows: the better fit."""
         seconds = [each for run in runs for each in run.seconds]
         rows = [each for run in runs for each in run.rows]
         taken = fit_line(rows, seconds)
@@ -56,41 +56,42 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        """Wall time of the runs: their tasks scheduled on the slots."""
+        """Wall time of the runs, in seconds: their tasks scheduled on the slots."""
         return sum(makespan(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
     def skew_cost(self) -> float:
-        """Wall time lost by imbalance of tasks, whatever its cause."""
+        """Wall time lost because tasks differ in time, whatever the cause, in seconds."""
         return sum(skew_cost(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
     def worst(self) -> Run:
-        """The run in which the largest task exceeds the mean by most rows."""
+        """The run whose largest task exceeds the mean by the most rows."""
         return max(self.runs, key=lambda run: max(run.rows) - statistics.fmean(run.rows))
 
     def predicted(self, remedy: Remedy) -> float:
-        """Give the wall time that the runs would have with a remedy.
+        """Return the wall time that the runs would have with a remedy, in seconds.
 
-        The saved time is that which depends on rows: the tasks by the line, scheduled on the slots,
-        less the tasks of the remedy. Other time, such as that of one slow host, stays. The cost of
-        the remedy's plan is added, see `counting`.
+        A remedy saves only time that depends on rows: the makespan of the tasks as they are, less
+        the makespan with the remedy, where the line gives the seconds of a task from its rows.
+        Other time, such as that of a slow host, stays. The time to count keys is added, see
+        `counting`.
         """
         saved = sum(self._saved(run, remedy) for run in self.runs)
         return self.seconds - saved + self.counting(remedy)
 
     def counting(self, remedy: Remedy) -> float:
-        """Give the wall time in which a remedy reads its input once more, to count its keys.
+        """Return the wall time to read a remedy's input once more and count its keys, in seconds.
 
-        It is at least that of the stages that made the input: stages before their own shuffles
-        may have to run again too.
+        This is a lower bound: it covers the stages that wrote the input, but the stages before
+        those may have to run again too.
         """
         return sum(sum(run.writing[: remedy.counted]) for run in self.runs)
 
     def _saved(self, run: Run, remedy: Remedy) -> float:
         drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
         now = makespan([self.line.at(drivers[each]) for each in run.order_begun], self.slots)
-        # As many tasks as now, at least one per slot: the fixed time of a task stays.
+        # The remedy has as many tasks as now, at least one per slot, each with its fixed time.
         tasks = max(len(run.tasks), self.slots)
         longest = self.line.at(max(drivers))
         after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)
@@ -102,9 +103,9 @@ class Work:
 def hottest_rows(rows: Sequence[int]) -> float:
     """Estimate the rows of the hottest key: the excess of the largest task over the others.
 
-    A log has rows by task, not by key. The largest task holds the hottest key and, of all other
-    keys, about as much as another task: the median. The estimate is at most the largest task's
-    rows.
+    A log counts rows per task, not per key. The largest task has the rows of the hottest key, and
+    about as many rows of other keys as the median of the other tasks. The estimate is at most the
+    rows of the largest task; 0 if there are fewer than 3 tasks.
 
     Examples
     --------
@@ -119,14 +120,14 @@ def hottest_rows(rows: Sequence[int]) -> float:
 
 
 def together(runs: Sequence[Run], what: str) -> float:
-    """Give the largest task over the mean; of several runs the sum of the first over the second.
+    """Return the largest task over the mean; for several runs, the sums of both over the runs.
 
     Parameters
     ----------
     runs
         The runs.
     what
-        ``rows``, ``bytes`` or ``seconds``.
+        Measure of a task: ``rows``, ``bytes`` or ``seconds``.
     """
     series = [getattr(run, what) for run in runs]
     if len(series) == 1:

@@ -1,4 +1,4 @@
-"""The place in the user's code, where Spark knows it."""
+"""Find the line of the user's code that began a query, if Spark recorded it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ _NOT_A_PLACE = ("NativeMethodAccessorImpl", "<unknown>", "DirectMethodHandleAcce
 
 
 def call_site(description: object, details: object) -> str:
-    """Give the line of code that began a query, as Spark wrote it; empty if there is none.
+    """Return the line of code that began a query, as Spark wrote it; empty if it is unknown.
 
     Parameters
     ----------
     description, details
-        What the log has of it: a title such as ``collect at job.py:12``, and the lines of a stack.
+        Texts from the log: a title such as ``collect at job.py:12``, and the lines of a stack
+        trace.
 
     Examples
     --------

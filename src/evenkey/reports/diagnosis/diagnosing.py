@@ -1,4 +1,4 @@
-"""The whole diagnosis: read logs, find stages, propose changes."""
+"""The diagnosis from start to end: read logs, find stages, propose changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMULA = (
     "makespan(tasks by the line) - makespan(its tasks by the line), where the line is "
     "seconds = fixed + slope * rows, fitted to the tasks; it costs another reading of its input."
 )
-"""How costs and gains are computed."""
+"""How costs and gains are computed, as reports print it."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Diagnosed:
     Parameters
     ----------
     application
-        Which one.
+        The application.
     findings
-        Its stages with a keyed shuffle, those to change first.
+        One finding for each stage with a keyed shuffle, those to change first.
     cautions
-        What is not known, a sentence each.
+        What is unknown about the application, one sentence each.
     """
 
     application: Application
@@ -54,7 +54,7 @@ class Diagnosed:
         return tuple(each for each in self.findings if each.verdict == "change")
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON-compatible values."""
+        """Return the findings as values that JSON can represent."""
         known = self.application
         return {
             "id": known.id,
@@ -70,18 +70,18 @@ class Diagnosed:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Findings in a source.
+    """The findings for all applications of a source.
 
     Parameters
     ----------
     source
-        What was read, as it was given.
+        The path or address that was read, as it was given.
     thresholds
-        From where on a stage is named.
+        The limits that a stage must pass to be among those to change.
     applications
-        What was found of each.
+        The findings for each application.
     cautions
-        Which logs could not be read, a sentence each.
+        Which logs could not be read, one sentence each.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Diagnosis:
         return tuple(each for one in self.applications for each in one.named)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON-compatible values."""
+        """Return the diagnosis as values that JSON can represent."""
         return {
             "source": self.source,
             "thresholds": asdict(self.thresholds),
@@ -125,26 +125,26 @@ def diagnose(
 ) -> Diagnosis:
     """Find the stages of past applications that key skew slows down, and what to change.
 
-    Reads what Spark wrote while they ran. No Spark is started, and none is needed.
+    It reads what Spark recorded while they ran. It neither starts nor needs Spark.
 
     Parameters
     ----------
     source
-        An event log: a file, packed or not, the directory of a rolled log, or a directory of
-        logs. Or an address: of a history server (``http://host:18080``), or of the page of an
-        application that runs (``http://host:4040``).
+        Path of an event log (a file, compressed or not, or the directory of a rolled log) or of a
+        directory of logs; or address of a history server (``http://host:18080``) or of the web UI
+        of a running application (``http://host:4040``).
     application
-        The id of the only application to look at; None: all in a directory, and the newest 20 of a
-        history server.
+        Id of the only application to examine. None: all applications of a directory, or the newest
+        20 of a history server.
     least_fullness, least_gain, least_seconds
-        Limits that a named stage passes: rows of its largest task over the mean, its speedup, and
-        the wall time saved in seconds, over all of its runs.
+        Limits that a stage must pass to be among those to change: rows of its largest task over
+        the mean, its speedup, and the wall time saved over all of its runs, in seconds.
 
     Raises
     ------
     ConfigurationError
-        There is nothing to read, it is no log, no server answers, no application has this id, or
-        a limit is no number, or below 1 (of seconds: below 0).
+        There is nothing to read, the source is not a log, no server answers, no application has
+        this id, or a limit is not a number, is below 1, or (`least_seconds`) is below 0.
 
     Examples
     --------
@@ -172,11 +172,11 @@ def _applications(source: str, application: str | None) -> tuple[Sequence[Applic
     if scheme_of(source) != "file":
         message = (
             f"{source}: event logs are read from paths of this machine and from servers; copy the "
-            "log here, or give the address of a history server"
+            "log to this machine, or give the address of a history server"
         )
         raise ConfigurationError(message)
     logs, skipped = find_logs(local_path(source).expanduser())
-    # Logs are called after their applications, so that most need not be opened.
+    # The name of a log contains the id of its application, so most logs need not be opened.
     named = [log for log in logs if application is not None and application in Path(log.name).name]
     read, cautions = _read(named or logs)
     if skipped and not named:

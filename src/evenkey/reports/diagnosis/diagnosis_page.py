@@ -1,4 +1,4 @@
-"""The diagnosis as a self-contained page with a plot of each stage to change."""
+"""Write a diagnosis as a self-contained page with a plot of each stage to change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.reports.pictures import Plot
 
 _MOST_TASKS = 200
-"""Tasks that are drawn; if there are more, the largest."""
+"""Most tasks that a plot shows; if there are more, the largest are drawn."""
 
 _COLUMNS = (
     Column("stage", "stage"),
@@ -40,23 +40,23 @@ _COLUMNS = (
 
 
 def check_page(file: Path) -> None:
-    """Make sure, before anything is read, that the page can be drawn and written.
+    """Check that the page can be drawn and written, before anything is read.
 
     Raises
     ------
     ConfigurationError
-        A package is missing, or the folder of the file is.
+        A package is not installed, the file is a directory, or its directory does not exist.
     """
     check_written("page", file)
 
 
 def write_page(diagnosis: Diagnosis, file: Path) -> Path:
-    """Write the page, and give its path.
+    """Write the page, and return its path.
 
     Raises
     ------
     ConfigurationError
-        A package is not installed; the message names the extra that brings it.
+        A package is not installed; the message names the extra that installs it.
     """
     plots = [_plot(number, each) for number, each in enumerate(diagnosis.named, 1)]
     tables = [_table(each) for each in diagnosis.applications if each.findings]
@@ -65,7 +65,7 @@ def write_page(diagnosis: Diagnosis, file: Path) -> Path:
 
 
 def _plot(number: int, finding: Finding) -> Plot:
-    """Draw the tasks of a stage, largest first: rows, and seconds."""
+    """Draw the rows and the seconds of each task of a stage, largest task first."""
     run, best = finding.run, finding.changes[0]
     order = sorted(range(len(run.rows)), key=lambda each: -run.rows[each])[:_MOST_TASKS]
     measures: dict[str, list[float]] = {

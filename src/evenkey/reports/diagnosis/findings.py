@@ -1,4 +1,4 @@
-"""Findings: one for each stage with a keyed shuffle, over all its runs."""
+"""Findings: one for each stage with a keyed shuffle, which covers all of its runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.stage_runs import Run
 
 Verdict = Literal["change", "combined", "balanced", "small", "none"]
-"""What to do: make the named change; or nothing, for one of four reasons."""
+"""Whether to change a stage; all values but ``change`` are reasons to leave it as it is."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Change:
     Parameters
     ----------
     remedy
-        What it is, and its lines.
+        The change, with its lines of code.
     seconds
-        Wall time of the stage with it, in all its runs together.
+        Predicted wall time of the stage with the change, over all of its runs.
     gain
-        The stage's time now over that.
+        Speedup of the stage: its wall time without the change over `seconds`.
     counting
-        Seconds of it in which the input is read once more, to count keys for a plan.
+        Part of `seconds` in which the input is read once more, to count keys for a plan.
     """
 
     remedy: Remedy
@@ -42,22 +42,22 @@ class Change:
 
 @dataclass(frozen=True)
 class Finding:
-    """A stage with a keyed shuffle, in all its runs.
+    """What was found about a stage with a keyed shuffle, over all of its runs.
 
     Parameters
     ----------
     application
-        Where it ran.
+        The application of the stage.
     work
-        Its runs, and what their tasks took.
+        The runs of the stage, with measurements of their tasks.
     stream
         Whether the runs are epochs of a streaming query.
     fullness
-        The largest task over the mean: in ``rows``, ``bytes`` and ``seconds``.
+        The largest task over the mean, for each of ``rows``, ``bytes`` and ``seconds``.
     changes
-        Possible changes, the largest gain first.
+        Possible changes, the one with the largest gain first.
     verdict, reason
-        What to do, and why, once it is judged.
+        What to do, and why, once the finding has been judged.
     """
 
     application: Application
@@ -75,22 +75,22 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """Kind of its work, by `kind_of`."""
+        """Kind of the stage's work, see `kind_of`."""
         return kind_of(self.run.read)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Key columns of its rows."""
+        """Key columns of the stage's shuffle."""
         return self.run.read.exchanges[0].keys
 
     @property
     def combined(self) -> bool:
-        """Whether Spark combines before all of its exchanges."""
+        """Whether Spark combines rows by key before each of the stage's exchanges."""
         return all(each.combined for each in self.run.read.exchanges)
 
     @property
     def adaptive(self) -> tuple[str, ...]:
-        """Changes of the partitions by adaptive execution."""
+        """How adaptive execution changed the partitions, such as ``coalesced``."""
         exchanges = self.run.read.exchanges
         return tuple(dict.fromkeys(note for each in exchanges for note in each.adaptive))
 
@@ -107,7 +107,7 @@ class Finding:
         return max(0.0, self.work.seconds - best)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON-compatible values."""
+        """Return the finding as values that JSON can represent."""
         run, read = self.run, self.run.read
         return {
             "verdict": self.verdict,
@@ -152,7 +152,7 @@ class Finding:
 
 
 def stage_names(finding: Finding) -> str:
-    """Name the stages of a finding: one, or the first and the last with how many they are.
+    """Return the number of a finding's stage, or of its first and last, such as ``3 to 9``.
 
     A stream has one stage per epoch.
     """
@@ -161,7 +161,7 @@ def stage_names(finding: Finding) -> str:
 
 
 def stage_title(finding: Finding) -> str:
-    """Name a stage by its number, its operator, its keys and its place in the code."""
+    """Return a title for a stage: its number, its operator, its keys and its line of code."""
     place = finding.run.execution.call_site
     title = f"stage {stage_names(finding)}: {finding.run.read.operator} by "
     return title + ", ".join(finding.keys) + (f", {place}" if place else "")

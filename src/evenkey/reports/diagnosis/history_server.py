@@ -1,7 +1,7 @@
-"""A history server, or a running application's web UI, read over Spark's REST API.
+"""Read a history server, or the web UI of a running application, over Spark's REST API.
 
-A history server hands out whole logs, which are read as such. An application that runs hands out
-stages, tasks and plans: see `live_application.py` for what these lack.
+A history server returns whole event logs, which are read like files. A running application returns
+stages, tasks and plans; `live_application.py` says what these lack.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_application import Application
 
 NEWEST = 20
-"""Number of applications of a history server that are read if none is named."""
+"""Number of applications that are read from a history server if no application is given."""
 
 _API = "/api/v1"
-# What an address as it stands in a browser has behind the server's own.
+# Start of a page's path; what comes before it belongs to the address of the server.
 _PAGES = re.compile(
     r"/(?:api/v1|history/|(?:jobs|stages|SQL|executors|environment|storage|StreamingQuery)\b)"
 )
@@ -53,17 +53,17 @@ _UNREADABLE = (
     OSError,
     HTTPException,
     EOFError,
-    NotImplementedError,  # a codec of archives
+    NotImplementedError,  # raised by zipfile for an unknown codec
     zipfile.BadZipFile,
     zlib.error,
     *STRANGE,
 )
 _ENCRYPTED = 1
-"""Bit of the flags of a file in an archive."""
+"""Bit in the flags of a file in a ZIP archive."""
 
 
 def is_address(source: str) -> bool:
-    """Say whether a source is a web address, and not a path."""
+    """Return whether a source is a web address, not a path."""
     return source.startswith(("http://", "https://"))
 
 
@@ -75,20 +75,20 @@ def read_server(
     Parameters
     ----------
     address
-        Of any of its pages, or of its REST interface.
+        Address of any of the server's pages, or of its REST API.
     application
-        The only one to read; None: the one whose page it is, or all, and of a history server the
-        newest 20.
+        Id of the only application to read. None: the application whose page the address is, or
+        else all, of a history server the newest 20.
 
     Returns
     -------
     applications, cautions
-        What was read; which of several applications could not be read, a sentence each.
+        The applications; and which of several could not be read, one sentence each.
 
     Raises
     ------
     ConfigurationError
-        It is no address, no Spark answers there, or it knows no such application.
+        The address is invalid, no Spark answers there, or it has no such application.
     """
     parts = _checked(address)
     front = _PAGES.split(parts.path, maxsplit=1)[0].rstrip("/")
@@ -109,12 +109,12 @@ def read_server(
 
 
 def _checked(address: str) -> SplitResult:
-    """Parse an address, if it can be requested and shown."""
+    """Parse an address, and reject one that holds a password or cannot be requested."""
     shown = without_password(address)
     if shown != address:
         message = (
-            f"{shown}: it holds a password, and addresses are shown and kept; leave it out, or "
-            "download the event log and name its file"
+            f"{shown}: the address holds a password, and addresses are printed and stored; leave "
+            "it out, or download the event log and pass its path"
         )
         raise ConfigurationError(message)
     try:
@@ -123,7 +123,9 @@ def _checked(address: str) -> SplitResult:
     except ValueError:
         usable = False
     if not usable:
-        message = f"{address!r}: it is no address; write http://HOST:PORT, such as http://host:4040"
+        message = (
+            f"{address!r}: is not an address; write http://HOST:PORT, such as http://host:4040"
+        )
         raise ConfigurationError(message)
     return parts
 
@@ -138,19 +140,22 @@ def _applications(address: str, base: str, application: str | None) -> list[Any]
             listed = asked.json(f"applications?limit={NEWEST}")
     except urllib.error.HTTPError as error:
         if application is not None and error.code == 404:  # noqa: PLR2004 - not found
-            message = f"application = {application!r}: {base} has none of this id; leave it out"
+            message = (
+                f"application = {application!r}: {base} has no application with this id; leave "
+                "application out to read all"
+            )
             raise ConfigurationError(message) from error
         raise _no_spark(address, f"HTTP {error.code}") from error
     except (OSError, HTTPException, OverflowError) as error:
         raise _no_spark(address, _reason(error)) from error
     except (ValueError, RecursionError) as error:
-        raise _no_spark(address, "it answers no JSON") from error
+        raise _no_spark(address, "its answer is not JSON") from error
     if not isinstance(listed, list) or not all(
         isinstance(each, dict) and isinstance(each.get("id"), str) for each in listed
     ):
-        raise _no_spark(address, "it lists no applications")
+        raise _no_spark(address, "its answer is not a list of applications")
     if not listed:
-        message = f"{base}: it has no application; wait for one, or name its log"
+        message = f"{base}: lists no application; wait for one, or pass the path of its event log"
         raise ConfigurationError(message)
     return listed
 
@@ -174,13 +179,13 @@ def _read(address: str, base: str, listed: Mapping[str, Any]) -> Application:
             reason = f"{type(error).__name__}: {_reason(error)}"
         message = (
             f"{without_password(address)}: application {name[:_LONGEST_REASON]!r} cannot be read "
-            f"({reason}); name the application's event log"
+            f"({reason}); pass the path of the application's event log"
         )
         raise ConfigurationError(message) from error
 
 
 def _downloaded(asked: _Server, path: str, directory: Path) -> EventLog | None:
-    """Download the logs of an application; None from a server that has none."""
+    """Download the logs of an application; None if the server has none."""
     archive = directory / "logs.zip"
     try:
         with archive.open("wb") as file:
@@ -192,7 +197,7 @@ def _downloaded(asked: _Server, path: str, directory: Path) -> EventLog | None:
     unpacked = directory / "logs"
     unpacked.mkdir()
     with zipfile.ZipFile(archive) as files:
-        if not files.namelist():  # that of an application that runs
+        if not files.namelist():  # a running application answers with an empty archive
             return None
         _unpack(files, unpacked)
     archive.unlink()
@@ -202,7 +207,7 @@ def _downloaded(asked: _Server, path: str, directory: Path) -> EventLog | None:
 def _unpack(files: zipfile.ZipFile, directory: Path) -> None:
     left = limits.ARCHIVE_BYTES
     for each in files.infolist():
-        # No name leads out of the directory: its first part may be "/", or "//".
+        # Drop "..", "/" and "//", so that no name leads out of the directory.
         parts = [
             part for part in PurePosixPath(each.filename).parts if part.strip("/") not in ("", "..")
         ]
@@ -229,17 +234,17 @@ def _no_spark(address: str, reason: str) -> ConfigurationError:
 
 
 def _reason(error: BaseException) -> str:
-    """Give the reason why a server could not be read, in part of a line."""
+    """Return the reason why a server could not be read, short enough for a part of a line."""
     words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
     return "".join(each if each.isprintable() else "?" for each in words)[:_LONGEST_REASON]
 
 
 def _too_large(most: int) -> str:
-    return f"it answers more than {most >> 20:,} MiB"
+    return f"its answer is larger than {most >> 20:,} MiB"
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a server's redirections to other web addresses, and nowhere else."""
+    """Follows redirections to web addresses only, not to files."""
 
     def redirect_request(self, *given: Any) -> urllib.request.Request | None:
         if not is_address(given[-1]):
@@ -256,22 +261,22 @@ class _Server:
         self._opener = urllib.request.build_opener(_Redirects)
 
     def json(self, path: str) -> Any:
-        """Give the answer to a path."""
+        """Request a path, and return its parsed JSON answer."""
         content = io.BytesIO()
         self.load(path, content, limits.ANSWER_BYTES)
         return json.loads(content.getvalue())
 
     def load(self, path: str, into: BinaryIO, most: int) -> None:
-        """Write the answer to a path into a file.
+        """Request a path, and write the answer into a file.
 
         Raises
         ------
         OSError
-            None comes, or not in time.
+            No answer comes, or not in time.
         ValueError
-            It is too large.
+            The answer is larger than `most` bytes.
         HTTPException
-            It is none of HTTP's.
+            The answer is not valid HTTP.
         """
         failed: list[BaseException] = []
         ended = threading.Event()
@@ -279,11 +284,11 @@ class _Server:
         def work() -> None:
             try:
                 self._load(path, into, most, ended)
-            except BaseException as error:  # noqa: BLE001 - raised by who waits
+            except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
                 failed.append(error)
             ended.set()
 
-        # In a thread, since a server that sends its headers byte by byte outlasts every timeout.
+        # In a thread: a server that sends its headers byte by byte never hits a socket's timeout.
         threading.Thread(target=work, daemon=True).start()
         if not ended.wait(max(0.0, self._deadline - time.monotonic())):
             ended.set()

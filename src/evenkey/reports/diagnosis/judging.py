@@ -1,4 +1,4 @@
-"""From an application to its findings: runs are combined, predicted and judged."""
+"""Find and judge the stages of an application: combine runs, predict changes, decide."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def find(application: Application, thresholds: Thresholds) -> list[Finding]:
     """Judge all stages with a keyed shuffle; those to change come first, by the time saved.
 
-    Runs of one plan, such as the epochs of a stream, are one finding.
+    All runs of one plan, such as the epochs of a stream, become one finding.
     """
     folded: dict[object, list[Run]] = {}
     for run in runs_of(application):
         execution = run.execution
-        # Without a place in the code, only the same plan is taken for the same query.
+        # If the line of code is unknown, only runs with the same plan count as the same query.
         place = execution.query or execution.call_site or shape_of(execution.plan)
         folded.setdefault((place, run.read.signature), []).append(run)
     findings = [_finding(application, runs, thresholds) for runs in folded.values()]
@@ -51,7 +51,7 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
 
 
 def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
-    """Decide on a stage, and say why in a sentence."""
+    """Return the verdict on a stage, and the reason in a sentence."""
     if finding.combined and finding.kind == "own aggregate":
         return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
     balanced = _balanced(finding, limits)
@@ -71,7 +71,7 @@ def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
 
 
 def _balanced(finding: Finding, limits: Thresholds) -> str | None:
-    """Say that rows are balanced, if they are."""
+    """Return a sentence that says that rows are balanced; None if they are not."""
     if all(len(run.tasks) == 1 for run in finding.work.runs):
         merged = ", since adaptive execution merged all partitions" if finding.adaptive else ""
         return f"it ran as one task, so there is no imbalance{merged}"
@@ -85,7 +85,7 @@ def _balanced(finding: Finding, limits: Thresholds) -> str | None:
 
 
 def _small(finding: Finding, limits: Thresholds) -> str | None:
-    """Say that there is little to gain, if so."""
+    """Return a sentence that says that there is too little to gain; None if there is enough."""
     gain = finding.changes[0].gain
     if gain <= 1:
         return "it would be no faster: its time does not depend on the rows of its keys"

@@ -1,4 +1,4 @@
-"""Limits on reading logs and servers, so that no input takes all memory, disk or time."""
+"""Limits on reading logs and servers, so that no input exhausts memory, disk or time."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ import math
 from typing import Any
 
 LINE_BYTES = 64 << 20
-"""Longest line of a log. A longer one is skipped, and counted as unread."""
+"""Longest line of a log. A longer line is skipped, and counted as unread."""
 
 LOG_BYTES = 64 << 30
-"""Most that is unpacked of one log. What comes after is not read."""
+"""Most bytes that are read of one log, after decompression. The rest is not read."""
 
 LOG_SECONDS = 600.0
-"""Longest time for one log. What comes after is not read."""
+"""Longest time to read one log. The rest is not read."""
 
 BLOCK_BYTES = 64 << 20
-"""Largest block of what lz4 or snappy packed; Spark's own hold 32 KiB unless set otherwise."""
+"""Largest block of an lz4 or snappy file; Spark's blocks hold 32 KiB by default."""
 
 PLAN_DEPTH = 400
-"""Operators above each other in a plan."""
+"""Largest depth of a plan, in operators."""
 
 TEXT_CHARACTERS = 10_000
-"""Characters that are kept of a text, such as the line of an operator."""
+"""Number of characters that are kept of a text, such as the line of an operator."""
 
 ANSWER_BYTES = 256 << 20
 """Largest answer of a server, except logs."""
 
 ARCHIVE_BYTES = 16 << 30
-"""Largest archive of logs from a history server, packed and unpacked."""
+"""Largest archive of logs from a history server, before and after decompression."""
 
 SERVER_SECONDS = 600.0
-"""Longest time to ask a server for one application."""
+"""Longest time to read one application from a server."""
 
 _LARGEST = 1 << 53
 
 
 def whole(value: Any) -> int:
-    """Read a count, at least 0.
+    """Convert a value to a count, a whole number from 0 to 2**53.
 
     Raises
     ------
     ValueError, TypeError, OverflowError
-        It is none, or larger than any count.
+        The value is not such a number.
 
     Examples
     --------
@@ -50,18 +50,18 @@ def whole(value: Any) -> int:
     """
     found = int(value)
     if not 0 <= found <= _LARGEST:
-        message = "no count"
+        message = "not a count"
         raise ValueError(message)
     return found
 
 
 def figure(value: Any) -> float:
-    """Read a number that is neither infinite nor larger than any time.
+    """Convert a value to a number from -2**53 to 2**53, such as a time.
 
     Raises
     ------
     ValueError, TypeError, OverflowError
-        It is none.
+        The value is not such a number.
 
     Examples
     --------
@@ -70,11 +70,11 @@ def figure(value: Any) -> float:
     """
     found = float(value)
     if not math.isfinite(found) or abs(found) > _LARGEST:
-        message = "no number"
+        message = "not a number in range"
         raise ValueError(message)
     return found
 
 
 def text(value: Any) -> str:
-    """Give a value as text, shortened if it is very long."""
+    """Convert a value to text, shortened if it is very long."""
     return str(value)[:TEXT_CHARACTERS]

@@ -1,7 +1,8 @@
-"""A running application, read over the REST API of its web UI.
+"""Read a running application over the REST API of its web UI.
 
-Unlike a log, the API has no rows by exchange and task (so neither the two sides of a join nor its
-output), and not which exchange a stage read, which is found by the totals alone.
+Unlike a log, the API does not count the rows of a task by exchange. So the rows of a join's two
+sides and of its output are unknown. It does not say which exchange a stage read either: the one
+whose total equals the stage's is taken.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ _PAGE = 1000
 
 
 def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
-    """Read an application that runs.
+    """Read a running application.
 
     Parameters
     ----------
     listed
-        What the list of applications has of it.
+        The application's entry in the list of applications.
     ask
-        Gives the answer to a path below the application's own.
+        Function that returns the answer to a path below the application's own path.
     """
     properties = dict(ask("environment")["sparkProperties"])
     cores_a_task = max(1, whole(properties.get("spark.task.cpus", 1)))
@@ -113,13 +114,13 @@ def _execution(answer: Mapping[str, Any]) -> Execution | None:
         for metric in each["metrics"]
         if metric["name"] == RECORDS_READ and metric["value"].replace(",", "").isdecimal()
     }
-    # Spark numbers a plan's nodes from its root down, as its text has them.
+    # Spark numbers the nodes of a plan from the root down, in the order of the plan's text.
     place = call_site(answer.get("description"), None)
     return Execution(whole(answer["id"]), _numbered(plan, numbers), place, None, totals)
 
 
 def _numbered(node: Node, numbers: Iterator[int]) -> Node:
-    """Give the exchanges of a plan their numbers, which stand for accumulators."""
+    """Number the exchanges of a plan; the numbers take the place of accumulator ids."""
     counters = {}
     if node.name == "Exchange":
         number = next(numbers, None)

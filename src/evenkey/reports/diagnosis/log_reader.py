@@ -1,4 +1,4 @@
-"""From the events of a log to an `Application`: what diagnosis asks of it, and no more."""
+"""Build an `Application` from the events of a log, with only what the diagnosis needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.logs import EventLog
 
 KNOWN_VERSIONS = (3, 4)
-"""Major versions of Spark whose logs are known to be as they are read here."""
+"""Major versions of Spark whose log format this module supports."""
 
 _SQL = "org.apache.spark.sql.execution.ui."
 _COUNTED = frozenset({RECORDS_READ, RECORDS_WRITTEN, OUTPUT_ROWS})
@@ -38,7 +38,7 @@ STRANGE = (
     OverflowError,
     RecursionError,
 )
-"""What is raised by events and answers that are not as Spark writes them."""
+"""Exceptions that malformed events and answers raise."""
 
 
 def read_log(log: EventLog) -> Application:
@@ -47,7 +47,7 @@ def read_log(log: EventLog) -> Application:
     Raises
     ------
     ConfigurationError
-        A file cannot be read, or no application began in it.
+        A file cannot be read, or the log lacks the start of its application.
     """
     seen = _Seen()
     for event in log.events(READ):
@@ -59,7 +59,8 @@ def read_log(log: EventLog) -> Application:
         said = log_cautions(log)
         why = f" ({' '.join(said)})" if said else ""
         message = (
-            f"{log.name}: no application begins in it{why}; name the whole log, with its first file"
+            f"{log.name}: lacks the start of its application{why}; pass the whole log, with its "
+            "first file"
         )
         raise ConfigurationError(message)
     return seen.application(log)
@@ -67,7 +68,7 @@ def read_log(log: EventLog) -> Application:
 
 @dataclass
 class _Seen:
-    """What the events so far have said; times are in milliseconds."""
+    """State collected from the events read so far; times are in milliseconds."""
 
     id: str = ""
     name: str = ""
@@ -89,7 +90,7 @@ class _Seen:
     tasks: dict[int, dict[int, Task]] = field(default_factory=dict)
 
     def application(self, log: EventLog) -> Application:
-        """Put it together."""
+        """Build the application from the collected state."""
         executions = {
             number: Execution(number, plan, self.places[number], self.queries.get(number))
             for number, plan in self.plans.items()
@@ -115,7 +116,7 @@ class _Seen:
         )
 
     def cautions(self, log: EventLog) -> list[str]:
-        """Say what the log lacks."""
+        """Return what the log lacks, one sentence each."""
         said = []
         if not self.ended:
             why = "still runs" if log.running else "was killed, or still runs"
@@ -123,8 +124,8 @@ class _Seen:
         said += log_cautions(log)
         if self.strange:
             said.append(
-                f"{self.strange:,} events lack what Spark {self.version or 'of this version'} "
-                "should write: left out."
+                f"{self.strange:,} events are not as Spark {self.version or 'of this version'} "
+                "writes them: left out."
             )
         if not self.version.startswith(tuple(f"{each}." for each in KNOWN_VERSIONS)):
             said.append(
@@ -133,22 +134,22 @@ class _Seen:
             )
         open_stages = len(set(self.tasks) - self.finished)
         if open_stages:
-            said.append(f"{open_stages:,} stages did not end well: left out.")
+            said.append(f"{open_stages:,} stages failed or did not end: left out.")
         return said
 
 
 def log_cautions(log: EventLog) -> list[str]:
-    """Say which parts of a log could not be read, a sentence each."""
+    """Return which parts of a log could not be read, one sentence each."""
     said = []
     if log.cut:
         said.append("The log breaks off in the middle of a line; the lines before it are read.")
     if log.unread:
         lines = (
-            "1 line of the log is no event"
+            "1 line of the log is not a Spark event"
             if log.unread == 1
-            else (f"{log.unread:,} lines of the log are no events")
+            else (f"{log.unread:,} lines of the log are not Spark events")
         )
-        said.append(f"{lines} of Spark's (the first: {log.first_unread}): left out.")
+        said.append(f"{lines} (the first: {log.first_unread}): left out.")
     if log.skipped:
         said.append(f"Files of the log that cannot be read are left out: {listed(log.skipped)}.")
     if log.stopped:
@@ -255,4 +256,4 @@ _HANDLERS: dict[str, Callable[[_Seen, dict[str, Any]], None]] = {
 }
 
 READ = frozenset(_HANDLERS)
-"""Names of the events that are read; all others are let pass."""
+"""Names of the events that are read; all others are skipped."""

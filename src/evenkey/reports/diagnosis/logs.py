@@ -1,4 +1,4 @@
-"""Event logs: which files make one, and the events that it holds."""
+"""Event logs: find the files that make up a log, and read its events."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _MOST_NAMED = 5
 
 @dataclass
 class EventLog:
-    """The log of one application: a file, or the files of a rolled one in their order.
+    """The log of one application: a file, or the files of a rolled log.
 
     Parameters
     ----------
     name
-        Where it is, as messages say it.
+        Path of the log, for messages.
     files
-        What it is made of.
+        The files of the log, in order.
     running
-        Whether it says that its application has not ended.
+        Whether a file name says that the application has not ended (``.inprogress``).
     unread
-        Lines that could not be read, once `events` has come to its end.
+        Number of lines that could not be read, once `events` is exhausted.
     first_unread
-        The first of these lines: its number, and the name of its file.
+        Line number and file name of the first such line.
     cut
-        Whether a file ended in the middle of a line or of what is packed.
+        Whether a file ended in the middle of a line or of compressed data.
     stopped
-        Why the rest was not read; empty if all was.
+        Why the rest was not read; empty if everything was read.
     skipped
         Files of a rolled log that could not be read, each with the reason.
     """
@@ -61,16 +61,16 @@ class EventLog:
     skipped: list[str] = field(default_factory=list, init=False)
 
     def events(self, wanted: Container[str]) -> Iterator[dict[str, Any]]:
-        """Give the events of the wanted names in the order in which they were written.
+        """Yield the events with the wanted names, in the order in which they were written.
 
-        A line that is no event is counted and skipped, as is one that is longer than
-        `limits.LINE_BYTES`. A file that ends early gives all that comes before. Reading stops at
+        A line that is not an event, or is longer than `limits.LINE_BYTES`, is counted and
+        skipped. Of a file that ends early, all complete events are yielded. Reading stops at
         `limits.LOG_BYTES` and at `limits.LOG_SECONDS`.
 
         Raises
         ------
         ConfigurationError
-            The only file cannot be read.
+            The log's only file cannot be read.
         """
         self._bytes_left = limits.LOG_BYTES
         self._deadline = time.monotonic() + limits.LOG_SECONDS
@@ -92,7 +92,7 @@ class EventLog:
                 return
 
     def _lines(self, file: Path) -> Iterator[bytes | None]:
-        """Give the lines of a file; None stands for one that is too long."""
+        """Yield the lines of a file; None stands for a line that is too long."""
         rest: list[bytes] = []  # a line of megabytes comes in many chunks
         length = 0
         try:
@@ -137,7 +137,7 @@ class EventLog:
             named = _NAMED.match(line)
             if not line.strip() or (
                 named and line.endswith(b"}") and named[1].decode("utf-8", "replace") not in wanted
-            ):  # most of a log is no concern of ours, and need not be parsed
+            ):  # most events of a log are not wanted, and need not be parsed
                 return
             with contextlib.suppress(ValueError, RecursionError):
                 event = json.loads(line)
@@ -150,14 +150,14 @@ class EventLog:
 
 
 class Found(NamedTuple):
-    """The logs at a path, and what else was there.
+    """The logs at a path, and the other files there.
 
     Parameters
     ----------
     logs
         The logs.
     skipped
-        Names of files that are no logs, each with the reason.
+        Names of the other files, each with the reason why it is not a readable log.
     """
 
     logs: list[EventLog]
@@ -165,19 +165,19 @@ class Found(NamedTuple):
 
 
 def find_logs(path: Path) -> Found:
-    """Find the logs at a path, by name.
+    """Find the logs at a path, in order of their names.
 
     Parameters
     ----------
     path
-        A log, the directory of a rolled one (``eventlog_v2_...``), or a directory of both, as
-        ``spark.eventLog.dir`` names it. In a directory, what is no log or cannot be read is
-        skipped.
+        A log file, the directory of a rolled log (``eventlog_v2_...``), or a directory with any
+        number of both, such as ``spark.eventLog.dir``. Entries of a directory that are not logs,
+        or cannot be read, are skipped.
 
     Raises
     ------
     ConfigurationError
-        There is nothing, or no log.
+        The path cannot be read, or there is no log.
     """
     try:
         found = _inside(path) if path.is_dir() else Found(_single(path), [])
@@ -186,10 +186,10 @@ def find_logs(path: Path) -> Found:
         message = f"event log {path} cannot be read ({reason}): name a log or a directory"
         raise ConfigurationError(message) from error
     if not found.logs:
-        what = "no event log is in it" if path.is_dir() else "it is no event log of Spark's"
+        what = "contains no event log" if path.is_dir() else "is not a Spark event log"
         what += f" ({listed(found.skipped)})" if found.skipped else ""
         message = (
-            f"{path}: {what}; name what an application with spark.eventLog.enabled=true wrote "
+            f"{path}: {what}; pass what an application with spark.eventLog.enabled=true wrote "
             "into spark.eventLog.dir"
         )
         raise ConfigurationError(message)
@@ -197,7 +197,7 @@ def find_logs(path: Path) -> Found:
 
 
 def listed(names: Sequence[str]) -> str:
-    """List names, of many the first ones.
+    """Join names with commas; of many names, only the first ones and the number of the rest.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def _inside(directory: Path) -> Found:
         try:
             logs = _rolled(each) if each.is_dir() else _single(each)
             if not logs:
-                found.skipped.append(f"{each.name}: no event log")
+                found.skipped.append(f"{each.name}: not an event log")
             found.logs.extend(logs)
         except OSError as error:
             found.skipped.append(f"{each.name}: {error.strerror or error}")
@@ -232,9 +232,9 @@ def _inside(directory: Path) -> Found:
 
 
 def _rolled(directory: Path) -> list[EventLog]:
-    """Give the log that a directory is, if it is one.
+    """Return the rolled log whose directory this is, in a list; an empty list if it is none.
 
-    A compacted file stands for all files up to its own number.
+    A compacted file replaces all files up to its own number.
     """
     numbered: dict[int, list[Path]] = {}
     running = False
@@ -276,7 +276,7 @@ def _any_log(files: Iterable[Path]) -> bool:
 
 
 def _is_log(file: Path) -> bool:
-    """Say whether a file begins as a log does: with an object that names its event."""
+    """Return whether a file begins as a log does: with a JSON object that names its event."""
     start = b""
     try:
         for chunk in unpacked(file):

@@ -1,4 +1,4 @@
-"""The codecs of Spark's event logs: zstd, gzip, lz4 in Spark's own blocks, snappy in its frames."""
+"""Decompress Spark's event logs: zstd, gzip, and lz4 and snappy in the framing that Spark uses."""
 
 from __future__ import annotations
 
@@ -28,44 +28,45 @@ _SNAPPY_LENGTH = struct.Struct(">i")
 
 
 class CutError(Exception):
-    """What is packed ends in the middle, or is damaged from there on."""
+    """The compressed data ends early, or is damaged from some point on."""
 
 
 def unpacked(file: Path) -> Iterator[bytes]:
-    """Give what a file holds in chunks, by the ending of its name.
+    """Yield the decompressed content of a file in chunks; its suffix determines the codec.
 
-    Endings are those that Spark gives (``.zstd``, ``.lz4``, ``.snappy``) and people's own
-    (``.zst``, ``.gz``); a log that is still written has ``.inprogress`` behind.
+    Suffixes are those of Spark (``.zstd``, ``.lz4``, ``.snappy``) and of common tools (``.zst``,
+    ``.gz``). A log that is still being written has a second suffix, ``.inprogress``.
 
     Raises
     ------
     CutError
-        The file ends early, as that of an application that was killed; all chunks before are given.
+        The file ends early, for example because its application was killed. All chunks before
+        that point are yielded first.
     OSError
-        It cannot be read, or it is no regular file.
+        The file cannot be read, or is not a regular file.
     """
     with opened(file) as packed:
         yield from _CODECS.get(ending(file), _plain)(packed)
 
 
 def opened(file: Path) -> BinaryIO:
-    """Open a file to read; a pipe or a device is refused, since it could wait or go on endlessly.
+    """Open a file for reading; reject a pipe or a device, which could block or never end.
 
     Raises
     ------
     OSError
-        It cannot be opened, or it is no regular file.
+        The file cannot be opened, or is not a regular file.
     """
     # Without O_NONBLOCK, opening a pipe waits for a writer.
     number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
-        raise OSError(errno.EINVAL, "it is no regular file", str(file))
+        raise OSError(errno.EINVAL, "not a regular file", str(file))
     return os.fdopen(number, "rb")
 
 
 def ending(file: Path) -> str:
-    """Give the ending that says how a file is packed, without those for its state.
+    """Return the suffix that names the codec of a file, ignoring suffixes for its state.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def _streamed(codec: str) -> Callable[[BinaryIO], Iterator[bytes]]:
                 while chunk := content.read(_CHUNK_BYTES):
                     yield chunk
         except (OSError, MemoryError) as error:
-            if getattr(error, "errno", None) is not None:  # the disk's; the codec's have no number
+            if getattr(error, "errno", None) is not None:  # from the disk; a codec's have no errno
                 raise
             raise CutError from error
 
@@ -138,7 +139,7 @@ def _block(block: bytes, length: int, codec: str) -> bytes:
 
 
 def _varint(block: bytes) -> int:
-    """Read the length that a snappy block begins with, seven bits a byte, lowest first."""
+    """Read the length at the start of a snappy block: seven bits per byte, lowest bits first."""
     value = 0
     for place, byte in enumerate(block[:5]):
         value |= (byte & 0x7F) << (7 * place)

@@ -1,4 +1,4 @@
-"""Plans from the text that Spark prints, if nothing else is available."""
+"""Parse plans from the text that Spark prints, where Spark offers no other form."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _INITIAL = "== Initial Plan =="
 
 
 def read_plan(text: str) -> Node | None:
-    """Read a plan as ``explain("formatted")`` prints it; of an adaptive one the final plan.
+    """Parse a plan as ``explain("formatted")`` prints it; if it is adaptive, its final plan.
 
     Returns
     -------
     Node or None
-        The plan, its operators without counters; None if there is none in the text.
+        The plan, whose operators have no counters; None if the text has no plan.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def read_plan(text: str) -> Node | None:
 
 
 def _parts(text: str) -> tuple[list[tuple[int, str, int]], dict[int, str]]:
-    """Give (column, name, number) of each operator in the order of the tree, and their details."""
+    """Return (column, name, number) of each operator in the tree's order, and details by number."""
     lines = iter(text.splitlines())
     return _tree(lines), _details(lines)
 

@@ -1,7 +1,8 @@
-"""What evenkey has for the work of a stage, and the lines to write.
+"""Remedies: the changes that evenkey offers for the work of a stage, as lines of code.
 
-Only what there is today is named. What an operator asks for decides: work whose parts merge by key
-can be split; work that needs all rows of a key can only be placed better, as whole keys.
+The operator decides which remedies fit. If results of parts of a key can be merged, keys can be
+split. If the work needs all rows of a key, whole keys can only be placed better. Every proposed
+call exists today.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_plans import KeyedRead
 
 How = Literal["split", "whole"]
-"""What happens to keys: split over workers, or placed whole."""
+"""What happens to keys: they are split over workers, or each is placed whole on one worker."""
 
 _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("StreamingSymmetricHashJoin", "TransformWithState", "StreamingDeduplicate"), "state"),
@@ -50,14 +51,14 @@ class Remedy:
     Parameters
     ----------
     how
-        What becomes of keys.
+        What happens to keys.
     condition
-        When it may be made, or what to see to.
+        When the change may be made, or what else it needs.
     code
-        The lines.
+        The lines to write.
     counted
-        Of how many exchanges it reads the input once more, to count the keys for a plan; a stream
-        learns from its epochs instead.
+        Number of exchanges whose input is read once more, to count the keys for a plan; 0 in a
+        stream, whose plans use the counts of earlier epochs.
     """
 
     how: How
@@ -67,14 +68,13 @@ class Remedy:
 
 
 def kind_of(read: KeyedRead) -> str:
-    """Say what work a stage does on the rows of its keys.
+    """Return what kind of work a stage does on the rows of its keys.
 
     Returns
     -------
     str
         ``groups``, ``cogroups``, ``aggregate`` (in Python), ``own aggregate`` (Spark's), ``join``,
-        ``window``, ``write``, ``state``, or ``rows`` for what goes on row by row behind a
-        repartition.
+        ``window``, ``write``, ``state``, or ``rows`` for work row by row after a repartition.
     """
     for names, kind in _KINDS:
         if read.operator.startswith(names):
@@ -83,16 +83,16 @@ def kind_of(read: KeyedRead) -> str:
 
 
 def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]:
-    """Give evenkey's remedies for a stage, the strongest first; empty if there are none.
+    """Return evenkey's remedies for a stage, the strongest first; empty if there are none.
 
     Parameters
     ----------
     read
-        What the stage does.
+        The operator of the stage, with its exchanges.
     workers
-        How many workers the lines name.
+        Number of workers to write into the code.
     stream
-        Whether it is an epoch of a streaming query.
+        Whether the stage belongs to an epoch of a streaming query.
     """
     names, note = _names(read.exchanges[0].keys)
     listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
@@ -129,19 +129,19 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
 
 
 def why_none(read: KeyedRead, *, stream: bool) -> str:
-    """Say why evenkey has nothing for a stage."""
+    """Return the reason why evenkey has no remedy for a stage."""
     kind = kind_of(read)
     own = read.exchanges[0].origin != "ENSURE_REQUIREMENTS"
     if kind == "own aggregate" and own:
-        return "leave the repartition before it out: Spark combines before a shuffle of its own"
+        return "remove the repartition before it: Spark then combines before its own shuffle"
     reasons = {
-        "state": "its state lies where Spark put its keys, and stays there",
-        "join": "nothing serves a join of this kind",
+        "state": "the state of a key stays where Spark placed the key",
+        "join": "evenkey has no remedy for a join of this kind",
         "own aggregate": "Spark's own aggregate, which it combines as far as it can",
     }
     if kind in reasons:
         return reasons[kind]
-    return "a stream does this epoch by epoch" if stream else "nothing serves this operator"
+    return "evenkey has no remedy for it in a stream" if stream else "evenkey has no remedy for it"
 
 
 _FOLD = Remedy(
@@ -168,7 +168,7 @@ _COGROUPS = Remedy(
 )
 _PLACED = Remedy(
     "whole",
-    "if it needs all rows of a key; they come with two columns more, worker and split:",
+    "if it needs all rows of a key; the rows get two more columns, worker and split:",
     'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
     'key=$key)\nplaced.groupBy($keys, "split").agg(...)',
 )
@@ -180,7 +180,7 @@ _WINDOW = Remedy(
 )
 _SPREAD = Remedy(
     "split",
-    "if what follows takes the rows of a key in parts:",
+    "if the next step accepts the rows of a key in several tasks:",
     'eks.place(eks.route(df, $key, "planned", $workers), $workers)',
 )
 _WRITE = Remedy(
@@ -198,7 +198,7 @@ _BY_KIND = {
 
 
 def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
-    """Deal one side of a hot key, and copy the other, by one call."""
+    """Return the remedy for a join: deal one side of a hot key over workers, copy the other."""
     how = _JOINS.get(read.join_type or "")
     if how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
         return []
@@ -206,14 +206,14 @@ def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
     notes = ["if one side is static:"] if stream else []
     names = [_names(exchange.keys)[0] for exchange in read.exchanges]
     if names[0] != names[1]:
-        notes.append("if the key is named alike on both sides:")
+        notes.append("if the key has the same name on both sides:")
     return [Remedy("split", " ".join(notes), code, 0 if stream else 2)]
 
 
 def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Give the columns of a key, and the step before if one is an expression."""
-    # A stage of our own groupBy has one column more.
+    """Return the columns of a key, and a note on what to do first if one is an expression."""
+    # A stage of evenkey's own groupBy has one more key column.
     keys = [each for each in keys if not each.startswith(_OWN)]
     if all(each.replace("_", "a").replace(" ", "a").isalnum() for each in keys):
         return keys, ""
-    return ["key"], f"(first give {', '.join(keys)} a column of its own, key)"
+    return ["key"], f"(first add a column named key with {', '.join(keys)})"

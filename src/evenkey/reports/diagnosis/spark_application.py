@@ -1,4 +1,4 @@
-"""What a log or a server says of one application, as far as diagnosis asks."""
+"""An application as a log or a server describes it, with only what the diagnosis needs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Task:
     Parameters
     ----------
     index
-        Its place in the stage, 0 to T - 1.
+        Index of the task in the stage, 0 to T - 1.
     started, seconds
-        When it was launched, in seconds of any clock; how long it took.
+        Launch time in seconds of any clock, which only orders the tasks; duration.
     rows, bytes
-        What it read of shuffles.
+        Rows and bytes that the task read from shuffles.
     counted
-        Rows by accumulator, where the source has them: which exchange they came from, and what an
-        operator gave.
+        Number of rows by accumulator id: rows read from each exchange, and output rows of
+        operators; empty if the source does not have them.
     """
 
     index: int
@@ -43,13 +43,13 @@ class Stage:
     Parameters
     ----------
     number
-        Spark's id of it.
+        Spark's id of the stage.
     name
-        Spark's name of it, with the call site.
+        Spark's name of the stage, with the call site.
     execution
-        The SQL execution that it belongs to; None for RDDs.
+        Id of the SQL execution that the stage belongs to; None for RDDs.
     tasks
-        Those that succeeded, one an index.
+        The tasks that succeeded, one per index.
     """
 
     number: int
@@ -65,16 +65,16 @@ class Execution:
     Parameters
     ----------
     number
-        Spark's id of it.
+        Spark's id of the SQL execution.
     plan
-        The newest plan that there is of it, which is the one that ran.
+        The last plan that Spark recorded, which is the one that ran.
     call_site
-        What Spark calls the place in the code, such as ``collect at job.py:12``.
+        Line of code that began the query, such as ``collect at job.py:12``; empty if unknown.
     query
-        Id of the streaming query that it is an epoch of; None in a batch.
+        Id of the streaming query, if this is one of its epochs; None for a batch.
     records_read
-        Rows read of each exchange, by the accumulator that `plan` gives it; only where tasks have
-        no accumulators of their own, as over REST.
+        Rows read from each exchange, by its accumulator in `plan`. Filled only for a source whose
+        tasks have no accumulators, such as the REST API.
     """
 
     number: int
@@ -86,22 +86,22 @@ class Execution:
 
 @dataclass(frozen=True)
 class Application:
-    """An application.
+    """A Spark application.
 
     Parameters
     ----------
     id, name, version
-        Spark's id of it, its own name, and the version of Spark that it ran on.
+        Spark's id of the application, its name, and the version of Spark that it ran on.
     slots
-        How many tasks could run at a time, S.
+        Number of tasks that could run at the same time, S.
     seconds
-        From its start to its end, or to the last that is known of it.
+        Time from its start to its end, or to the last event that is known.
     executions, stages
-        Those of them that are known.
+        The SQL executions by number, and the stages, as far as they are known.
     cautions
-        What the source lacks, a sentence each.
+        What the source lacks, one sentence each.
     source
-        ``log`` or ``rest``.
+        Kind of the source: ``log`` or ``rest``.
     """
 
     id: str

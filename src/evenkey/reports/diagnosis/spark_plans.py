@@ -1,7 +1,8 @@
-"""Plans as Spark logs them, cut at their shuffles: what reads a keyed exchange, and what it does.
+"""Find the operators of a Spark plan that read a keyed shuffle, and what work they do.
 
-Between two shuffles lie the operators of one stage. For each operator that takes in the rows of
-exchanges by key, such as a join or a function on groups, there is one `KeyedRead`.
+A plan is cut at its shuffles: the operators between two shuffles form one stage. Each operator that
+reads rows by key from shuffles (exchanges), such as a join or a function on groups, becomes one
+`KeyedRead`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 RECORDS_READ = "records read"
-"""Metric of an exchange: rows that the tasks after it have read."""
+"""Metric of an exchange: rows that the tasks after it read."""
 
 RECORDS_WRITTEN = "shuffle records written"
-"""Metric of an exchange: rows that the tasks before it have sent."""
+"""Metric of an exchange: rows that the tasks before it wrote."""
 
 OUTPUT_ROWS = "number of output rows"
 
@@ -57,11 +58,11 @@ class Node:
     Parameters
     ----------
     name, text
-        Its name, and the line that Spark prints of it.
+        Name of the operator, and the line that Spark prints for it.
     children
-        What it takes its rows from.
+        The operators that it reads rows from.
     counters
-        Accumulators of its metrics by their names.
+        Accumulator ids of its metrics, by the name of the metric.
     """
 
     name: str
@@ -70,17 +71,17 @@ class Node:
     counters: Mapping[str, int] | None = None
 
     def counter(self, name: str) -> int | None:
-        """Give the accumulator of a metric; None if it has none."""
+        """Return the accumulator id of a metric; None if there is none."""
         return (self.counters or {}).get(name)
 
 
 def node_of(info: Mapping[str, Any], depth: int = 1) -> Node:
-    """Make a plan of what an event holds as ``sparkPlanInfo``.
+    """Make a plan from the ``sparkPlanInfo`` of an event.
 
     Raises
     ------
     ValueError, TypeError, KeyError, AttributeError, OverflowError
-        It is none, or it is deeper than `limits.PLAN_DEPTH`.
+        `info` is not a plan, or is deeper than `limits.PLAN_DEPTH`.
     """
     if depth > limits.PLAN_DEPTH:
         message = f"the plan is deeper than {limits.PLAN_DEPTH} operators"
@@ -106,17 +107,17 @@ class Exchange:
     Parameters
     ----------
     keys
-        What it is keyed by, without the numbers of columns.
+        Columns or expressions of the key, without Spark's column ids.
     partitions
-        How many there are.
+        Number of partitions.
     origin
-        Why Spark has it: ``ENSURE_REQUIREMENTS``, or the user's own ``REPARTITION_...``.
+        Why Spark planned it: ``ENSURE_REQUIREMENTS``, or ``REPARTITION_...`` from the user's code.
     combined
-        Whether an aggregate below it leaves one row a key and task.
+        Whether an aggregate before it leaves one row per key and task.
     adaptive
-        What adaptive execution made of its partitions: any of ``coalesced``, ``skewed``, ``local``.
+        How adaptive execution changed its partitions: any of ``coalesced``, ``skewed``, ``local``.
     counter, written
-        Accumulators of the rows that are read of it, and of those that were sent.
+        Accumulator ids of the rows read from it, and of the rows written to it; None if unknown.
     """
 
     keys: tuple[str, ...]
@@ -130,18 +131,18 @@ class Exchange:
 
 @dataclass(frozen=True)
 class KeyedRead:
-    """An operator and the exchanges whose rows it takes in.
+    """An operator and the keyed exchanges that it reads.
 
     Parameters
     ----------
     operator, text
-        Its name, and the line that Spark prints of it.
+        Name of the operator, and the line that Spark prints for it.
     exchanges
-        One, or the sides of a join in their order.
+        One exchange, or those of the two sides of a join in order.
     alone
-        Whether all tasks of its stage do this work: no union runs something else beside it.
+        Whether all tasks of its stage do this work, as without a union in the stage.
     output
-        Accumulator of the rows that it gives.
+        Accumulator id of its output rows; None if unknown.
     """
 
     operator: str
@@ -152,19 +153,19 @@ class KeyedRead:
 
     @property
     def join_type(self) -> str | None:
-        """``Inner``, ``LeftOuter`` and so on; None if it is no join."""
+        """Type of the join, such as ``Inner`` or ``LeftOuter``; None if it is not a join."""
         found = _JOIN_TYPE.search(self.text) if "Join" in self.operator else None
         return found[1] if found else None
 
     @property
     def signature(self) -> tuple[object, ...]:
-        """What is the same in all runs of one plan."""
+        """A value that is the same in all runs of one plan."""
         by = tuple((each.keys, each.partitions, each.origin) for each in self.exchanges)
         return self.operator, self.join_type, by
 
 
 def keyed_reads(plan: Node) -> list[KeyedRead]:
-    """Find what reads keyed exchanges, in the order of the plan from its root."""
+    """Find the operators that read keyed exchanges, in the order of the plan from its root."""
     reads = []
     originals = {node.text: node for node in _all(plan) if _is_exchange(node)}
     for root in _roots(plan):
@@ -183,12 +184,12 @@ def keyed_reads(plan: Node) -> list[KeyedRead]:
 
 
 def is_streaming(plan: Node) -> bool:
-    """Say whether a plan is that of an epoch of a stream, and no batch inside of one."""
+    """Return whether a plan is that of a stream's epoch; a batch inside an epoch is not."""
     return any(each in node.name for node in _all(plan) for each in _OF_STREAMS)
 
 
 def shape_of(plan: Node) -> tuple[str, ...]:
-    """Give the operators of a plan, without what adaptive execution and code generation put in."""
+    """Return the operators of a plan, without wrappers such as those of code generation."""
     return tuple(node.name for node in _all(plan) if not _is_wrapper(node))
 
 
@@ -199,7 +200,7 @@ def _all(plan: Node) -> Iterator[Node]:
 
 
 def _original(node: Node, originals: Mapping[str, Node]) -> Node:
-    """Give the exchange that a reused one stands for: its line ends with that one's."""
+    """Return the original of a reused exchange, whose line ends with the original's line."""
     for text, original in originals.items():
         if node.text.endswith(text):
             return original
@@ -207,7 +208,7 @@ def _original(node: Node, originals: Mapping[str, Node]) -> Node:
 
 
 def _roots(plan: Node) -> Iterator[Node]:
-    """Give the top operator of each stage: the root, and what lies below each shuffle."""
+    """Yield the top operator of each stage: the root, and the child of each shuffle."""
     yield plan
     for node in _all(plan):
         if _is_exchange(node) or node.name.startswith(_CUTS):
@@ -217,7 +218,7 @@ def _roots(plan: Node) -> Iterator[Node]:
 def _reads(
     node: Node, reader: Node | None, way: tuple[Node, ...]
 ) -> Iterator[tuple[Node, tuple[Node, ...], Node]]:
-    """Give each shuffle below a stage's operator: who reads it, what lies between, itself."""
+    """Yield each shuffle below an operator: its reader, the operators between, the shuffle."""
     for child in node.children:
         if node.name.startswith(_CUTS):
             return
@@ -258,7 +259,7 @@ def _exchange(way: tuple[Node, ...], node: Node) -> Exchange | None:
 
 
 def _combines(node: Node) -> bool:
-    """Say whether rows are combined by key below a shuffle, before they are sent."""
+    """Return whether rows are combined by key before a shuffle, given the operator below it."""
     while _is_wrapper(node) and len(node.children) == 1:
         (node,) = node.children
     aggregates = node.name.endswith("Aggregate") and "Aggregate(" in node.text
@@ -266,7 +267,7 @@ def _combines(node: Node) -> bool:
 
 
 def split_keys(text: str) -> Iterator[str]:
-    """Take the list of keys of a partitioning apart, without the numbers of columns.
+    """Split the text of a partitioning's keys at its commas, and drop Spark's column ids.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which stages ran a keyed read, and what their tasks did: the runs of a plan."""
+"""Find the stages that ran a keyed read, and what their tasks did."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ class Run:
     Parameters
     ----------
     stage, execution, read
-        Which one, of what, and what it does.
+        Number of the stage, its SQL execution, and the keyed read that it ran.
     tasks
-        Its tasks in their order by index.
+        Tasks of the stage, in order of their index.
     rows
-        Rows of the keyed exchanges, one number per task.
+        Rows read from the keyed exchanges, one number per task.
     sides
-        The same by exchange, in the read's order; None where the source does not tell them apart.
+        `rows` by exchange, in the order of `read`; None if the source does not distinguish them.
     outputs
-        Output rows of the operator, one number per task; None if the source has none.
+        Output rows of the operator, one number per task; None if the source does not have them.
     writing
-        Seconds of the stages that made the rows of each side, as far as the source has them.
+        Seconds of the stages that wrote the rows of each side; empty if the source does not have
+        them.
     """
 
     stage: int
@@ -51,7 +52,7 @@ class Run:
 
     @property
     def order_begun(self) -> list[int]:
-        """Places of the tasks, in the order in which they began."""
+        """Indices into `tasks`, in the order in which the tasks began."""
         return sorted(range(len(self.tasks)), key=lambda place: self.tasks[place].started)
 
     @property
@@ -61,12 +62,12 @@ class Run:
 
     @property
     def bytes(self) -> tuple[int, ...]:
-        """Bytes that the tasks read of shuffles."""
+        """Bytes that the tasks read from shuffles."""
         return tuple(each.bytes for each in self.tasks)
 
 
 def runs_of(application: Application) -> Iterator[Run]:
-    """Find the runs of all keyed reads of an application, by stage."""
+    """Find the runs of all keyed reads of an application, stage by stage."""
     written = _written(application)
     reads = {number: keyed_reads(each.plan) for number, each in application.executions.items()}
     for stage in application.stages:
@@ -79,7 +80,7 @@ def runs_of(application: Application) -> Iterator[Run]:
 
 
 def _written(application: Application) -> dict[int, float]:
-    """Give the seconds of the stage that added to each accumulator, played on the slots."""
+    """Return, by accumulator, the total makespan of the stages that added to it, in seconds."""
     seconds: dict[int, float] = {}
     for stage in application.stages:
         took = makespan([each.seconds for each in stage.tasks], application.slots)
@@ -91,7 +92,7 @@ def _written(application: Application) -> dict[int, float]:
 def _by_accumulators(
     stage: Stage, execution: Execution, reads: Sequence[KeyedRead], written: Mapping[int, float]
 ) -> Iterator[Run]:
-    """A task counted what it read under the accumulators of the exchanges that it read."""
+    """Yield the keyed reads of a stage, found by the accumulators that its tasks added to."""
     present = {number for task in stage.tasks for number in task.counted}
     for read in reads:
         counters = [each.counter for each in read.exchanges]
@@ -114,7 +115,7 @@ def _by_accumulators(
 
 
 def _by_totals(stage: Stage, execution: Execution, reads: Sequence[KeyedRead]) -> Iterator[Run]:
-    """A stage read what its exchanges gave: the only read of which the totals agree."""
+    """Yield the keyed read of a stage if exactly one read has as many rows as the stage read."""
     total = sum(each.rows for each in stage.tasks)
     fitting = [
         each

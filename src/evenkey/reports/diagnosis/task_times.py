@@ -1,4 +1,4 @@
-"""How long tasks take on slots, and how that follows from their rows: arithmetic, no more."""
+"""Compute how long tasks take on slots, and fit task times to rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def skew_cost(seconds: Sequence[float], slots: int) -> float:
-    """Give the wall time lost by imbalance of tasks, in seconds.
+    """Return the wall time lost because tasks differ in time, in seconds.
 
-    It is ``makespan(t_1 .. t_T; S) - ceil(T / S) * mean(t)``: the tasks as they are, less as many
-    tasks that all take the mean.
+    It is ``makespan(t_1 .. t_T; S) - ceil(T / S) * mean(t)``: the makespan of the tasks, less that
+    of equally many tasks that all take the mean time; at least 0.
 
     Examples
     --------
@@ -33,18 +33,18 @@ def skew_cost(seconds: Sequence[float], slots: int) -> float:
 
 
 class Line(NamedTuple):
-    """Seconds of a task that has x rows: ``fixed + slope * x``."""
+    """Seconds of a task as a linear function of its rows: ``fixed + slope * rows``."""
 
     fixed: float
     slope: float
 
     def at(self, rows: float) -> float:
-        """Give the seconds of a task with so many rows."""
+        """Return the seconds of a task with a number of rows."""
         return self.fixed + self.slope * rows
 
 
 def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
-    """Fit the seconds of tasks to their rows by least squares; neither part is below 0.
+    """Fit the seconds of tasks to their rows by least squares; both coefficients are at least 0.
 
     Examples
     --------
@@ -62,6 +62,6 @@ def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
 
 
 def fullness(values: Sequence[float]) -> float:
-    """Give the largest over the mean; 1 if all are 0 or there is none."""
+    """Return the largest value over the mean; 1 if all values are 0 or there are none."""
     total = sum(values)
     return max(values) * len(values) / total if total else 1.0

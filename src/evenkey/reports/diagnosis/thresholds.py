@@ -1,4 +1,4 @@
-"""The limits from which on a diagnosis reports a stage."""
+"""The limits that a stage must pass to be reported by a diagnosis."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from evenkey.core.checking import number
 
 @dataclass(frozen=True)
 class Thresholds:
-    """A stage is reported if it passes all of these; the others are listed with the reason.
+    """Limits that a stage must pass to be reported; the others are listed with the reason.
 
     Parameters
     ----------
     least_fullness
-        Least ratio of the largest task's rows to the mean of the stage's tasks. Below it, the
+        Minimum ratio of the largest task's rows to the mean of the stage's tasks. Below it, the
         imbalance is about that of random placement.
     least_gain
-        Least speedup of the stage by evenkey.
+        Minimum speedup of the stage by evenkey.
     least_seconds
-        Least wall time saved, in seconds, in all runs of the stage together.
+        Minimum wall time saved, over all runs of the stage, in seconds.
 
     Raises
     ------
     ConfigurationError
-        One of them is no number, or below 1 (of seconds: below 0).
+        A limit is not a number, is below 1, or (`least_seconds`) is below 0.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The kit for pictures: colours, charts, tables and pages, for all that draws.
+"""Colours, charts, tables and pages, shared by all modules that draw.
 
-A `Chart` is declared before there are figures, and drawn from a frame of them; what changes while
-one looks at it is drawn on a `themed` figure. Plotly and Jinja are imported when something is
+Declare a `Chart` before there is data, and draw it from a data frame. A live chart, which changes
+while it is shown, starts from a `themed` figure. Plotly and Jinja are imported when something is
 drawn, and nowhere else in the package.
 
 >>> Axis("workers", "Workers, W", "category").column

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Axis:
-    """A column of the frame on an axis.
+    """An axis, which shows one column of a data frame.
 
     Parameters
     ----------
     column
-        Its name.
+        Name of the column.
     title
-        What stands beside the axis, with the unit.
+        Text beside the axis, with the unit.
     scale
-        ``category`` sets the values side by side at equal distances.
+        Scale of the axis; ``category`` draws the distinct values at equal distances.
     """
 
     column: str
@@ -31,13 +31,13 @@ class Axis:
     scale: Literal["linear", "log", "category"] = "linear"
 
     def values(self, rows: pd.DataFrame) -> list[Any]:
-        """Give the values as they are drawn: those of a category as text."""
+        """Return the values to draw; those of a ``category`` axis become text."""
         column = rows[self.column]
         values: list[Any] = (column.astype(str) if self.scale == "category" else column).tolist()
         return values
 
     def options(self, frame: pd.DataFrame) -> dict[str, Any]:
-        """Give Plotly's options of the axis: its range is that of all rows, in every panel."""
+        """Return Plotly's options for the axis; its range covers all rows, in every panel."""
         if self.scale == "category":
             values = list(dict.fromkeys(self.values(frame)))
             return {"type": "category", "categoryorder": "array", "categoryarray": values}
@@ -56,16 +56,16 @@ class Axis:
 
 @dataclass(frozen=True)
 class Grid:
-    """How a frame is divided into panels.
+    """How a data frame is divided into panels.
 
     Parameters
     ----------
     column
-        A panel for each of its values, in the order in which they come.
+        Column that divides the frame: each distinct value gets a panel, in order of appearance.
     title
-        Title of a panel; ``{}`` is the value.
+        Title of a panel; ``{}`` stands for the value.
     width
-        Panels side by side.
+        Number of panels side by side.
     """
 
     column: str
@@ -73,6 +73,6 @@ class Grid:
     width: int = 2
 
     def parts(self, frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Divide a frame: the title of each panel, and its rows."""
+        """Yield the title and the rows of each panel."""
         for value in dict.fromkeys(frame[self.column]):
             yield self.title.format(value), frame[frame[self.column] == value]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evenkey.reports.pictures.engine import Figure
 
 WHOSE = "whose"
-"""Column that says whose a figure is, where several columns are drawn beside each other."""
+"""Column that names the source of each value when `Chart.beside` draws several columns."""
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "pentagon")
 _DASHES = ("solid", "dot", "dash", "dashdot")
@@ -28,7 +28,7 @@ _MANY_POINTS = 40
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure with what stands above and below it."""
+    """A figure with the title above it and the note below it."""
 
     title: str
     figure: Figure
@@ -37,29 +37,30 @@ class Plot:
 
 @dataclass(frozen=True)
 class Chart:
-    """What a plot shows of a frame that has a row a point.
+    """A chart of a data frame that has one row per point.
 
     Parameters
     ----------
     title
-        Stands above the plot.
+        Text above the plot.
     x, y
-        What the axes show. On a logarithmic axis values that are not above 0 are left out.
+        The axes. A logarithmic axis leaves out values that are not above 0.
     group
-        A colour for each value of this column, in the order in which they come.
+        Column whose distinct values each get a colour, in order of appearance.
     legend
-        What the groups are; the name of their column without it.
+        Title of the legend; empty: the name of the `group` column.
     panels
-        How to divide it into panels; None draws one.
+        How to divide the chart into panels; None: one panel.
     dash
-        A way to draw the line for each value of this column.
+        Column whose distinct values each get a line style; None: all lines are solid.
     kind
-        Lines with a mark a point, or bars side by side.
+        Lines with a mark at each point, or bars side by side.
     beside
-        Columns that are drawn beside each other as `y`, by whose figures they are, such as
-        ``{"ours": "share", "paper": "paper_share"}``; `group` or `dash` is then ``whose``.
+        Columns to draw together on the `y` axis, by the name of their source, such as
+        ``{"ours": "share", "paper": "paper_share"}``; `group` or `dash` must then be ``whose``.
+        None: the column of `y`.
     note
-        Stands below the plot.
+        Text below the plot.
     """
 
     title: str
@@ -74,11 +75,11 @@ class Chart:
     note: str = ""
 
     def plot(self, frame: pd.DataFrame) -> Plot:
-        """Draw it, with its title and note."""
+        """Draw the chart; the result also has its title and note."""
         return Plot(self.title, self.figure(frame), self.note)
 
     def figure(self, frame: pd.DataFrame) -> Figure:
-        """Draw it."""
+        """Draw the chart."""
         engine = plotly()
         rows = self._rows(frame)
         parts = list(self.panels.parts(rows)) if self.panels else [("", rows)]

@@ -1,4 +1,4 @@
-"""Plotly, which draws: imported when the first picture is made."""
+"""Plotly, which draws the figures; it is imported when the first figure is made."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from plotly import graph_objects
 
 Figure: TypeAlias = "graph_objects.Figure"
-"""A figure of Plotly's."""
+"""A Plotly figure."""
 
 
 def plotly() -> ModuleType:
-    """Import Plotly, with all parts of it that are used here.
+    """Import Plotly, with all of its modules that this package uses.
 
     Raises
     ------
     ConfigurationError
-        It is not installed; the message names the extra that brings it.
+        Plotly is not installed; the message names the extra that installs it.
     """
     try:
         import plotly

@@ -1,4 +1,4 @@
-"""Figures in a theme, for pages that change while one looks at them."""
+"""Figures in the colours of a theme, for live pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def themed(theme: Theme, across: str, up: str) -> Figure:
-    """Make an empty figure with the titles of its axes; its groups have no legend."""
+    """Make an empty figure with titled axes and without a legend."""
     figure = plotly().graph_objects.Figure()
     figure.update_layout(
         template="none",
@@ -24,7 +24,7 @@ def themed(theme: Theme, across: str, up: str) -> Figure:
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": FONT, "size": 12, "color": theme.ink},
         hoverlabel={"bgcolor": theme.surface, "font": {"color": theme.ink}},
-        showlegend=False,  # the page says elsewhere which colour is whose
+        showlegend=False,  # the cards of the page show the colour of each run
         bargap=0.25,
         dragmode=False,  # a finger that moves over a chart scrolls the page
     )
@@ -34,7 +34,7 @@ def themed(theme: Theme, across: str, up: str) -> Figure:
 
 
 def look(figure: Figure, theme: Theme) -> Figure:
-    """Give all axes of a figure the theme's look."""
+    """Style all axes of a figure by the theme."""
     options: dict[str, Any] = {
         "gridcolor": theme.grid,
         "linecolor": theme.grid,
@@ -49,18 +49,18 @@ def look(figure: Figure, theme: Theme) -> Figure:
 
 
 def stacked(figure: Figure, heights: Sequence[float], titles: Sequence[str], gap: float) -> Figure:
-    """Divide an empty figure into panels, one under the other.
+    """Divide an empty figure into panels, one below the other.
 
     Parameters
     ----------
     figure
-        It gives way to what is returned.
+        The empty figure; use the returned figure in its place.
     heights
-        Of the panels, in any unit.
+        Heights of the panels, relative to each other.
     titles
-        Of the panels.
+        Titles of the panels.
     gap
-        Between two panels, as a part of the figure's height.
+        Space between two panels, as a fraction of the figure's height.
     """
     return plotly().subplots.make_subplots(
         figure=figure,
@@ -80,19 +80,19 @@ def heat(
     texts: Sequence[Sequence[str]],
     hover: str,
 ) -> Any:
-    """Make a trace that shows percentages by colour, a row a value of `y`.
+    """Make a heat map of percentages.
 
     Parameters
     ----------
     theme
-        The colours of 0 and of 100 %.
+        The theme, which has the colours of 0 % and of 100 %.
     x, y
-        What the columns and rows are.
+        Labels of the columns and of the rows.
     percents, texts
-        A row a value of `y`, with one for each of `x`: the percentage, and what is to stand for
+        Values of the cells, one list per row: the percentages, and the texts that replace
         ``%{text}`` in `hover`.
     hover
-        What is shown where the pointer is, as Plotly writes it.
+        Text that appears when the pointer is on a cell: a hover template of Plotly.
     """
     return plotly().graph_objects.Heatmap(
         x=x,

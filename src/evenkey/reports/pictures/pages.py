@@ -1,4 +1,4 @@
-"""Pages: templates, plots as HTML, the script that draws them, whole files."""
+"""HTML pages: fill templates, insert plots and Plotly's script, write the file."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 def check_packages() -> None:
-    """Raise a ConfigurationError unless the packages that pages are made with are installed."""
+    """Raise a ConfigurationError if a package that pages need is not installed."""
     plotly()
     _template("base.html", __package__)
 
 
 def check_page(option: str, file: Path) -> None:
-    """Make sure, before anything is measured, that a page can be drawn and written.
+    """Check that a page can be drawn and written, before any work is done for it.
 
     Parameters
     ----------
     option
-        What names the file, for the message.
+        Name of the option that gives the file, for the error message.
     file
-        Where the page is to be.
+        Path of the page.
 
     Raises
     ------
     ConfigurationError
-        A package is missing, or the folder of the file is.
+        A package is not installed, the file is a directory, or its directory does not exist.
     """
     check_packages()
     if file.is_dir() or not file.absolute().parent.is_dir():
@@ -50,26 +50,26 @@ def check_page(option: str, file: Path) -> None:
 def write_page(
     file: Path, template: str, package: str, plots: Sequence[Plot] = (), **values: Any
 ) -> Path:
-    """Write a page with all that it needs inside, and give its path.
+    """Write a self-contained page, and return its path.
 
     Parameters
     ----------
     file
-        Where; it appears when it is whole.
+        Path of the page; the file appears only when it is complete.
     template
         Name of the template, which extends ``base.html`` and may include ``plots.html`` and
         ``table.html``.
     package
-        Whose folder ``templates`` has it.
+        Package whose directory ``templates`` contains the template.
     plots
-        What ``plots.html`` shows.
+        Plots that ``plots.html`` shows.
     values
-        What else the template names.
+        All other variables of the template.
 
     Raises
     ------
     ConfigurationError
-        A package is not installed; the message names the extra that brings it.
+        A package is not installed; the message names the extra that installs it.
     """
     drawn, script = _drawn(plots)
     text = _template(template, package).render(
@@ -80,7 +80,7 @@ def write_page(
 
 
 def _drawn(plots: Sequence[Plot]) -> tuple[list[dict[str, str]], str]:
-    """Give plots as HTML, each with its ``title`` and ``note``, and the script that they need."""
+    """Return the plots as HTML, each with ``title`` and ``note``, and the script they need."""
     if not plots:
         return [], ""
     engine = plotly()

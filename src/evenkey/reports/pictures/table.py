@@ -1,4 +1,4 @@
-"""Tables of results: figures with titles and formats, for terminals, pages and JSON."""
+"""Tables of results, for terminals, pages and JSON."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Column:
     Parameters
     ----------
     name
-        Column of the data frame, and the name in JSON.
+        Name of the column in the data frame and in JSON.
     title
-        What stands above it, with its unit.
+        Heading of the column, with the unit.
     form
-        How `format` is to write its numbers; empty for text.
+        Format specification of its numbers, such as ``,d``; empty for text.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Column:
     form: str = ""
 
     def written(self, value: Any) -> str:
-        """Write a value.
+        """Format a value of the column; None and NaN become ``-``.
 
         Examples
         --------
@@ -61,13 +61,13 @@ class Table:
     Parameters
     ----------
     title
-        What it shows.
+        Title of the table.
     columns
-        Its columns, in order.
+        The columns, in order.
     frame
-        Its rows; other columns of the frame are not shown.
+        The rows; its other columns are not shown.
     note
-        What stands below it.
+        Text below the table.
     """
 
     title: str
@@ -85,20 +85,20 @@ class Table:
         figure: Column,
         note: str = "",
     ) -> Self:
-        """Make a table of one figure, with a row a setting and a column a value of another.
+        """Make a pivot table: one column of the frame in the cells, another one across.
 
         Parameters
         ----------
         title, note
-            As for a table.
+            Title of the table, and the text below it.
         frame
-            One row per setting and value, such as a stream and a method.
+            One row per cell, such as one per stream and method.
         rows
-            Columns that make a setting; they stand first.
+            Columns whose values identify a row of the table; they come first.
         across
-            Column whose values have a column each, in the order in which they come.
+            Column whose distinct values each get a column, in order of appearance.
         figure
-            The column that is shown; ``{}`` in its title is the value.
+            Column that the cells show; ``{}`` in its title stands for the value of `across`.
         """
         names = [column.name for column in rows]
         table = frame.pivot_table(figure.name, names, across, sort=False)
@@ -110,13 +110,13 @@ class Table:
         return cls(title, [*rows, *columns], table.reset_index(), note)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give the rows as JSON can hold them."""
+        """Return the rows as values that JSON can represent; missing values become None."""
         names = [column.name for column in self.columns]
         chosen = self.frame[names].astype(object)
         rows: list[dict[str, Any]] = chosen.where(chosen.notna(), None).to_dict("records")
         return rows
 
     def cells(self) -> list[list[str]]:
-        """Give the rows as they are to be shown."""
+        """Return the rows as formatted text."""
         rows = self.rows()
         return [[column.written(row[column.name]) for column in self.columns] for row in rows]

@@ -1,4 +1,4 @@
-"""Colours, for light and dark: all that is drawn takes them from here."""
+"""Colours and font of all charts and pages, for a light and a dark theme."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ PALETTE = (
     "#000000",
     "#8C6D31",
 )
-"""Okabe and Ito's, on white paper; the colour-blind can tell them apart too."""
+"""Colours by Okabe and Ito for a white background, which colour-blind people can tell apart."""
 
 
 FONT = 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif'
-"""What text is written in, as CSS names it."""
+"""Font of all text, as a CSS ``font-family``."""
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours as CSS writes them.
+    """Colours of a theme, as CSS values.
 
     Parameters
     ----------
     ink, muted
-        Text, lesser text.
+        Colours of text and of less important text.
     ground, surface, line, grid
-        The page, a card on it, the edge of a card, lines behind the data.
+        Colours of the page, of a card on it, of a card's border, and of grid lines.
     good, busy, bad
         Colours of success, progress and failure.
     runs
-        One a run; the colour-blind can tell them apart too (after Okabe and Ito).
+        Colours of the runs, which colour-blind people can tell apart (after Okabe and Ito).
     heat
-        From no messages to all of a key's.
+        The two ends of the colour scale of hot keys: 0 % and 100 % of a key's messages.
     """
 
     ink: str
@@ -52,11 +52,11 @@ class Theme:
     heat: tuple[str, str]
 
     def of_run(self, number: int) -> str:
-        """Colour of a run, by its place among the runs."""
+        """Return the colour of a run, given its position among the runs."""
         return self.runs[number % len(self.runs)]
 
     def style(self) -> str:
-        """Give the colours and the font that style sheets use, as CSS declares variables.
+        """Return the colours and the font as declarations of CSS variables.
 
         Examples
         --------

@@ -1,6 +1,6 @@
 window.dash_clientside = window.dash_clientside || {};
 window.dash_clientside.evenkey = {
-  // Light or dark: as the system says, until the button is pressed.
+  // The system's theme, light or dark; each press of the button switches it.
   theme(clicks) {
     const system = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
     const other = { light: "dark", dark: "light" };
@@ -9,9 +9,9 @@ window.dash_clientside.evenkey = {
     return chosen;
   },
 
-  // Ask for what is new when the last question is answered: Dash drops an answer if it has asked
-  // anew meanwhile, so one that takes longer than a tick would never be shown. A server that is
-  // away answers nothing; after some ticks it is asked again, each time more patiently.
+  // Ask for news only when the last question is answered. Dash drops an answer if it has asked
+  // again meanwhile, so an answer that takes longer than a tick would never be shown. If the
+  // server is down, no answer comes: ask again after some ticks, and wait longer each time.
   ask(tick, answered, asked) {
     const least = 5;
     const most = 60;
