@@ -1,6 +1,6 @@
-"""The command line: one file per subcommand, which parses, calls and prints.
+"""The command line: each subcommand has a file that reads options, calls a function and prints.
 
-Exit codes: 0 done, 2 bad usage or configuration, 1 failed, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations

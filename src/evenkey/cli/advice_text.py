@@ -1,4 +1,4 @@
-"""Advice as text: the skew, the predictions, the recommendation, the code."""
+"""Print an advice: the skew, the predictions, the recommendation, the code."""
 
 from __future__ import annotations
 

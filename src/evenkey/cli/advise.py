@@ -78,7 +78,7 @@ def _advise(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a page with plots; needs the extra `experiments`.",
+            help="Write a page with plots; needs the extra `pages`.",
             rich_help_panel=_PANEL,
             show_default=False,
         ),
@@ -92,10 +92,10 @@ def _advise(
     counts = _worker_counts(workers)
     chosen = None if groupings is None else distinct_groupings(config, groupings)
     if aggregator is not None:
-        # A run also checks and reads the aggregator's columns.
+        # With the aggregator in the configuration, its columns are checked and read too.
         config = config.with_options(aggregator=aggregator)
     config.check_paths()
-    # Imported late: errors and help need no kernels.
+    # Imported late: errors and help do not need the compiled kernels.
     from evenkey.reports import advice
 
     split = config.resolved_split()
@@ -140,7 +140,7 @@ def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sa
 
 @contextlib.contextmanager
 def _shown_step() -> Iterator[Callable[[str], None]]:
-    """Show on standard error what is simulated, if it is a terminal."""
+    """Show the current step on standard error, if that is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None

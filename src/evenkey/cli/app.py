@@ -1,4 +1,4 @@
-"""The program ``evenkey``: its subcommands and what they share."""
+"""The program ``evenkey``: its subcommands, and the options that they share."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from evenkey.core.addresses import without_password
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
-"""The base class of usage errors; Typer offers it under this name only."""
+"""The base class of usage errors, which Typer does not export itself."""
 
 
 _WORDS = (
@@ -21,14 +21,14 @@ _WORDS = (
     (re.compile(r"Input should be"), "it must be"),
     (re.compile(r"Value error, "), ""),
 )
-"""Messages of the package that reads options, and ours in their place."""
+"""Phrases in messages of Typer and Pydantic, and the text that replaces them."""
 
 
 class Program(TyperGroup):
     """Commands that print a usage error as one line, like all other errors, without a box."""
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
-        """Run the program with the arguments of the process, or with those given."""
+        """Run the program with the given arguments, or with those of the process."""
         if not extra.pop("standalone_mode", True):
             return super().main(*arguments, **{**extra, "standalone_mode": False})
         try:
@@ -39,7 +39,7 @@ class Program(TyperGroup):
 
 
 def _report(error: Any) -> int:
-    """Print a usage error; for a call without arguments, print the help."""
+    """Print a usage error, or the help after a call without arguments; return the exit code."""
     message = without_password(error.format_message())
     for theirs, ours in _WORDS:
         message = theirs.sub(ours, message)

@@ -1,7 +1,7 @@
-"""Options of the commands that run a pipeline, made from the configuration's own fields.
+"""Options of the commands that run a pipeline, generated from the fields of its configuration.
 
-There is no second list: a field of `PipelineConfig` is a key of the configuration file and
-an option, and its description is the help text.
+Each field of `PipelineConfig` is a key of the configuration file and an option of the command, and
+its description is the help text. So there is only one list of options.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def option_name(field: str) -> str:
 
 
 def distinct_groupings(config: PipelineConfig, groupings: str) -> list[str]:
-    """Read a list of groupings, each in its shortest spelling and only once.
+    """Parse a list of groupings; return each in its shortest spelling.
 
     Raises
     ------
     ConfigurationError
-        The list is empty, names one twice, or names one that does not exist.
+        The list is empty, or has a grouping twice, or one that does not exist.
 
     Examples
     --------
@@ -112,18 +112,19 @@ def with_pipeline_options(
     without: Collection[str] = (),
     arguments: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of `PipelineConfig`, and ``--config``.
+    """Add to a command ``--config``, and an option for each field of `PipelineConfig`.
 
-    The command gets the configuration as its argument ``config``, and its own options.
+    The command is called with the configuration as its argument ``config``, and with its own
+    options.
 
     Parameters
     ----------
     only
-        Fields that get an option.
+        Fields that become options.
     without
-        Fields among them that get none.
+        Fields of these to leave out.
     arguments
-        Fields among them that are positional arguments.
+        Fields of these that become positional arguments.
     """
     left_out = (PipelineConfig.model_fields.keys() - {*only}) | {*without}
     return with_options_of(PipelineConfig, without=left_out, arguments=arguments)
@@ -136,7 +137,7 @@ def with_options_of(
     arguments: Collection[str] = (),
     brief: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of a configuration, as `with_pipeline_options`.
+    """Add to a command an option for each field of a configuration, like `with_pipeline_options`.
 
     With `brief` the help shows only the basic options, and ``--help-all`` shows all.
     """
@@ -152,7 +153,7 @@ def with_options_of(
         def with_options(*, config_file: Path | None, **given: Any) -> None:
             given.pop("help_all", None)
             options = {name: given.pop(name) for name in fields}
-            # A repeatable option that was not given is an empty list.
+            # Typer passes an empty list for a repeatable option that was not given.
             chosen = {name: value for name, value in options.items() if value != []}
             command(config=configuration.read(config_file, **chosen), **given)
 
@@ -186,8 +187,8 @@ def _depth(family: tuple[type, ...], field: str) -> int:
 
 
 def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> inspect.Parameter:
-    # Values stay text: the configuration parses them, so an invalid value gets the same message
-    # wherever it was given.
+    # Typer leaves values as text and the configuration parses them, so an invalid value gets the
+    # same message whether it is in an option or in the file.
     kind = _kind(field)
     annotation: Any = {bool: bool | None, tuple: list[str] | None}.get(kind, str | None)
     panel = fact(field, "panel")

@@ -1,4 +1,4 @@
-"""``evenkey compare``: the same stream under several groupings."""
+"""``evenkey compare``: run the same stream under several groupings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _compare(
 ) -> None:
     """Run the same stream under several groupings, one after the other, and compare them.
 
-    With an output, each grouping gets a directory in it.
+    With --output, each grouping gets a directory below it.
     """
     spellings = distinct_groupings(config, groupings)
     config.check_paths()

@@ -1,4 +1,4 @@
-"""``evenkey dashboard``: a live web page over running or finished pipelines."""
+"""``evenkey dashboard``: show running and finished pipelines on a live web page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def _dashboard(
         str,
         typer.Option(help="Address to listen on; 0.0.0.0 admits other hosts, without a password."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8050,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")
+    ] = 8050,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -40,7 +42,7 @@ def _dashboard(
 ) -> None:
     """Show the state of runs on a live web page.
 
-    Runs with an output are found by their history in it.
+    A run is found by the history in its output directory, so it must have an --output.
     """
     from evenkey.reports.dashboard import Server
 

@@ -46,8 +46,7 @@ def _diagnose(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a page with a chart of each stage to change; needs the extra "
-            "`experiments`.",
+            help="Write a page with a chart of each stage to change; needs the extra `pages`.",
             show_default=False,
         ),
     ] = None,
@@ -63,7 +62,7 @@ def _diagnose(
     ] = _USUAL.least_gain,
     least_seconds: Annotated[
         float,
-        typer.Option(help="Minimum wall time that it would save.", rich_help_panel=_PANEL),
+        typer.Option(help="Minimum wall time saved, in seconds.", rich_help_panel=_PANEL),
     ] = _USUAL.least_seconds,
     as_json: JsonOption = False,
 ) -> None:

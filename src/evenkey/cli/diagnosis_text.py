@@ -1,4 +1,4 @@
-"""A diagnosis as text: the stages to change, then all stages."""
+"""Print a diagnosis: the stages to change, then a table of all stages."""
 
 from __future__ import annotations
 

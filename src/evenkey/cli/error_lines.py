@@ -1,4 +1,4 @@
-"""Report an error on the command line: one clear line and an exit code, no trace."""
+"""Report an error of a command as one line and an exit code, without a trace."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _STATE = re.compile(r"\s*SQLSTATE: \w+")
 
 
 class Explanation(NamedTuple):
-    """The message of an error, and the exit code."""
+    """The message of an error, and the exit code of the program."""
 
     message: str
     exit_code: int
@@ -58,8 +58,9 @@ def explain(error: BaseException) -> Explanation:
     """Find the most informative line of an error.
 
     Spark wraps an error of a task or a sink several times: in the text of a Python trace, in
-    exceptions of the JVM, in the exception that ends the query. If one of them is evenkey's own,
-    its message is reported unchanged, at any depth; otherwise the innermost error is.
+    exceptions of the JVM, in the exception that ends the query. If one of these errors is an
+    `EvenkeyError`, at any depth, its message is returned unchanged; otherwise, the message of the
+    innermost error.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def _trace_ends(text: str) -> Iterator[str]:
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
         if line.endswith(_TRACE_START):
-            # A whole trace may be indented, or follow other text on its line.
+            # All lines of a trace may be indented, or its first line may follow other text.
             margin = indent if line.strip() == _TRACE_START else 0
         elif margin is not None and line.strip() and indent <= margin:
             margin = None
@@ -126,7 +127,7 @@ class _TerminatedError(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _termination_heard() -> Iterator[None]:
-    """Let SIGTERM end a command as an interrupt does."""
+    """Make SIGTERM end the commands inside as Ctrl-C does."""
 
     def end(*_: object) -> None:
         raise _TerminatedError
@@ -143,7 +144,7 @@ def _termination_heard() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupted_with(note: str) -> Iterator[None]:
-    """Add a note to an interrupt: what it leaves behind and what the same command would do."""
+    """Add a note to an interrupt: what remains, and what the same command would do next."""
     try:
         yield
     except KeyboardInterrupt as interrupt:

@@ -1,4 +1,4 @@
-"""What commands print, and where: results on standard output, all else on standard error."""
+"""Print results on standard output, and everything else on standard error."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 
 @contextlib.contextmanager
 def standard_output_kept(*, wanted: bool) -> Iterator[None]:
-    """Redirect everything printed inside to standard error, if that is wanted.
+    """Redirect everything that is printed inside to standard error, if `wanted`.
 
-    This includes child processes such as Spark's, which would otherwise write between the
-    figures.
+    This includes the output of child processes such as Spark's, which would otherwise be mixed
+    with the results.
     """
     if not wanted:
         yield
@@ -46,12 +46,12 @@ def standard_output_kept(*, wanted: bool) -> Iterator[None]:
 
 
 def print_json(figures: dict[str, Any]) -> None:
-    """Print one JSON object; a figure that is not a number becomes null."""
+    """Print one JSON object; a float that is NaN or infinite becomes null."""
     typer.echo(json.dumps(_finite(figures), indent=2, allow_nan=False))
 
 
 def print_title(console: Console, title: str) -> None:
-    """Print the line above a table, however wide the table is."""
+    """Print the title of a table on one line, even if the terminal is narrower."""
     console.print(title, style="bold", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -64,7 +64,7 @@ def _finite(value: Any) -> Any:
 
 
 def whole(value: float | None) -> str:
-    """Write a number without decimals, with commas between thousands.
+    """Format a number without decimals, with commas between thousands; None becomes ``-``.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def whole(value: float | None) -> str:
 
 
 def number(value: float | None, decimals: int = 2) -> str:
-    """Write a number with fixed decimals, with commas between thousands.
+    """Format a number with fixed decimals, with commas between thousands; None becomes ``-``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``evenkey dataset produce``: send a dataset, or a file's lines, to a Kafka topic."""
+"""``evenkey dataset produce``: send a dataset, or the lines of a file, to a Kafka topic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, produce
 
 SENT = "sent messages stay in the topic, and the same command sends them again; use a new topic"
-"""What an interrupt leaves behind."""
+"""Note of an interrupt: what remains in the topic, and how to begin again."""
 
 
 def produce_command(
@@ -92,12 +92,12 @@ def produce_command(
 
 
 def parse_time(text: str) -> float:
-    """Read a point in time as seconds since 1970; without a zone it is UTC.
+    """Parse a time into seconds since 1970; without a time zone it is UTC.
 
     Raises
     ------
     ConfigurationError
-        It is not of the form of ISO 8601.
+        The text is not in ISO 8601 format.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, lines for runs elsewhere."""
+"""Show progress on standard error: bars on a terminal, else one line per epoch of a run."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _LONGEST_NAME = 20
 
 @contextlib.contextmanager
 def message_bar(what: str, messages: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error if it is a terminal.
+    """Show a progress bar on standard error, if that is a terminal.
 
     Parameters
     ----------
     what
         Name of the activity.
     messages
-        Total messages; None if unknown.
+        Total number of messages; None if unknown.
 
     Yields
     ------
     callable
-        To be called with the messages so far.
+        Function to call with the number of messages so far.
     """
     console = Console(stderr=True)
     columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
@@ -58,12 +58,12 @@ def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], N
     Parameters
     ----------
     live
-        Whether bars may be used on a terminal; they disturb results that are printed there.
+        Whether to show bars on a terminal; False if results are printed there, which bars disturb.
 
     Yields
     ------
     callable
-        To be called at each epoch's end.
+        Function to call at the end of each epoch.
     """
     console = Console(stderr=True)
     if not (live and console.is_terminal):
@@ -89,7 +89,7 @@ def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], N
 
 
 class _Lines:
-    """One line per epoch."""
+    """Prints one line per epoch."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -105,7 +105,7 @@ class _Lines:
 
 
 class _Bars:
-    """One bar per grouping, in order of their first report."""
+    """Shows one bar per grouping, in the order in which the groupings first report."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -115,7 +115,7 @@ class _Bars:
         self._current = TaskID(0)
 
     def show(self, progress: EpochProgress) -> None:
-        # Started late: an error before the run begins is printed alone.
+        # Started late, so that an error before the run begins is printed without a bar.
         self._bars.start()
         if progress.grouping != self._grouping:
             self.end()
@@ -151,9 +151,9 @@ def _done(progress: EpochProgress) -> float:
 
 
 def _total(progress: EpochProgress) -> int | None:
-    """Return the total work: 1 for all offsets of topics, else messages.
+    """Return the total work: 1 if progress is a share of topics' offsets, else all messages.
 
-    Unknown where lines are split into more messages than lines.
+    None if the total is unknown, as when lines are split into more messages than lines.
     """
     if progress.share is not None:
         return 1

@@ -91,7 +91,7 @@ def _simulate(
         typer.Option(
             min=0,
             help="Cost per message in ms: the makespan is this times the maximum load, and "
-            "messages/s are messages over makespan. Nothing waits for it.",
+            "messages/s are messages over makespan. The simulation does not sleep.",
             rich_help_panel=_PANEL,
         ),
     ] = 1.0,
@@ -104,7 +104,7 @@ def _simulate(
     """
     spellings = _spellings(config, groupings)
     config.check_paths()
-    # Imported late: errors and help need no kernels.
+    # Imported late: errors and help do not need the compiled kernels.
     from evenkey.pipeline.aggregate import opened_stream
     from evenkey.simulation import simulate
 

@@ -1,4 +1,4 @@
-"""The table printed at the end of a simulation."""
+"""Print the table at the end of a simulation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_simulations(results: Sequence[dict[str, Any]]) -> None:
-    """Print what was simulated, and one row per grouping."""
+    """Print the setting of the simulation, and a table with one row per grouping."""
     console = Console()
     first = results[0]
     print_title(
@@ -45,7 +45,7 @@ def print_simulations(results: Sequence[dict[str, Any]]) -> None:
 
 
 def _cells(figures: dict[str, Any]) -> dict[str, str]:
-    """Return the cells of a row by heading, as many as fit into 80 columns."""
+    """Return the cells of a row by heading, chosen so that the table fits into 80 columns."""
     cells = {each.heading: each.cell(figures[each.name]) for each in shown_in("simulation")}
     if "epochs" in figures:
         cells["worst epoch"] = number(figures["epoch_max_over_mean"]["max"], 3)

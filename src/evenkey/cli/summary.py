@@ -1,4 +1,4 @@
-"""Tables printed at the end of a run or a comparison."""
+"""Print the tables at the end of a run or a comparison."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PREVIEW_ROWS = 10
 
 
 def print_run(report: RunReport) -> None:
-    """Print the figures of one run, and the location of its output."""
+    """Print the metrics of one run, and the location of its output."""
     console = Console()
     figures = report.to_json()
     if report.table is not None:
@@ -71,7 +71,7 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _learned(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows about what a learner learned."""
+    """Return the rows about the model that a learner learned."""
     accuracy = figures["accuracy"]
     shown = "no record was predicted" if accuracy is None else f"{number(100 * accuracy)} %"
     counters, most = whole(figures["counters"]), whole(figures["most_counters"])
@@ -108,7 +108,7 @@ def _cell(value: Any) -> str:
 
 
 def print_comparison(reports: Sequence[RunReport]) -> None:
-    """Print one row per grouping, with its throughput over key grouping's."""
+    """Print one row per grouping, with its throughput relative to key grouping."""
     rows = [report.to_json() for report in reports]
     base = next((row["messages_per_second"] for row in rows if row["grouping"] == "kg"), None)
     first = rows[0]

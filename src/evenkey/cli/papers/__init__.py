@@ -1,4 +1,4 @@
-"""The commands that make the papers' results again; what they need is imported when one is used."""
+"""The commands that reproduce the papers' results; their modules are imported on first use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _more_names() -> None:
-    import evenkey.papers  # noqa: F401 - which has more groupings and data sets
+    import evenkey.papers  # noqa: F401 - registers more groupings and data sets
 
 
 def _join() -> typer.Typer:

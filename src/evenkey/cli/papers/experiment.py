@@ -1,4 +1,4 @@
-"""``evenkey experiment``: the papers' tables and figures."""
+"""``evenkey experiment``: reproduce the papers' tables and figures."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from evenkey.papers import experiments
     from evenkey.papers.experiments import Experiment, Outcome
 
-_WIDTH = 160  # of tables that are not printed on a terminal
+_WIDTH = 160  # width of tables that are not printed on a terminal
 
 
 def group() -> typer.Typer:
-    """Make the commands."""
+    """Make the group of commands."""
     commands = typer.Typer()
     commands.command("list")(reported(_list))
     commands.command("run")(reported(_run))
@@ -75,21 +75,22 @@ def _run(
     output: Annotated[
         Path, typer.Option(metavar="DIR", help="Directory of results and pages.")
     ] = Path("experiments"),
-    seed: Annotated[int, typer.Option(help="Another seed gives other such streams.")] = 0,
+    seed: Annotated[int, typer.Option(help="Another seed gives other streams.")] = 0,
     repeats: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Timed runs, of which the median counts; 1 at quick, 3 at full.",
+            help="Timed runs, whose median is reported; default: 1 at quick, 3 at full.",
             show_default=False,
         ),
     ] = None,
     jobs: Annotated[
         int,
-        typer.Option(min=1, help="Concurrent simulations; experiments on Spark run alone."),
+        typer.Option(min=1, help="Simulations at a time; experiments on Spark run one by one."),
     ] = 1,
     again: Annotated[
-        bool, typer.Option("--again", help="Repeat what already has a result in the directory.")
+        bool,
+        typer.Option("--again", help="Also repeat what already has a result in the directory."),
     ] = False,
     kafka: Annotated[
         str | None,
@@ -182,7 +183,7 @@ def _print(outcome: Outcome, page: Path) -> None:
 
 @contextlib.contextmanager
 def _shown_progress(name: str) -> Iterator[Callable[[experiments.Progress], None]]:
-    """Show a bar on standard error if it is a terminal, else one line per scenario."""
+    """Show a bar on standard error if that is a terminal, else one line per scenario."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda progress: _print_line(console, name, progress)

@@ -23,7 +23,7 @@ _PRODUCES = {
     *("subscriptions", "polygons", "collisions", "pipeline"),
     *("workers", "partitions", "partitioner", "kafka_config"),
 }
-"""Options that determine the publications and their places."""
+"""Options that determine the generated publications and where they lie."""
 
 _EXAMPLE = (
     "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out. "
@@ -32,7 +32,7 @@ _EXAMPLE = (
 
 
 def group() -> typer.Typer:
-    """Make the commands."""
+    """Make the group of commands."""
     commands = typer.Typer()
     run = with_options_of(JoinConfig, brief=True)(_run)
     commands.command("run", epilog=_EXAMPLE)(reported(run))
@@ -46,7 +46,7 @@ def group() -> typer.Typer:
 def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
     """Join publications with subscriptions by a spatial relation.
 
-    With an output, the same command continues a stopped run.
+    With --output, the same command continues a stopped run.
     """
     config.check_paths()
     with (
@@ -73,7 +73,7 @@ def _compare(
 ) -> None:
     """Join the same publications under several modes, one after the other, and compare them.
 
-    With an output, each mode gets a directory in it.
+    With --output, each mode gets a directory below it.
     """
     names = split_list(modes)
     for name in names:

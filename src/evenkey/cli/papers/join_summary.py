@@ -1,4 +1,4 @@
-"""Tables printed at the end of a join or of a comparison of modes."""
+"""Print the tables at the end of a join or of a comparison of modes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_join(report: JoinReport) -> None:
-    """Print the figures of one run."""
+    """Print the metrics of one run."""
     figures = report.to_json()
     moves = figures["redistributions"]
     console = Console()
