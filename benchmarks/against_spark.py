@@ -1,10 +1,10 @@
-"""What a Spark user would do about hot keys today, and groupings, in one run.
+"""Compare groupings with the remedies for hot keys that Spark users have today, in one run.
 
 Every contender does the same work on the same cached rows, message by message in Python after the
 shuffle, and ends with one result per key, which is checked. A message costs its worker `--cost-ms`
 of sleep, so that W task slots stand for W cores on any machine. Runs of contenders are interleaved,
-`--rounds` times; figures are medians. The largest part is the maximum that the function gets for
-one key on one worker, in fair shares of a worker.
+`--rounds` times; figures are medians. The largest part is the maximum number of messages that the
+function gets for one key on one worker, in fair shares of a worker.
 
     python benchmarks/against_spark.py                    # about seven minutes
     python benchmarks/against_spark.py --json > figures.json
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 STREAMS = {"z = 1.4": "zipf(z=1.4,keys=100000)", "r80": "country-skew-r80"}
 PARTIAL = "key string, worker int, messages long"
-NEAR_LEAST = 1.1  # replication that counts as near its lower bound
+NEAR_LEAST = 1.1  # replication of at most this times its lower bound counts as near it
 SEED = 7
 HEADINGS = (
     "contender",
@@ -49,11 +49,11 @@ HEADINGS = (
     "near the least",
     "largest part",
 )
-ROW_BYTES = 32  # of a shuffled row
+ROW_BYTES = 32  # size of a shuffled row
 
-# Adaptive execution merges small shuffle partitions; at the sizes that it is made for it would not.
+# Adaptive execution merges small shuffle partitions; at production sizes it would not merge these.
 USUAL = {"spark.sql.adaptive.coalescePartitions.enabled": "false"}
-# Its rules for skew, brought down from hundreds of megabytes to the size of these rows.
+# Adaptive execution's limits for skew, scaled down from hundreds of megabytes to these rows.
 SKEW = {
     "spark.sql.adaptive.skewJoin.enabled": "true",
     "spark.sql.adaptive.skewJoin.skewedPartitionFactor": "1.1",
@@ -63,7 +63,7 @@ SKEW = {
 
 
 def count_messages(rows: pd.DataFrame, cost_ms: float) -> dict[str, int]:
-    """Do the work on each message: it is counted under its key, and costs time."""
+    """Do the work on each message: count it by its key, and sleep."""
     counts: dict[str, int] = {}
     for key in rows["key"]:
         counts[key] = counts.get(key, 0) + 1
@@ -77,7 +77,7 @@ def this_worker() -> int:
 
 
 def on_groups(cost_ms: float) -> Callable[[tuple[Any, ...], pd.DataFrame], pd.DataFrame]:
-    """Work on all messages of a key, or of a key and a salt."""
+    """Return a function that works on all messages of a key, or of a key and a salt."""
 
     def work(group: tuple[Any, ...], rows: pd.DataFrame) -> pd.DataFrame:
         count = count_messages(rows, cost_ms)[group[0]]
@@ -87,7 +87,7 @@ def on_groups(cost_ms: float) -> Callable[[tuple[Any, ...], pd.DataFrame], pd.Da
 
 
 def on_partitions(cost_ms: float) -> Callable[[Iterable[pd.DataFrame]], Iterator[pd.DataFrame]]:
-    """Work on all messages of a worker."""
+    """Return a function that works on all messages of a worker."""
 
     def work(batches: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         held: dict[str, int] = {}
@@ -100,9 +100,9 @@ def on_partitions(cost_ms: float) -> Callable[[Iterable[pd.DataFrame]], Iterator
 
 
 class Contender(NamedTuple):
-    """A way to spread the work: from rows to partial results, under Spark settings.
+    """A way to spread the work: it turns rows into partial results, under its Spark settings.
 
-    Spark adds these up by key, unless the way does so itself.
+    Spark adds the partial results up by key, unless the contender does so itself.
     """
 
     name: str
@@ -146,13 +146,13 @@ def whole_keys(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
 
 
 def totals() -> list[Column]:
-    """Messages of a key, and what each worker held of it, which is looked at afterwards."""
+    """Return aggregates of a key: its messages, and those that each worker held, for checks."""
     parts = F.collect_list(F.struct("worker", "messages"))
     return [F.sum("messages").alias("messages"), parts.alias("parts")]
 
 
 def as_they_are(parts: pd.DataFrame) -> pd.DataFrame:
-    """Merge by a function: keep what each worker held, which is looked at afterwards."""
+    """Merge nothing: keep the part of each worker, so that it can be checked afterwards."""
     return parts
 
 
@@ -209,7 +209,7 @@ def rows_of(spark: SparkSession, stream: str, messages: int, partitions: int) ->
 def measured(
     spark: SparkSession, contender: Contender, rows: DataFrame, cost_ms: float, workers: int
 ) -> tuple[float, pd.DataFrame]:
-    """Seconds to the merged result, and how many messages of each key each worker had."""
+    """Return the seconds to the merged result, and each worker's messages of each key."""
     with settings_of(spark, contender.settings):
         start = time.perf_counter()
         merged = contender.partials(rows, cost_ms, workers)
@@ -259,22 +259,22 @@ def figures(
 
 
 def least_seconds(counted: dict[str, int], workers: int, cost_ms: float) -> float:
-    """Seconds of work that no placement of whole keys can go below."""
+    """Return the seconds of work that no placement of whole keys can go below."""
     hottest_first = sorted(counted.values(), reverse=True)
     fair = sum(hottest_first) / workers
-    # Of the W + 1 hottest keys two must share a worker.
+    # Two of the W + 1 hottest keys must share a worker.
     two = sum(hottest_first[workers - 1 : workers + 1])
     return max(hottest_first[0], fair, two) * cost_ms / 1000
 
 
 def maximum_load(parts: pd.DataFrame, workers: int) -> float:
-    """Maximum load of a task over a fair share of W; there may be more tasks than W."""
+    """Return the maximum load of a task over the mean of W workers; there may be more tasks."""
     loads = parts.groupby("worker")["messages"].sum()
     return float(loads.max() * workers / loads.sum())
 
 
 def plain_counts(spark: SparkSession, messages: int, workers: int, rounds: int) -> dict[str, float]:
-    """Seconds of a plain count by key: Spark's own, and two groupings'."""
+    """Return the seconds of a plain count by key: of Spark's own, and of two groupings."""
     rows = rows_of(spark, STREAMS["r80"], messages, workers)
     ways = {
         "Spark's groupBy().count()": lambda: rows.groupBy("key").count().collect(),
@@ -331,12 +331,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--messages", type=int, default=50_000, help="messages of a stream")
+    parser.add_argument("--messages", type=int, default=50_000, help="messages per stream")
     parser.add_argument("--cost-ms", type=float, default=1.0, help="cost per message, ms")
-    parser.add_argument("--workers", type=int, default=10, help="workers, each a task slot")
+    parser.add_argument(
+        "--workers", type=int, default=10, help="number of workers, each one task slot"
+    )
     parser.add_argument("--rounds", type=int, default=1, help="how often each contender runs")
-    parser.add_argument("--count-messages", type=int, default=2_000_000, help="of the plain count")
-    parser.add_argument("--contenders", default="", help="only these, with commas between")
+    parser.add_argument(
+        "--count-messages", type=int, default=2_000_000, help="messages of the plain count"
+    )
+    parser.add_argument("--contenders", default="", help="only these, separated by commas")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
     wanted = set(filter(None, given.contenders.split(",")))
@@ -347,7 +351,7 @@ def main() -> None:
         local_master(given.workers),
         {
             "spark.sql.shuffle.partitions": str(given.workers),
-            # Adaptive execution goes by bytes, and a hot key's rows compress to nearly nothing.
+            # Adaptive execution measures bytes, and a hot key's rows compress to almost nothing.
             "spark.shuffle.compress": "false",
         },
     )

@@ -1,9 +1,9 @@
-"""Cases of ``python -m tools.compare``: route and place, beside Spark's own shuffle; write; join.
+"""Cases of ``python -m tools.compare``: Spark's own shuffle, route and place, write, join.
 
-The rows have a Zipf-like string key (exponent 1.4, 100,000 keys) and a number. They lie in Spark's
-memory, so that input costs both sides the same and as little as it can. All rows are shuffled into
-one partition per worker, and thrown away there (the noop sink). Adaptive execution stays on, as it
-is for users.
+The rows have a Zipf-like string key (exponent 1.4, 100,000 keys) and a number. Spark caches them in
+memory, so that reading costs all cases the same, and little. All rows are shuffled into one
+partition per worker, and discarded there (the noop sink). Adaptive execution stays on, as it is
+for users.
 
     python -m tools.compare -- repartition route_and_place
     python -m tools.compare --commit HEAD~1 --commit . -- "route_and_place(grouping=pkg,workers=32)"
@@ -31,14 +31,14 @@ Runs = Iterator[Callable[[], object]]
 
 
 def keyed(rows: int, *, shuffled: bool = False) -> DataFrame:
-    """Make the rows, perhaps behind a shuffle; cases that share a process share them."""
+    """Make the rows, after a shuffle if `shuffled`; cases in the same process share them."""
     return _kept(rows, shuffled)
 
 
 @cache
-def _kept(rows: int, shuffled: bool) -> DataFrame:  # noqa: FBT001 - a key of the cache
+def _kept(rows: int, shuffled: bool) -> DataFrame:  # noqa: FBT001 - part of the cache's key
     spark = eks.session("local[2]")
-    # Ranks by the inverse of the continuous power law's distribution.
+    # Draw ranks by the inverse of the distribution function of a continuous power law.
     span = 1 - (KEYS + 1) ** (1 - EXPONENT)
     uniform = (F.xxhash64("id").bitwiseAND(F.lit((1 << 53) - 1)) + 0.5) / (1 << 53)
     rank = F.floor(F.pow(1 - uniform * span, F.lit(1 / (1 - EXPONENT))))
@@ -56,7 +56,7 @@ def thrown_away(df: DataFrame) -> None:
 
 
 def repartition(rows: int = ROWS, workers: int = WORKERS) -> Runs:
-    """Spark's own hash shuffle."""
+    """Shuffle by Spark's own hash."""
     df = keyed(rows)
     yield lambda: thrown_away(df.repartition(workers, "key"))
 
@@ -67,7 +67,7 @@ def route_and_place(
     grouping: str = "planned",
     shuffled: bool = False,  # noqa: FBT001, FBT002 - as a case says it
 ) -> Runs:
-    """Planned grouping follows a plan that is there, as it is in every epoch of a stream."""
+    """Route by a grouping; ``planned`` follows a finished plan, as in every epoch of a stream."""
     df = keyed(rows, shuffled=shuffled)
     with tempfile.TemporaryDirectory(prefix="evenkey-bench-") as home:
         if grouping.startswith("planned"):
@@ -78,7 +78,7 @@ def route_and_place(
 
 
 def hash_and_place(rows: int = ROWS) -> Runs:
-    """A column of eight workers, made by Spark of three bits of a hash."""
+    """Place by a worker column that Spark computes: three bits of a hash, for eight workers."""
     df = keyed(rows)
     worker = F.xxhash64("key").bitwiseAND(F.lit(7)).cast("int")
     yield lambda: thrown_away(eks.place(df.withColumn("worker", worker), 8))
@@ -90,9 +90,9 @@ def _remainders(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
 
 
 def hash_in_python_and_place(rows: int = ROWS) -> Runs:
-    """The same column, made in Python of the hash."""
+    """Place by the same worker column, computed in Python from the hash."""
     df = keyed(rows)
-    # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
+    # PySpark's stubs require the kind of UDF as an argument; Spark infers it from the type hints.
     in_python = F.arrow_udf(_remainders, "int")  # type: ignore[call-overload]
     yield lambda: thrown_away(eks.place(df.withColumn("worker", in_python(F.xxhash64("key"))), 8))
 
@@ -102,7 +102,7 @@ def partition_for_write(
     workers: int = WORKERS,
     shuffled: bool = False,  # noqa: FBT001, FBT002 - as a case says it
 ) -> Runs:
-    """Count the keys, and bring rows to as many tasks of equal size."""
+    """Count the keys, and divide the rows over tasks of equal size."""
     df = keyed(rows, shuffled=shuffled)
     yield lambda: thrown_away(eks.partition_for_write(df, "key", workers))
 
@@ -112,7 +112,7 @@ def join_full(
     workers: int = WORKERS,
     shuffled: bool = False,  # noqa: FBT001, FBT002 - as a case says it
 ) -> Runs:
-    """A full join with a table that has each key once."""
+    """Make a full join with a table that has each key once."""
     df = keyed(rows, shuffled=shuffled)
     table = df.groupBy("key").agg(F.count("*").alias("rows")).persist()
     table.count()

@@ -1,4 +1,4 @@
-"""What all benchmarks share: a table at the end that sets figures beside their targets."""
+"""A table that all benchmarks print at the end: each figure beside its target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIGURES = pytest.StashKey[list[tuple[str, str, str]]]()
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Callable[[str, str, str], None]:
-    """Takes what was measured, the figure and its target, for the table at the end."""
+    """Return a function that adds a row to the table: what was measured, the figure, its target."""
     figures = request.config.stash.setdefault(FIGURES, [])
     return lambda what, figure, target: figures.append((what, figure, target))
 

@@ -1,9 +1,9 @@
 """Cases of ``python -m tools.compare``: what counting keys for the next plan costs a stream.
 
 A stream of four epochs of 2,000,000 messages of `zipf(z=1.4,keys=100000)` is counted by
-`eks.aggregate` on ten workers, two cores. Both ways follow the same plan and are routed natively.
-In `counting`, workers also count their keys, leave the counts in `state`, and a task plans the next
-epoch from them. What is measured is processor time.
+`eks.aggregate` on ten workers, two cores. Both cases follow the same plan, and Spark's own
+expressions route the messages. In `counting`, workers also count their keys and write the counts to
+`state`, and a task plans the next epoch from them. The figure is processor time.
 
     python -m tools.compare -- benchmarks/cost_of_statistics.py:{following,counting}
 """
@@ -21,17 +21,17 @@ from evenkey.core.streams import generated
 from tests.spark import oracle
 
 MESSAGES, EPOCHS, WORKERS, SOURCES = 2_000_000, 4, 10, 2
-"""Messages are those of an epoch."""
+"""`MESSAGES` is the number of messages in an epoch."""
 Runs = Iterator[Callable[[], float]]
 
 
 def following(messages: int = MESSAGES, epochs: int = EPOCHS) -> Runs:
-    """Follow a plan that stands."""
+    """Follow a fixed plan."""
     yield from _counts("planned(planning=fit)", messages, epochs)
 
 
 def counting(messages: int = MESSAGES, epochs: int = EPOCHS) -> Runs:
-    """Count keys, and plan each next epoch."""
+    """Count keys, and plan each epoch from the previous one."""
     yield from _counts("planned(planning=previous,surprise=none)", messages, epochs)
 
 

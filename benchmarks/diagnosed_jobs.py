@@ -1,15 +1,15 @@
-"""Jobs whose skew is known, and what `evenkey diagnose` says of their logs.
+"""Run jobs of known skew, and compare them with what `evenkey diagnose` says about their logs.
 
-Each job runs in an application of its own, with `spark.eventLog.enabled`, on four slots. Its work
-is sleep by row, so that slots stand for cores on any machine. Which stages are to be named follows
-from how the job was made, not from its log. `measure` makes the change that is named, and times
+Each job runs in its own application, with `spark.eventLog.enabled`, on four slots. Its work is a
+sleep per row, so that slots stand for cores on any machine. Which stages the diagnosis should name
+follows from how the job was made, not from its log. `measure` makes the proposed change, and times
 it. A job that has run is not run again.
 
     python benchmarks/diagnosed_jobs.py run            # all 18 jobs; about six minutes
     python benchmarks/diagnosed_jobs.py run --job join-skewed
     python benchmarks/diagnosed_jobs.py judge          # precision and recall of the stages named
     python benchmarks/diagnosed_jobs.py measure        # predicted and measured gains
-    python benchmarks/diagnosed_jobs.py keep           # logs for tests, of what diagnosis reads
+    python benchmarks/diagnosed_jobs.py keep           # logs for tests, with what diagnosis reads
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SLOTS = 4
 ROWS = 4_000
 COST_MS = 4.0
 USUAL = {
-    # Adaptive execution merges small partitions; at the sizes that it is made for it would not.
+    # Adaptive execution merges small partitions; at production sizes it would not merge these.
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.shuffle.partitions": str(SLOTS),
@@ -70,22 +70,22 @@ COUNTED = "customer long, messages long"
 
 
 class Job(NamedTuple):
-    """A job, and what is known of it.
+    """A job, and what the diagnosis should find in it.
 
     Parameters
     ----------
     name
-        Its name, and that of its application.
+        Name of the job and of its application.
     run
-        Runs it.
+        Function that runs the job.
     named
-        Operators of the stages that are to be named.
+        Operators of the stages that the diagnosis should name.
     settings
-        Of its session, besides the usual ones.
+        Settings of its session, in addition to the usual ones.
     changed
-        Runs it with the change that is named; None where no gain is measured.
+        Function that runs the job with the proposed change; None: no gain is measured.
     how
-        Which of the changes that is.
+        Which of the proposed changes `changed` makes: a remedy's `how`.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Job(NamedTuple):
 
 
 def rows_of(spark: SparkSession, key: str, count: int = ROWS) -> DataFrame:
-    """Give rows with a customer, and a few columns more."""
+    """Make rows with a customer and a few more columns."""
     return spark.range(0, count, 1, SLOTS).select(
         F.expr(key).alias("customer"),
         (F.col("id") % 3).alias("shop name"),
@@ -107,41 +107,41 @@ def rows_of(spark: SparkSession, key: str, count: int = ROWS) -> DataFrame:
 
 
 def hot(share: float = 0.6, keys: int = 500) -> str:
-    """One customer with so large a share, the others alike."""
+    """Return a key expression: one customer has `share` of the rows, the others equally many."""
     return f"CASE WHEN id % 100 < {100 * share:g} THEN 0 ELSE 1 + id % {keys} END"
 
 
 def balanced(keys: int = 2_000) -> str:
-    """Customers that are all alike."""
+    """Return a key expression: all customers have equally many rows."""
     return f"id % {keys}"
 
 
 def of_group(frame: pd.DataFrame) -> pd.DataFrame:
-    """Work on a customer's rows."""
+    """Work on the rows of a customer."""
     time.sleep(len(frame) * COST_MS / 1000)
     return pd.DataFrame({"customer": [frame["customer"].iloc[0]], "messages": [len(frame)]})
 
 
 def of_table(table: pa.Table) -> pa.Table:
-    """Work on a customer's rows, as Arrow."""
+    """Work on the rows of a customer, as an Arrow table."""
     time.sleep(len(table) * COST_MS / 1000)
     return pa.table({"customer": table["customer"][:1], "messages": [len(table)]})
 
 
 def of_batches(batches: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """Work on rows as they come."""
+    """Work on rows in batches, whatever their customers."""
     for each in batches:
         time.sleep(len(each) * COST_MS / 1000)
         yield pd.DataFrame({"customer": each["customer"], "messages": 1})
 
 
 def done(df: DataFrame) -> None:
-    """Run it to its end."""
+    """Compute all rows of a DataFrame, and discard them."""
     df.write.format("noop").mode("overwrite").save()
 
 
 def merged(parts: pd.DataFrame) -> pd.DataFrame:
-    """Merge what `of_group` made of the parts of a customer's rows."""
+    """Merge the results of `of_group` for the parts of a customer's rows."""
     total = {"customer": parts["customer"].iloc[0], "messages": parts["messages"].sum()}
     return pd.DataFrame([total])
 
@@ -178,7 +178,7 @@ def windowed(df: DataFrame, *keys: str) -> None:
 
 
 def few(spark: SparkSession) -> DataFrame:
-    """Twelve customers alike: by hash one task has five of them, another one."""
+    """Make rows of twelve equal customers; by hash, one task gets five of them, another one."""
     return rows_of(spark, "id % 12")
 
 
@@ -206,7 +206,7 @@ def streamed(spark: SparkSession, key: str) -> DataFrame:
 
 
 def epochs(df: DataFrame, count: int, each: Callable[[DataFrame, int], None] | None = None) -> None:
-    """Run so many epochs of a stream."""
+    """Run `count` epochs of a stream."""
     writer = df.writeStream.outputMode("update").trigger(processingTime="0 seconds")
     writer = writer.format("noop") if each is None else writer.foreachBatch(each)
     query = writer.start()
@@ -229,7 +229,7 @@ STEEP = "CAST(pow(2, pow(rand(7), 3) * 11) AS INT)"
 
 
 def straggling(spark: SparkSession) -> None:
-    """Balanced keys, and one task that is slow for another reason."""
+    """Run a job with balanced keys and one task that is slow for another reason."""
 
     def work(frame: pd.DataFrame) -> pd.DataFrame:
         time.sleep(6 if frame["customer"].iloc[0] == 17 else 0)
@@ -335,7 +335,7 @@ JOBS = (
     ),
 )
 
-# Looked at after the limits of `Thresholds` were frozen; nothing was changed for them since.
+# These jobs were diagnosed only after the limits of `Thresholds` were frozen, and none was tuned.
 LATER = (
     Job(
         "composite-zipf",
@@ -350,7 +350,7 @@ LATER = (
         lambda spark: done(left_joined(spark).mapInPandas(of_batches, COUNTED)),
         ("ShuffledHashJoin",),
     ),
-    # There was no line for it when the limits were frozen.
+    # When the limits were frozen, evenkey had no remedy for cogroups.
     Job("cogroup-skewed", cogrouped, ("FlatMapCoGroupsInPandas",)),
     Job("stream-state-skewed", with_state),
     Job(
@@ -364,9 +364,9 @@ ALL = (*JOBS, *LATER)
 
 
 def run(job: Job, kind: str) -> None:
-    """Run a job in a session of its own, as it is or with its change, and keep its time."""
+    """Run a job in its own session, as it is or with its change, and store its time."""
     logs = BUILD / kind / job.name
-    shutil.rmtree(logs, ignore_errors=True)  # of a run that was stopped
+    shutil.rmtree(logs, ignore_errors=True)  # left by a run that was stopped
     logs.mkdir(parents=True)
     settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": logs.as_uri(), **USUAL}
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -375,7 +375,7 @@ def run(job: Job, kind: str) -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    # Python workers are there before the clock starts.
+    # Start the Python workers before the clock starts.
     spark.range(0, SLOTS, 1, SLOTS).mapInPandas(lambda frames: frames, "id long").collect()
     began = time.monotonic()
     (job.changed if kind == CHANGED and job.changed else job.run)(spark)
@@ -386,19 +386,19 @@ def run(job: Job, kind: str) -> None:
 
 
 def seconds_of(job: Job, kind: str) -> float | None:
-    """Give the seconds that a job took, None if it has not run."""
+    """Return the seconds that a job took; None if it has not run."""
     file = BUILD / kind / f"{job.name}.json"
     return float(json.loads(file.read_text())["seconds"]) if file.exists() else None
 
 
 def diagnosed(job: Job) -> Diagnosed:
-    """Diagnose the log of a job as it is."""
+    """Diagnose the log of the unchanged job."""
     (one,) = diagnose(BUILD / LOGS / job.name).applications
     return one
 
 
 def judge(jobs: Iterable[Job]) -> None:
-    """Compare the stages that are named with those that were to be."""
+    """Compare the stages that the diagnosis names with those that it should name."""
     right, too_many, missed = 0, 0, 0
     for job in jobs:
         one = diagnosed(job)
@@ -415,10 +415,10 @@ def judge(jobs: Iterable[Job]) -> None:
 
 
 def measure(jobs: Iterable[Job]) -> None:
-    """Print the gains that were predicted, and those of jobs with the change made.
+    """Print the predicted gains, and those measured with the changed jobs.
 
-    Compared is the stage alone, without counting. The job has besides it what the change itself
-    costs: counting the input, planning, starting, in a process that has done none of it before.
+    The gains are those of the stage alone, without counting keys. The times of whole jobs also
+    include what the change itself costs in a fresh process: counting the input, planning, starting.
     """
     for job in jobs:
         before, after = seconds_of(job, LOGS), seconds_of(job, CHANGED)
@@ -438,7 +438,7 @@ def measure(jobs: Iterable[Job]) -> None:
 
 
 def longest_stage(job: Job) -> float:
-    """Give the seconds of the longest stage of a job with its change, warming up left out."""
+    """Return the seconds of the longest stage of a changed job, without its warm-up."""
     (log,) = find_logs(BUILD / CHANGED / job.name).logs
     known = read_log(log)
     first = min(each.execution or 0 for each in known.stages)
@@ -450,7 +450,7 @@ def longest_stage(job: Job) -> float:
 
 
 def keep(jobs: Iterable[Job]) -> None:
-    """Write what diagnosis reads of each log, packed, for the tests."""
+    """Write the events of each log that the diagnosis reads, compressed, for the tests."""
     for job in jobs:
         (log,) = find_logs(BUILD / LOGS / job.name).logs
         lines = [json.dumps(trimmed(event)) for event in log.events(READ)]
@@ -461,7 +461,7 @@ def keep(jobs: Iterable[Job]) -> None:
 
 
 def trimmed(thing: Any) -> Any:
-    """Leave out of an event what makes it long, and what says where it was written."""
+    """Drop from an event what makes it long, and what reveals where it was written."""
     if isinstance(thing, list):
         return [trimmed(each) for each in thing if is_read(each)]
     if not isinstance(thing, dict):
@@ -474,7 +474,7 @@ def trimmed(thing: Any) -> Any:
 
 
 def is_read(thing: Any) -> bool:
-    """Say whether an entry of a list is read: of accumulators and metrics few are."""
+    """Return whether a list's entry is read; of accumulators and metrics, only a few are."""
     if not isinstance(thing, dict) or "name" not in {each.lower() for each in thing}:
         return True
     name = thing.get("Name", thing.get("name"))

@@ -1,10 +1,10 @@
-"""`evenkey run` over a stream that changes its hot keys without warning: every epoch, and how fast.
+"""Balance and speed of `evenkey run` over a stream whose hot keys change without warning.
 
 All hot keys of `drift` are replaced every `--every` messages, in the middle of epochs and
 at their start. Each grouping counts the same messages on Spark, each of which costs its worker
-`--cost-ms` of sleep; its counts are checked against the stream's own. What is shown is max over
-mean of every epoch, DistCost over the least, and throughput beside that of `sg`. The time in which
-epochs are counted before they are routed is part of it.
+`--cost-ms` of sleep; the counts are checked against those of the stream. Printed are max over mean
+of every epoch, DistCost over its lower bound, and throughput beside that of `sg`. The throughput
+includes the time to count the keys of an epoch before routing it.
 
     python benchmarks/drift_on_spark.py                    # about six minutes
     python benchmarks/drift_on_spark.py --groupings "sg;planned(planning=previous)" --json
@@ -32,7 +32,7 @@ GROUPINGS = "sg;planned;planned(planning=previous)"
 
 
 def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Run every grouping, one after the other."""
+    """Run all groupings, one after the other."""
     name = f"drift(z=1.2,keys=10000,every={options.every})"
     stream = generated(name, messages=options.messages)
     ids = stream.batch(0, options.messages).ids
@@ -60,7 +60,7 @@ def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def figures(report: RunReport) -> dict[str, Any]:
-    """What counts of a run."""
+    """Return the figures of a run that are compared."""
     return {
         "throughput": report.pace.messages_per_second,
         "makespan_ms": report.timing.makespan_ms,
@@ -90,7 +90,7 @@ def print_table(results: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--groupings", default=GROUPINGS, help="with semicolons between")
+    parser.add_argument("--groupings", default=GROUPINGS, help="separated by semicolons")
     parser.add_argument("--messages", type=int, default=800_000)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--every", type=int, default=300_000)

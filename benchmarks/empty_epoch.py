@@ -1,9 +1,9 @@
-"""Where the time of an epoch goes that holds next to nothing: a run's beside a plain query's.
+"""Where the time of a nearly empty epoch goes, in a run and in a plain query.
 
 Forty epochs of ten messages each, interleaved: `evenkey run` of a generated stream with ten
 workers, and a Spark query that counts by window and key with as many shuffle partitions, in append
-mode, into files. Figures are what Spark reports of each epoch (``durationMs``), without the first
-ten, medians over all rounds.
+mode, into files. Figures are the durations that Spark reports for each epoch (``durationMs``),
+without the first ten epochs, as medians over all rounds.
 
     python -m benchmarks.empty_epoch --rounds 3     # about five minutes
 """
@@ -46,7 +46,7 @@ PHASES = (
 
 
 class Log:
-    """Spark's event log of the session: what it reports of each epoch, of whichever query."""
+    """The event log of the session, in which Spark reports each epoch of every query."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()
@@ -60,7 +60,7 @@ class Log:
         self._reported = 0
 
     def news(self) -> list[dict[str, int]]:
-        """Give the durations of the epochs that ran since the last call, and their jobs."""
+        """Return the durations of the epochs since the last call, and the number of their jobs."""
         (log,) = find_logs(self._directory).logs
         events = list(log.events({_JOB, _PROGRESS}))
         jobs = Counter(
@@ -93,7 +93,7 @@ def grouped(directory: Path, grouping: str) -> None:
 
 
 def plain(spark: SparkSession, directory: Path) -> None:
-    """Count as many messages an epoch in Spark's own way."""
+    """Count as many messages per epoch with a plain Spark query."""
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", WORKERS)
     query = (
@@ -128,7 +128,7 @@ def main() -> None:
         log = Log(Path(scratch, "events"))
         settings = {**log.settings, "spark.local.dir": f"{scratch}/spark"}
         spark = session("local[10,4]", settings)
-        # A query that is stopped in the middle of an epoch says so at length.
+        # A query that is stopped in the middle of an epoch logs a long trace.
         spark.sparkContext.setLogLevel("OFF")
         for number in range(options.rounds):
             for way in ("plain", *groupings):

@@ -1,11 +1,11 @@
-"""Every epoch of every generated stream, the first included: balance and replication of groupings.
+"""Balance and replication of groupings in every epoch, also the first, of all generated streams.
 
-Each cell is a stream, a grouping, a number of workers, of sources and of messages a worker and
-epoch. What counts is the worst of its epochs: max over mean, and DistCost over the least
+Each cell is a stream, a grouping, and numbers of workers, of sources and of messages per worker and
+epoch. Its figures are those of its worst epoch: max over mean, and DistCost over its lower bound
 (`dist_cost_lower_bound`, at an imbalance of 5 %). A cell misses if either is above 1.10; with fewer
-than 20,000 messages a worker, if max over mean is above `most_imbalance` (docs/planned.md). Cells
-are written one by one, as lines of JSON; those that are there already are not simulated again, so
-the command can be stopped at any time and goes on where it was.
+than 20,000 messages per worker, if max over mean is above `most_imbalance` (docs/planned.md). Cells
+are written one by one, as lines of JSON, and cells in the file are not simulated again. So the
+command can be stopped at any time, and continues where it stopped.
 
     python benchmarks/every_epoch.py --output cells.jsonl
     python benchmarks/every_epoch.py --output cells.jsonl --groupings planned --seconds 200
@@ -28,7 +28,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-import evenkey.papers  # noqa: F401 - whose streams are known by name then
+import evenkey.papers  # noqa: F401 - registers the names of its streams
 from evenkey.core.streams import catalogue, generated
 from evenkey.simulation import simulate
 from tests.groupings.planned.guarantee import most_uneven
@@ -43,15 +43,15 @@ ZIPF = [
 ]
 COUNTRY = [f"country-skew-r{percent}" for percent in range(0, 101, 10)] + ["country-half-skew-r80"]
 DRIFT_PERIODS = {"slow": 2.5, "fast": 0.6, "faster": 0.25}
-"""Epochs after which the hot keys of `drift` change."""
+"""Number of epochs after which the hot keys of `drift` change, by the name of the speed."""
 LAST_CHANGE = "297a8655b99799a2d064baa2499dd61e5634bc6c"
-"""The commit that changed planned grouping last: what is drawn by it was not known before."""
+"""The last commit that changed planned grouping; as a seed, it draws streams unknown before it."""
 OTHERS = ("wikipedia-like", "twitter-like", "cashtags-like", "lognormal-1", "lognormal-2")
 
 
 def fresh(seed: str) -> list[tuple[str, int]]:
-    """Draw 30 streams of the same families, with their seeds."""
-    draw = random.Random(seed)  # noqa: S311 - chance, not secrets
+    """Draw 30 streams of the same families, each with a seed."""
+    draw = random.Random(seed)  # noqa: S311 - not for secrets
     keys = functools.partial(draw.randint, 5_000)
     names = [f"zipf(z={draw.uniform(0.9, 2.1):.2f},keys={keys(600_000)})" for _ in range(9)]
     for _ in range(9):
@@ -65,12 +65,12 @@ def fresh(seed: str) -> list[tuple[str, int]]:
 GROUPINGS = "planned;planned(planning=previous);kg;pkg;dkg;dchoices;wchoices;cam;prompt;kip"
 EPOCHS = 10
 ENOUGH = 20_000
-"""Messages a worker from which on an epoch is to be within `NEAR`."""
+"""With at least this many messages per worker, the imbalance of an epoch must be within `NEAR`."""
 NEAR = 1.10
 
 
 class Cell(NamedTuple):
-    """What is simulated."""
+    """The setting of a simulation."""
 
     stream: str
     grouping: str
@@ -81,14 +81,14 @@ class Cell(NamedTuple):
 
 
 def families() -> list[str]:
-    """Every generated stream; ``drift:fast`` and the like get their period from the epoch."""
+    """Return all generated streams; the period of ``drift:fast`` depends on the epoch's size."""
     named = [entry.spelling for entry in catalogue()]
     others = [name for name in named if name.endswith("-like")]
     return [*ZIPF, *COUNTRY, *others, *(f"drift:{speed}" for speed in DRIFT_PERIODS)]
 
 
 def spelled(cell: Cell) -> str:
-    """The stream's spelling, for epochs of this size."""
+    """Return the spelling of a cell's stream, given the size of the cell's epochs."""
     family, _, speed = cell.stream.partition(":")
     if not speed:
         return cell.stream
@@ -107,7 +107,7 @@ def _worst_epoch(name: str, record: dict[str, Any]) -> float:
 
 
 def most_imbalance(messages: int, workers: int, sources: int) -> float:
-    """Largest max over mean of an epoch of planned grouping, whatever its keys do."""
+    """Return the largest max over mean that ``planned`` may have in an epoch, for any keys."""
     if messages >= ENOUGH * workers:
         return NEAR
     return most_uneven(messages, workers, sources)
@@ -139,7 +139,7 @@ def measured(cell: Cell, epochs: int) -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[Cell, dict[str, Any]]:
-    """Cells that are there; a line that was cut short by a stop is left out."""
+    """Read the cells of a file; a line that is incomplete after a stop is left out."""
     found = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -151,7 +151,7 @@ def read(path: Path) -> dict[Cell, dict[str, Any]]:
 
 
 def tabled(records: Iterable[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """A row a grouping and number of messages a worker: its worst cells."""
+    """Yield a row for each grouping and number of messages per worker, with its worst cells."""
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for record in records:
         groups.setdefault((record["grouping"], record["messages_a_worker"]), []).append(record)
@@ -170,17 +170,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--output", type=Path, required=True, help="lines of JSON; goes on there")
-    parser.add_argument("--streams", default=";".join(families()), help="; between")
-    parser.add_argument("--groupings", default=GROUPINGS, help="; between")
+    parser.add_argument("--output", type=Path, required=True, help="JSON lines; cells are added")
+    parser.add_argument("--streams", default=";".join(families()), help="separated by ;")
+    parser.add_argument("--groupings", default=GROUPINGS, help="separated by ;")
     parser.add_argument("--workers", default="5,10,50,100")
     parser.add_argument("--sources", default="1,5,20")
     parser.add_argument("--messages-a-worker", default="20000")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--fresh", action="store_true", help="streams drawn by LAST_CHANGE")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
-    parser.add_argument("--table", action="store_true", help="print what is there, and no more")
+    parser.add_argument("--fresh", action="store_true", help="draw streams, by LAST_CHANGE")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
+    parser.add_argument("--table", action="store_true", help="only print the file's cells")
     given = parser.parse_args()
     workers, sources, messages, seeds = (
         [int(each) for each in text.split(",")]

@@ -1,11 +1,11 @@
-"""Balanced joins beside what a Spark user would write: the same stream, the same rows out.
+"""Compare balanced joins with what a Spark user would write, on the same stream.
 
-By key: a stream with hot keys against a static table, by Spark's broadcast join, its shuffle join
-and `balanced_join`. By space: publications against polygons, by a cross join with the predicate
-(few publications only), by a tree of all polygons broadcast to a Python function, and by
-`balanced_join`, which leaves rows where they are or, in the paper's modes, divides both sides.
-Each contender's stream has the same epochs, and its rows are counted and hashed, so that all are
-known to be equal. Figures are of the epochs after the first, which starts what the others use.
+By key: a stream with hot keys is joined with a static table, by Spark's broadcast join, its shuffle
+join and `balanced_join`. By space: publications are joined with polygons, by a cross join with the
+predicate (few publications only), by a tree of all polygons that is broadcast to a Python function,
+and by `balanced_join`, which leaves rows where they are or, in the paper's modes, divides both
+sides. All contenders get the same epochs; their result rows are counted and hashed, to check that
+they are equal. Figures leave out the first epoch, which starts processes for the others.
 
     python benchmarks/joins_against_spark.py           # about three minutes
 """
@@ -48,16 +48,16 @@ if TYPE_CHECKING:
 SKEW = 0.7
 POLYGONS = 0.1
 PAYLOAD = 100
-"""Bytes that a row of the static table carries."""
+"""Bytes of payload in each row of the static table."""
 
 
 class Contender(NamedTuple):
-    """A way to join: from both sides to the joined rows."""
+    """A way to join: a function from both sides to the joined rows."""
 
     name: str
     join: Callable[[DataFrame, DataFrame, Path], DataFrame]
     most_rows: int | None = None
-    """Above so many stream rows it is left out."""
+    """With more stream rows than this, the contender is left out; None: no limit."""
 
 
 def broadcast(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
@@ -71,7 +71,7 @@ def shuffled(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame
 
 
 def as_in_paper(mode: str) -> dict[str, Any]:
-    """What `balanced_join` is passed for one of the paper's modes, which copy no partition."""
+    """Return the arguments of `balanced_join` for one of the paper's modes, without copies."""
     return {**vars(Mode.parse(mode)), "distributor": DynamicDistributor(copies=False)}
 
 
@@ -92,7 +92,7 @@ def crossed(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
         )
         return pa.array(shapely.intersects(one, other))
 
-    # Spark reads the kind of UDF from the hints.
+    # Spark infers the kind of UDF from the type hints, which PySpark's stubs do not allow.
     udf = F.arrow_udf(holds, "boolean")  # type: ignore[call-overload]
     other = static.withColumnRenamed("geometry", "other")
     pairs = stream.crossJoin(F.broadcast(other)).where(udf("geometry", "other"))
@@ -109,7 +109,7 @@ def tree(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
 
     def match(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         encoded, names = held.value
-        if "tree" not in trees:  # once a task: functions are unpickled anew for each
+        if "tree" not in trees:  # once per task: each task unpickles the function anew
             trees["tree"] = shapely.STRtree(shapely.from_wkb(encoded))
         for batch in batches:
             shapes = shapely.from_wkb(batch["geometry"].to_numpy(zero_copy_only=False))
@@ -130,7 +130,7 @@ def balanced_space(workers: int, mode: str) -> Callable[[DataFrame, DataFrame, P
 
 
 def as_it_comes(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
-    """As a user calls it: polygons are few, so that it leaves rows where they are."""
+    """Call `balanced_join` as a user does; polygons are few, so it leaves rows where they are."""
     return balanced_join(stream, static, SpatialMatch(), state=directory)
 
 
@@ -149,7 +149,7 @@ def write_keyed(root: Path, messages: int, static_rows: int, epochs: int) -> Non
 
 
 def write_spatial(root: Path, publications: int, subscriptions: int, epochs: int) -> None:
-    """Write publications of which 70 % fall on 3 of 16 workers' partitions, and polygons."""
+    """Write polygons, and publications of which 70 % fall on the partitions of 3 of 16 workers."""
     atlas = synthetic_atlas()
     drawn = draw_subscriptions(atlas, subscriptions).drop_columns(["relation"])
     leaves = leaves_of(drawn["geometry"].to_numpy(), "kdb", 64)
@@ -164,7 +164,7 @@ def write_spatial(root: Path, publications: int, subscriptions: int, epochs: int
 def measured(
     spark: SparkSession, contender: Contender, root: Path, schema: str
 ) -> tuple[list[float], str]:
-    """Milliseconds of each epoch, and what all rows hash to."""
+    """Return the milliseconds of each epoch, and the count and hash of all rows."""
     with tempfile.TemporaryDirectory(dir=root) as place:
         reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
         stream, static = (
@@ -237,12 +237,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--messages", type=int, default=600_000, help="of the keyed stream")
-    parser.add_argument("--static-rows", type=int, default=500_000, help="of the keyed table")
+    parser.add_argument(
+        "--messages", type=int, default=600_000, help="messages of the keyed stream"
+    )
+    parser.add_argument("--static-rows", type=int, default=500_000, help="rows of the keyed table")
     parser.add_argument("--publications", type=int, default=12_000)
     parser.add_argument("--subscriptions", type=int, default=10_000)
     parser.add_argument(
-        "--most-crossed", type=int, default=2000, help="publications of a cross join"
+        "--most-crossed", type=int, default=2000, help="most publications of the cross join"
     )
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--epochs", type=int, default=6)

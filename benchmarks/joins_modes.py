@@ -1,8 +1,8 @@
-"""Modes of joins by wall time, in paired runs: LB against DB, STAL against STRL.
+"""Compare the wall time of join modes in pairs: LB with DB, STAL with STRL.
 
-All modes run interleaved on the same publications, `--rounds` times, on a small cluster of this
-machine (an executor per core unless SPARK_MASTER says otherwise), so that slots keep their hosts.
-Figures are medians of the rounds; the noise of a mode is its maximum over its minimum throughput.
+All modes run interleaved on the same publications, `--rounds` times, on a small local cluster (one
+executor per core unless SPARK_MASTER says otherwise), so that slots keep their hosts. Figures are
+medians of the rounds; the noise of a mode is its maximum over its minimum throughput.
 
     python benchmarks/joins_modes.py                            # about five minutes
     SPARK_MASTER='local-cluster[4,1,1024]' python benchmarks/joins_modes.py    # an executor a slot
@@ -31,7 +31,7 @@ PAIRS = (("lb", "db"), ("stal", "strl"))
 
 
 def figures(config: JoinConfig, modes: list[str], rounds: int) -> list[dict[str, Any]]:
-    """Interleave runs of the modes; a row per mode."""
+    """Run the modes interleaved, and return a row per mode."""
     run_join(config.with_options(mode=modes[0]))  # starts executors and Python workers
     results: dict[str, list[dict[str, Any]]] = {mode: [] for mode in modes}
     for _ in range(rounds):
@@ -61,7 +61,7 @@ def figures(config: JoinConfig, modes: list[str], rounds: int) -> list[dict[str,
 
 
 def ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Throughput of modes over that of their twins, and whether it is less by more than noise."""
+    """Return each mode's throughput over its twin's, and if that is at least 1 within noise."""
     of_mode = {row["mode"]: row for row in rows}
     found = []
     for one, other in PAIRS:
@@ -112,8 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--pipelines", default=PIPELINES, help="with commas between")
-    parser.add_argument("--modes", default=MODES, help="with commas between")
+    parser.add_argument("--pipelines", default=PIPELINES, help="separated by commas")
+    parser.add_argument("--modes", default=MODES, help="separated by commas")
     parser.add_argument("--publications", type=int, default=4000)
     parser.add_argument("--subscriptions", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=4)
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--skew", type=float, default=0.7)
     parser.add_argument("--polygon-share", type=float, default=0.3)
     parser.add_argument("--polygon-clustering", type=float, default=1.0)
-    parser.add_argument("--cache-mb", type=int, default=1024, help="of each worker process")
+    parser.add_argument("--cache-mb", type=int, default=1024, help="cache of each worker process")
     parser.add_argument("--rounds", type=int, default=3, help="how often each mode runs")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = vars(parser.parse_args())

@@ -1,10 +1,10 @@
-"""Redistribution never stops the stream: its epoch beside usual epochs and the time of loading.
+"""Check that redistribution does not stop the stream: time the epoch after partitions move.
 
-Partitions are forced to move in the middle of each run, besides what the distributor moves in its
+A redistribution is forced in the middle of each run. The distributor itself moves partitions in its
 second epoch, while epochs still get faster from one to the next. So each run has a twin on the same
-publications in which nothing moves. The epoch that partitions move before may take as long as the
-same epoch of the twin, or the longest usual one of its own run, and the loading of the moved
-partitions, one after the other on one core.
+publications in which nothing moves. The epoch after a move may take as long as the same epoch of
+the twin or the longest usual epoch of its own run, whichever is longer, plus the time to load the
+moved partitions one after the other on one core.
 
     python benchmarks/joins_redistribution.py          # about four minutes
 """
@@ -25,8 +25,8 @@ from evenkey.papers.publish_subscribe import JoinConfig, run_join
 
 
 def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:
-    """A row per redistribution."""
-    run_join(config)  # starts what runs later, and lets Spark compile its own code
+    """Return a row per redistribution."""
+    run_join(config)  # warms up: starts processes, and lets Spark compile its code
     rows = []
     for number in range(rounds):
         moving = run_join(config.with_options(seed=number)).to_json()
@@ -43,7 +43,7 @@ def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all redistributions say together; times in ms, medians."""
+    """Return medians and counts over all redistributions; times are in ms."""
     over = [each["epoch_latency_ms"] / each["twin_ms"] for each in rows]
     cost = [each["epoch_latency_ms"] - each["twin_ms"] for each in rows]
     return {
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--skew", type=float, default=0.7)
     parser.add_argument("--polygon-share", type=float, default=0.1)
-    parser.add_argument("--force-redistribution", type=int, default=5, help="before which epoch")
+    parser.add_argument("--force-redistribution", type=int, default=5, help="epoch to move before")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = vars(parser.parse_args())

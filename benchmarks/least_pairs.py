@@ -1,9 +1,10 @@
-"""Fewest (worker, key) pairs of any plan, if one key is hot and all others are alike.
+"""Compute the fewest (worker, key) pairs of any plan, if one key is hot and all others are equal.
 
-An integer program over kinds of workers: each has some cold keys whole, perhaps a part of the hot
-key, and parts of cold keys that are split. Which parts share a worker is relaxed, so no plan that
-keeps max/mean has fewer pairs. It prints these over the keys, and over `dist_cost_lower_bound`,
-which does not know that whole keys leave capacity that no whole key fits into.
+An integer program over kinds of workers: each kind has a number of whole cold keys, perhaps a part
+of the hot key, and parts of split cold keys. The program does not decide which parts share a
+worker (a relaxation), so no plan within the limit of max/mean has fewer pairs. It prints the pairs
+per key, and their ratio to `dist_cost_lower_bound`, which ignores that whole keys leave capacity
+into which no whole key fits.
 
     python -m benchmarks.least_pairs
 """
@@ -21,17 +22,18 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from evenkey.core.metrics import dist_cost_lower_bound
 
 COLD = 203
-"""Keys beside the hot one in the country streams."""
+"""Number of cold keys, as in the country streams."""
 MOST = 1.10
 CASES = ((0.1, 50), (0.1, 100), (0.2, 50), (0.2, 100), (0.3, 100))
-"""Share of the hot key, and workers."""
+"""Share of the hot key, and number of workers, for each case."""
 
 
 def least_pairs(hot: float, workers: int, cold: int = COLD, most: float = MOST) -> int:
-    """Give the fewest pairs of a plan whose maximum load is at most `most` of the mean.
+    """Return the fewest pairs of a plan whose maximum load is at most `most` times the mean.
 
-    The program's numbers are, for each kind of worker: how many there are, parts of cold keys on
-    them, the load of these, and the hot key's load there; and how many cold keys are split.
+    The variables of the program are, for each kind of worker: the number of workers, the number of
+    parts of cold keys on them, the load of these parts, and the load of the hot key on them; and
+    the number of split cold keys.
     """
     size, hot_load = (1 - hot) * workers / cold, hot * workers
     kinds = list(product(range(int(most / size) + 1), (False, True)))
@@ -55,7 +57,7 @@ def least_pairs(hot: float, workers: int, cold: int = COLD, most: float = MOST) 
     sums = [
         ((whole, nothing, nothing, nothing, 1), cold, cold),
         ((nothing, nothing, every, nothing, -size), 0, 0),
-        ((nothing, every, nothing, nothing, -2), 0, np.inf),  # a split key has two parts at least
+        ((nothing, every, nothing, nothing, -2), 0, np.inf),  # a split key has at least two parts
         ((nothing, nothing, nothing, every, 0), hot_load, hot_load),
         ((every, nothing, nothing, nothing, 0), workers, workers),
     ]

@@ -1,10 +1,10 @@
 """Balance and replication of planned grouping over the generated streams.
 
-Each epoch is planned from previous epochs. The first, without statistics, is routed by
-buckets and left out. What counts is the worst epoch of each cell: max over mean against the bound
-of docs/planned.md, pairs against distinct keys + W - 1, and replication against its lower bound
-where there are at least 100 keys a worker. A stream with too few messages for the epochs is cut
-into smaller ones.
+Each epoch is planned from previous epochs. The first epoch, without statistics, is routed by
+buckets and left out. The figures of a cell are those of its worst epoch: max over mean against the
+bound of docs/planned.md, pairs against distinct keys + W - 1, and, for epochs with at least 100
+keys per worker, replication against its lower bound. A look-alike stream that is too short for the
+epochs is cut into smaller epochs.
 
     python benchmarks/planned_grid.py --output grid.json
     python benchmarks/planned_grid.py --streams country-skew-r80 --groupings "planned;pkg;dkg"
@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-import evenkey.papers  # noqa: F401 - whose streams are known by name then
+import evenkey.papers  # noqa: F401 - registers the names of its streams
 from evenkey.core.streams import catalogue, generated
 from evenkey.simulation import simulate
 
@@ -35,8 +35,8 @@ ZIPF = [
 ]
 COUNTRY = [f"country-skew-r{percent}" for percent in range(0, 101, 10)] + ["country-half-skew-r80"]
 WORKERS = (5, 10, 50, 100)
-NEAR = 1.02  # replication over its lower bound
-KEYS_A_WORKER = 100  # from which on replication is held to it
+NEAR = 1.02  # largest replication over its lower bound
+KEYS_A_WORKER = 100  # fewest keys per worker for which replication must be within NEAR
 
 
 def look_alikes() -> list[str]:
@@ -44,7 +44,7 @@ def look_alikes() -> list[str]:
 
 
 def most_imbalance(messages: int, workers: int) -> float:
-    """Largest max over mean of an epoch of so many messages (docs/planned.md)."""
+    """Return the bound of max over mean for an epoch of `messages` messages (docs/planned.md)."""
     return max(1.05, 1.01 + 4.5 * math.sqrt(2 * workers / messages))
 
 
@@ -86,7 +86,7 @@ def misses(cell: dict[str, Any]) -> list[str]:
 
 
 def tabled(cells: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """Give a row a stream and grouping: the worst of its cells."""
+    """Yield a row for each stream and grouping, with the worst of its cells."""
     for stream, grouping in dict.fromkeys((cell["stream"], cell["grouping"]) for cell in cells):
         mine = [cell for cell in cells if (cell["stream"], cell["grouping"]) == (stream, grouping)]
         worst = max(mine, key=lambda cell: cell["max_over_mean"] / cell["bound"])
@@ -106,13 +106,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--streams", action="append", default=[], help="only this; may be repeated")
-    parser.add_argument("--groupings", default="planned(planning=previous)", help="; between")
+    parser.add_argument("--streams", action="append", default=[], help="a stream; may be repeated")
+    parser.add_argument("--groupings", default="planned(planning=previous)", help="separated by ;")
     parser.add_argument("--workers", default=",".join(map(str, WORKERS)))
-    parser.add_argument("--epochs", type=int, default=10, help="besides the first")
+    parser.add_argument("--epochs", type=int, default=10, help="epochs after the first")
     parser.add_argument("--epoch-messages", type=int, default=2_000_000)
     parser.add_argument(
-        "--output", type=Path, help="write the cells there as JSON, one after the other"
+        "--output", type=Path, help="file to write the cells to as JSON, one after the other"
     )
     given = parser.parse_args()
     workers = [int(each) for each in given.workers.split(",")]

@@ -1,4 +1,4 @@
-"""Processor time of this process and its children: other load hardly affects it."""
+"""Measure the processor time of this process and its children, which other load hardly affects."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["processor_seconds"]
 
 
 def processor_seconds(without: Container[str] = ()) -> float:
-    """Seconds that this process, its descendants and those of them that have ended have worked.
+    """Return the processor seconds of this process and of all its descendants, ended ones too.
 
-    A descendant that ends after its parent, as a daemon does, is lost from the sum.
+    A descendant that ends after its parent, as a daemon does, is missing from the sum.
 
     Parameters
     ----------
     without
-        Names of programs that do not count, such as servers.
+        Names of programs to leave out, such as servers.
     """
     ticks: dict[int, int] = {}
     children: dict[int, list[int]] = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, rest = file.read_text().rpartition(")")
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
         fields, number = rest.split(), int(file.parent.name)
         children.setdefault(int(fields[1]), []).append(number)
-        # User and system time of its own, then of children that it has waited for.
+        # The process's own user and system time, then that of children it has waited for.
         ticks[number] = 0 if name.partition("(")[2] in without else sum(map(int, fields[11:15]))
     found = [os.getpid()]
     for each in found:

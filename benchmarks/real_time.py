@@ -1,15 +1,16 @@
-"""Spark's real-time mode, from topic to topic: a windowed count by key, plain against planned.
+"""Compare a plain and a ``planned`` windowed count by key, in Spark's real-time mode with Kafka.
 
-Each message costs its worker a sleep, in the JVM. Two figures are measured of each, interleaved:
-the rate, over a topic with a backlog; and the latency of each message, from the time of its
-record to that of the record with its count, at a rate that both can keep up with. Messages of other
-keys overtake a hot one that is behind, but the query would never catch up. So the rate is the
-lowest rate of a frequent key, over its share of the messages. Results are appended to a
-file, a JSON object per line; started again with the same file, the program continues after them. It
+Each message costs its worker a sleep, in the JVM. Two figures of each query are measured,
+interleaved: the rate, over a topic with a backlog; and the latency of each message, from the time
+of its record to that of the record with its count, at a rate that both queries can keep up with.
+With a backlog, messages of other keys overtake those of a hot key that falls behind, although the
+query would never catch up with that key. So the rate of each frequent key is divided by its share
+of the messages, and the lowest quotient is the rate of the query. Results are appended to a file,
+one JSON object per line; started again with the same file, the program continues after them. It
 starts its own broker (`make setup-kafka`).
 
     python benchmarks/real_time.py --minutes 10 --rounds 3     # about two hours and a half
-    python benchmarks/real_time.py --minutes 0.3 --rounds 1    # whether it works: three minutes
+    python benchmarks/real_time.py --minutes 0.3 --rounds 1    # check that it works: three minutes
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from evenkey import spark as eks
 from evenkey.core.streams import generated
 from evenkey.kafka.connector import connector_settings
 
-# The broker's class lies beside the package.
+# The class of the broker is in the tests, outside the package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools.kafka_broker import Broker
 
@@ -50,19 +51,19 @@ if TYPE_CHECKING:
 WAYS = ("plain", "planned")
 _TICK = 0.01
 _FASTEST = 20_000
-"""Messages a second that no query here is faster than: so many are in a topic that is full."""
+"""Messages per second that no query here exceeds; it determines the size of a backlog."""
 _FREQUENT = 0.02
-"""Share of all messages from which on a key is frequent: it comes often enough to have a rate."""
+"""Share of all messages from which a key counts as frequent, so that its rate can be measured."""
 SAMPLE = 100_000
-"""Messages of which a plan is made."""
+"""Number of messages from which the plan is made."""
 _GIVEN = ("dataset", "minutes", "workers", "partitions", "cost_ms", "epoch", "warm_up")
 
 
 class Bench:
-    """A session, a broker, and the queries that are measured."""
+    """A session, a broker, and the queries to measure."""
 
     copies = 1.0
-    """Rows that a message becomes, on average; rates are of rows."""
+    """Mean number of rows that a message becomes; rates count rows."""
 
     def __init__(self, options: argparse.Namespace, broker: Broker, directory: Path) -> None:
         self.options, self.broker, self.directory = options, broker, directory
@@ -79,30 +80,30 @@ class Bench:
         eks.fit(self.sample(), "key", "planned", options.workers, state=self.state)
 
     def sample(self) -> DataFrame:
-        """Draw the keys of messages, as a plan is to expect them."""
+        """Draw keys of messages, from which the plan is made."""
         return self.spark.createDataFrame([(key,) for key in self._keys[:SAMPLE]], "key string")
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """Share of each frequent key in all rows."""
+        """Share of all rows that each frequent key has."""
         counts = {str(row[0]): row[1] for row in self.sample().groupBy("key").count().collect()}
         rows = sum(counts.values())
         return {key: n / rows for key, n in counts.items() if n >= _FREQUENT * rows}
 
     @cached_property
     def _keys(self) -> list[str]:
-        # After so many they come again.
+        # After a million messages the keys repeat.
         stream = generated(self.options.dataset, messages=1_000_000)
         keys: list[str] = stream.texts(stream.batch(0, 1_000_000).ids).to_pylist()
         return keys
 
     def topic(self, partitions: int) -> str:
-        """Make a topic."""
+        """Create a topic."""
         from confluent_kafka.cimpl import NewTopic
 
         name = f"bench-{secrets.token_hex(4)}"
         new = NewTopic(name, num_partitions=partitions)
-        admin = self._admin()  # a client that nobody holds answers no more
+        admin = self._admin()  # kept in a variable: the result never comes if the client is freed
         admin.create_topics([new])[name].result(30)
         return name
 
@@ -112,7 +113,7 @@ class Bench:
         return AdminClient({"bootstrap.servers": self.broker.server})
 
     def producer(self) -> Any:
-        """Give a client that sends immediately."""
+        """Return a producer that sends with almost no delay."""
         from confluent_kafka import Producer
 
         return Producer(
@@ -124,7 +125,7 @@ class Bench:
         )
 
     def send(self, producer: Any, topic: str, start: int, stop: int) -> None:
-        """Send messages by their numbers, to partitions in turn."""
+        """Send the messages numbered `start` to `stop` - 1, to the partitions in turn."""
         now = int(time.time() * 1000)
         for number in range(start, stop):
             value = self.message(number)
@@ -139,17 +140,17 @@ class Bench:
         producer.poll(0)
 
     def message(self, number: int) -> bytes:
-        """Give what a message holds."""
+        """Return the value of the message with this number."""
         return self._keys[number % len(self._keys)].encode()
 
     def keyed(self, messages: DataFrame) -> tuple[DataFrame, list[str], str]:
-        """Give rows of messages, by which columns they are counted, and which one numbers them."""
+        """Return the rows of messages, the columns to count by, and the column of row numbers."""
         rows = messages.withColumn("key", F.col("value").cast("string")).drop("value")
         timed = rows.withWatermark("timestamp", "1 minute")
         return timed.withColumn("window", F.window("timestamp", "1 minute")), ["window"], "offset"
 
     def query(self, way: str, source: str, target: str) -> StreamingQuery:
-        """Start a count by key, with work for each row behind the shuffle."""
+        """Start a count by key, with work for each row after the shuffle."""
         workers = self.options.workers
         messages = (
             self.spark.readStream.format("kafka")
@@ -167,7 +168,7 @@ class Bench:
             )
             rows = eks.place(rows, workers, by="split", key=by)
             by.append("split")
-        # The groupBy finds its rows where this puts them: there is one shuffle.
+        # This places rows as the groupBy requires, so there is only one shuffle.
         placed = rows.repartition(workers, *by)
         if self.options.cost_ms:
             placed = placed.withColumn("slept", _sleep(self.options.cost_ms))
@@ -188,17 +189,17 @@ class Bench:
         return self.started(writer)
 
     def reading(self) -> dict[str, str]:
-        """Give more options of the source."""
+        """Return further options of the source."""
         return {}
 
     def started(self, writer: DataStreamWriter) -> StreamingQuery:
         """Start a query."""
-        trigger: Any = writer.trigger  # PySpark's hints lack this one on classic sessions
+        trigger: Any = writer.trigger  # PySpark's type hints lack realTime on classic sessions
         query: StreamingQuery = trigger(realTime=self.options.epoch).start()
         return query
 
     def measure(self, way: str, seconds: float, rate: float | None) -> dict[str, Any]:
-        """Run a query for a while over a full topic, or over messages that come at a rate."""
+        """Run a query for some time, over a backlog (`rate` None) or over messages at a rate."""
         options = self.options
         source, target = self.topic(options.partitions), self.topic(1)
         producer = self.producer()
@@ -268,7 +269,7 @@ class Bench:
         producer.flush()
 
     def _first(self, target: str, query: StreamingQuery) -> float:
-        """Wait for the first record of a topic, and give its time in milliseconds."""
+        """Wait for the first record of a topic, and return its time in milliseconds."""
         with _consumer(self.broker, target) as poll:
             while True:
                 record = poll()
@@ -278,10 +279,11 @@ class Bench:
                     raise RuntimeError(str(query.exception()))
 
     def _written(self, target: str) -> tuple[np.ndarray[Any, Any], ...]:
-        """Give, for each row that was counted, when that was written, when it was sent, its key.
+        """Return arrays over all counted rows: when the count was written, when sent, the key.
 
-        A record that counts several rows more than the previous one has the time of the last one;
-        the others are assumed to have come at a constant rate in between.
+        If the count of a record exceeds the previous count of its key by several rows, only the
+        time of the last of these rows is known; the others are assumed to have been sent at a
+        constant rate in between.
         """
         before: dict[bytes, tuple[int, float]] = {}
         written, sent, keys = [], [], []
@@ -299,7 +301,7 @@ class Bench:
 
 
 class _consumer:  # noqa: N801 - used as a function
-    """Reads a topic of one partition from its start; a call gives a record, or None at its end."""
+    """Reads a topic of one partition from its start; a call returns a record, None at the end."""
 
     def __init__(self, broker: Broker, topic: str) -> None:
         from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
@@ -316,13 +318,13 @@ class _consumer:  # noqa: N801 - used as a function
 
 
 def _sleep(milliseconds: int) -> Column:
-    """Sleep without spinning, once a row: Spark takes a call of Java's for one that may differ."""
+    """Sleep once per row: Spark treats a Java call as nondeterministic, so it runs for each row."""
     kind, method = F.lit("java.lang.Thread"), F.lit("sleep")
     return F.java_method(kind, method, F.lit(milliseconds).cast("bigint"))
 
 
 def measure_all(bench: Bench, output: Path, more: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Measure what the file does not have, interleaved, and append it."""
+    """Measure what the file does not contain yet, interleaved, and append it."""
     options = bench.options
     lines = output.read_text().splitlines() if output.exists() else []
     given = {name: getattr(options, name) for name in (*_GIVEN, *more)}
@@ -343,14 +345,14 @@ def measure_all(bench: Bench, output: Path, more: Sequence[str] = ()) -> list[di
 
 
 def _common_rate(rows: list[dict[str, Any]]) -> float:
-    """A rate that the slower way keeps up with: 0.7 of its own in the first round."""
+    """Return a rate that both queries keep up with: 0.7 of the slower one's in the first round."""
     first = [row for row in rows if row["kind"] == "rate" and row["round"] == 0]
     slowest: float = min(row["messages_per_second"] for row in first)
     return round(0.7 * slowest, 1)
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    """Print medians."""
+    """Print the medians."""
     table = Table(box=MARKDOWN)
     for heading in ("way", "rounds", "messages/s", "at messages/s", "p50, ms", "p99, ms"):
         table.add_column(heading, justify="right")
@@ -370,23 +372,23 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser, *, output: str, cost_ms: int) -> None:
-    """Add what both benchmarks of real time ask for."""
+    """Add the options that both benchmarks of real time share."""
     parser.add_argument("--dataset", default="country-skew-r80")
-    parser.add_argument("--minutes", type=float, default=10.0, help="of each measurement")
-    parser.add_argument("--warm-up", type=float, default=20.0, help="seconds before it")
+    parser.add_argument("--minutes", type=float, default=10.0, help="minutes per measurement")
+    parser.add_argument("--warm-up", type=float, default=20.0, help="seconds before each")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=10)
-    parser.add_argument("--partitions", type=int, default=2, help="of the topic that is read")
-    parser.add_argument("--cost-ms", type=int, default=cost_ms, help="sleep for each message")
-    parser.add_argument("--epoch", default="5 minutes", help="how long an epoch of Spark's takes")
-    parser.add_argument("--rate", type=float, help="messages a second where latency is measured")
+    parser.add_argument("--partitions", type=int, default=2, help="partitions of the source topic")
+    parser.add_argument("--cost-ms", type=int, default=cost_ms, help="sleep per message, ms")
+    parser.add_argument("--epoch", default="5 minutes", help="length of a Spark epoch")
+    parser.add_argument("--rate", type=float, help="messages/s when latency is measured")
     parser.add_argument("--output", type=Path, default=Path(output))
-    parser.add_argument("--port", type=int, default=19_092, help="of the broker")
+    parser.add_argument("--port", type=int, default=19_092, help="port of the broker")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def main() -> None:
-    """Measure, and print medians or JSON."""
+    """Measure, and print the medians or JSON."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,20 +1,20 @@
-"""ShuffleBench's match-and-count as we read its public description, with skewed consumers.
+"""ShuffleBench's match-and-count with skewed consumers, written from its public description.
 
-ShuffleBench (Henning, Vogel, Leichtfried, Ertl and Rabiser, ICPE 2024) compares engines of streams
-at work that is mostly shuffling: records come from Kafka; a matcher makes of each record one copy
-for each real-time consumer that it concerns; copies are brought to their consumers; each consumer
-keeps state, and what it makes of its records is a black box. This is our reading of that
-description, in Spark's own expressions, and none of the authors' code: figures are not to be held
-against theirs.
+ShuffleBench (Henning, Vogel, Leichtfried, Ertl and Rabiser, ICPE 2024) compares stream processors
+at work that is mostly shuffling. Records come from Kafka; a matcher makes one copy of each record
+for each real-time consumer that it concerns; the copies are shuffled to their consumers; each
+consumer keeps state, and its work on the records is a black box. This program is our reading of
+that description, in Spark's own expressions, without the authors' code: do not compare its figures
+with theirs.
 
-- A record is `--bytes` random bytes. It concerns `--matches` consumers of `--consumers`, drawn by
-  its hash: number c with a probability that falls as c ** -z, `--skew` being z; 0 for equally
-  popular ones, as in the original.
-- A consumer counts its records. `--cost-ms` is the black box: a sleep of each copy.
-- Plain, Spark brings copies to consumers by the hash of the consumer; with evenkey by a plan.
+- A record is `--bytes` random bytes. It concerns `--matches` of `--consumers` consumers, which its
+  hash draws: consumer c with a probability proportional to c ** -z, where z is `--skew`. With 0 all
+  consumers are equally popular, as in the original.
+- A consumer counts its records. `--cost-ms` is the black box: a sleep for each copy.
+- The plain query shuffles copies by the hash of the consumer; with evenkey, by a plan.
 
-Rate and latency, rounds, and the file of what was measured are those of `real_time.py`; rates are
-of copies. Micro-batches and real time are measured over the same broker.
+Rate, latency, rounds and the file of results are those of `real_time.py`; rates count copies.
+Micro-batches and real time are measured over the same broker.
 
     python benchmarks/shufflebench.py --minutes 10 --rounds 3     # about five hours, 15 GB of disk
 """
@@ -46,34 +46,34 @@ _UNIT = float(1 << 53)
 
 
 class Matching(Bench):
-    """The benchmark of a windowed count, with a matcher before it and no windows."""
+    """The benchmark of `real_time.py`, with a matcher before the count and without windows."""
 
     @cached_property
     def copies(self) -> float:  # type: ignore[override]
-        """Copies of a record: where it is drawn for one consumer twice, it has one less."""
+        """Mean copies per record; fewer than `--matches`, since a consumer may be drawn twice."""
         return self.sample().count() / SAMPLE
 
     def sample(self) -> DataFrame:
-        """Draw consumers of records, as a plan is to expect them."""
+        """Draw consumers of records, from which the plan is made."""
         records = self.spark.range(SAMPLE).select(
             F.col("id").cast("string").cast("binary").alias("value")
         )
         return records.select(F.explode(self._matches()).alias("key"))
 
     def message(self, number: int) -> bytes:
-        """Give a record of random bytes."""
+        """Return a record of random bytes."""
         del number
         return os.urandom(self.options.bytes)
 
     def keyed(self, messages: DataFrame) -> tuple[DataFrame, list[str], str]:
-        """Give the copies of records, one a consumer."""
+        """Return the copies of records, one per consumer, see `Bench.keyed`."""
         matched = messages.select("*", F.posexplode(self._matches()).alias("match", "key"))
-        # Each copy has a number of its own.
+        # Number the copies, not the records.
         number = F.col("offset") * self.options.matches + F.col("match")
         return matched.drop("value").withColumn("number", number), [], "number"
 
     def _matches(self) -> Column:
-        """The consumers that a record concerns, each one once."""
+        """Return the consumers that a record concerns, each only once."""
 
         def drawn(match: Column) -> Column:
             bits = F.shiftrightunsigned(F.xxhash64("value", match), 11)
@@ -83,20 +83,20 @@ class Matching(Bench):
         return F.array_distinct(F.transform(numbers, drawn))
 
     def reading(self) -> dict[str, str]:
-        """A micro-batch would take in all that a full topic holds."""
+        """Limit the size of a micro-batch, which would otherwise read the whole backlog."""
         if self.options.mode == "real-time":
             return {}
         return {"maxOffsetsPerTrigger": str(self.options.batch)}
 
     def started(self, writer: DataStreamWriter) -> StreamingQuery:
-        """Start a query in its mode."""
+        """Start a query in the mode of the options."""
         if self.options.mode == "micro-batch":
             return writer.trigger(processingTime="0 seconds").start()
         return super().started(writer)
 
 
 def _consumer_at(share: Column, consumers: int, skew: float) -> Column:
-    """The consumer up to whom a share of all copies goes: the inverse of a continuous power law."""
+    """Return the consumer at a quantile of all copies, by the inverse of a continuous power law."""
     top = consumers + 1.0
     if skew == 1:
         at = F.pow(F.lit(top), share)
@@ -106,18 +106,16 @@ def _consumer_at(share: Column, consumers: int, skew: float) -> Column:
 
 
 def main() -> None:
-    """Measure, and print medians or JSON."""
+    """Measure, and print the medians or JSON."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     add_options(parser, output="build/shufflebench.jsonl", cost_ms=1)
     parser.add_argument("--consumers", type=int, default=100_000)
     parser.add_argument("--matches", type=int, default=1, help="consumers that a record concerns")
-    parser.add_argument("--skew", type=float, default=1.2, help="0: all are equally popular")
-    parser.add_argument("--bytes", type=int, default=1024, help="of a record")
-    parser.add_argument(
-        "--batch", type=int, default=10_000, help="records of a micro-batch, at most"
-    )
+    parser.add_argument("--skew", type=float, default=1.2, help="0: equally popular consumers")
+    parser.add_argument("--bytes", type=int, default=1024, help="bytes per record")
+    parser.add_argument("--batch", type=int, default=10_000, help="most records of a micro-batch")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     options = parser.parse_args()
     given = ("consumers", "matches", "skew", "bytes", "batch", "mode")

@@ -1,4 +1,4 @@
-"""A skewed join and a skewed write: Spark's own, adaptive execution, salting, and evenkey.
+"""Compare Spark, adaptive execution, salting and evenkey on a skewed join and a skewed write.
 
 Every contender joins, or writes, the same cached rows; each row of the result costs its task
 `--cost-ms` of sleep, so that W task slots stand for W cores on any machine. Times of evenkey
@@ -46,7 +46,7 @@ DAYS = 40
 
 
 class Case(NamedTuple):
-    """Two sides to join, and what a row of the result costs."""
+    """Two sides to join, and the cost of a row of the result."""
 
     left: DataFrame
     right: DataFrame
@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """A way to do it, under Spark settings."""
+    """A way to join or to write, with its Spark settings."""
 
     name: str
     make: Callable[..., DataFrame]
@@ -68,7 +68,7 @@ def by_spark(left: DataFrame, right: DataFrame, workers: int) -> DataFrame:
 
 
 def salted(salts: int) -> Callable[[DataFrame, DataFrame, int], DataFrame]:
-    """Salt all keys: one random salt a left row, all salts for a right row."""
+    """Return a join that salts all keys: a random salt per left row, all salts per right row."""
 
     def joined(left: DataFrame, right: DataFrame, workers: int) -> DataFrame:
         del workers
@@ -80,7 +80,7 @@ def salted(salts: int) -> Callable[[DataFrame, DataFrame, int], DataFrame]:
 
 
 def salted_hot(left: DataFrame, right: DataFrame, workers: int) -> DataFrame:
-    """Salt the one key that is known to be hot, as who knows it would by hand."""
+    """Join with salts for one key only, by hand, as if it were known to be hot."""
     hot = F.col("k") == 0
     salt = F.when(hot, F.floor(F.rand(SEED) * workers)).otherwise(0)
     salts = F.when(hot, numbers_to(workers)).otherwise(numbers_to(1))
@@ -106,7 +106,10 @@ JOINS = (
 
 
 def cases(spark: SparkSession, rows: int, cost_ms: float, workers: int) -> dict[str, Case]:
-    """60 % of the rows on one key; and one key with rows on both sides, by a tenth of the cost."""
+    """Make two cases: 60 % of the rows on one key; and a key that is hot on both sides.
+
+    A row of the second case has a tenth of the cost.
+    """
     key = F.when(F.col("id") % 10 < 6, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(KEYS)))
     left = spark.range(0, rows, 1, workers).select(key.alias("k"), F.col("id").alias("v"))
     right = spark.range(0, KEYS, 1, workers).select(
@@ -130,7 +133,7 @@ def cases(spark: SparkSession, rows: int, cost_ms: float, workers: int) -> dict[
 
 
 def at_cost(cost_ms: float) -> Callable[[Iterable[pd.DataFrame]], Iterator[pd.DataFrame]]:
-    """Let each row cost its task time, and say how many there were."""
+    """Return a function that sleeps for each row of a task, and returns the number of rows."""
 
     def work(batches: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         rows = 0
@@ -187,7 +190,7 @@ def sleeping(cost_ms: float) -> Callable[[Iterable[pd.DataFrame]], Iterator[pd.D
 def written_at_cost(
     contender: Contender, sales: DataFrame, cost_ms: float, workers: int
 ) -> dict[str, Any]:
-    """Write by day; each row costs its task time on its way to the writer."""
+    """Write rows by day, and sleep for each row before it reaches the writer."""
     with tempfile.TemporaryDirectory() as directory:
         start = time.perf_counter()
         placed = contender.make(sales, workers)
@@ -212,7 +215,7 @@ def written_at_cost(
 
 
 def sales_of(spark: SparkSession, rows: int, workers: int) -> DataFrame:
-    """60 % of the rows on one day, the others on forty."""
+    """Make rows: 60 % of them on one day, the others on forty days."""
     number = F.col("id")
     day = F.when(number % 10 < 6, "hot").otherwise(
         F.pmod(F.xxhash64("id"), F.lit(DAYS)).cast("string")
@@ -226,7 +229,7 @@ def medians(
     rounds: int,
     run: Callable[[Contender], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Interleave runs of the contenders."""
+    """Run the contenders interleaved, and return medians."""
     found: dict[str, list[dict[str, Any]]] = {each.name: [] for each in contenders}
     for _ in range(rounds):
         for contender in contenders:
@@ -258,11 +261,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=100_000, help="of the result")
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of the result")
     parser.add_argument("--cost-ms", type=float, default=1.0, help="cost of a row, ms")
-    parser.add_argument("--workers", type=int, default=16, help="workers, each a task slot")
+    parser.add_argument(
+        "--workers", type=int, default=16, help="number of workers, each one task slot"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="how often each contender runs")
-    parser.add_argument("--contenders", default="", help="only these, with commas between")
+    parser.add_argument("--contenders", default="", help="only these, separated by commas")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
     wanted = set(filter(None, given.contenders.split(",")))
@@ -274,7 +279,7 @@ def main() -> None:
             "spark.sql.shuffle.partitions": str(given.workers),
             "spark.sql.autoBroadcastJoinThreshold": "-1",
             "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
-            # Adaptive execution goes by bytes, and a hot key's rows compress to nearly nothing.
+            # Adaptive execution measures bytes, and a hot key's rows compress to almost nothing.
             "spark.shuffle.compress": "false",
         },
     )
@@ -284,7 +289,7 @@ def main() -> None:
     spark.conf.set("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", str(share))
     outcome: dict[str, Any] = {**vars(given), "cases": {}}
     for name, case in cases(spark, given.rows, given.cost_ms, given.workers).items():
-        for contender in joins:  # starts Python workers, reads what is cached, compiles
+        for contender in joins:  # warms up: starts Python workers, fills the cache, compiles
             joined_at_cost(contender, case._replace(cost_ms=0.0), given.workers)
         outcome["cases"][name] = medians(
             spark,

@@ -1,9 +1,9 @@
-"""The PKG paper's figure 10 on Spark: what a costly message does to kg, pkg and sg.
+"""The PKG paper's figure 10 on Spark: how the cost per message affects ``kg``, ``pkg``, ``sg``.
 
 The scenarios are those of ``evenkey experiment run pkg-figure-10-a pkg-figure-10-b`` at scale
-quick. Messages arrive at 12,000 a second; a tenfold cost must lower kg's throughput by at least
-55 %, and pkg's and sg's by less. At 0.4 ms a message and with an aggregation period of a minute
-pkg must be faster than kg.
+quick. Messages arrive at 12,000 per second. A tenfold cost must lower the throughput of ``kg`` by
+at least 55 %, and those of ``pkg`` and ``sg`` by less. At 0.4 ms per message and with an
+aggregation period of a minute, ``pkg`` must be faster than ``kg``.
 """
 
 from __future__ import annotations

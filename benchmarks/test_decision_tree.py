@@ -1,9 +1,9 @@
-"""The streaming decision tree on a million records: time, accuracy, and histograms held.
+"""The streaming decision tree on a million records: time, accuracy, and number of histograms.
 
-``make bench`` runs it; alone: ``pytest -m benchmark benchmarks/test_decision_tree.py``. The stream
-`Clusters` (8 features, 4 classes of 3 clusters, seed 0) is read once in 20 epochs, in one process
-over 10 workers and 2 sources. For comparison, scikit-learn's tree of the same depth gets all
-records together; both are tested on 50,000 further records.
+``make bench`` runs it with the others; ``pytest -m benchmark benchmarks/test_decision_tree.py``
+runs it alone. The stream `Clusters` (8 features, 4 classes of 3 clusters, seed 0) is read once in
+20 epochs, in one process with 10 workers and 2 sources. For comparison, scikit-learn's tree of the
+same depth gets all records together. Both are tested on 50,000 further records.
 """
 
 from __future__ import annotations

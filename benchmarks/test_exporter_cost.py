@@ -1,9 +1,10 @@
-"""What exporters cost: a run with all of them against one without, in throughput and work.
+"""The cost of exporters in throughput and processor time: a run with all of them, one without.
 
 Nine interleaved pairs, of runs long enough that other load on the machine averages out. The target
-concerns throughput. Processor time of driver and workers says the same on a loaded machine,
-where single pairs differ by more than exporters cost; that of the driver alone, which feeds them,
-hardly depends on Spark's other work. The servers work for both of them, and are not counted.
+concerns throughput. On a loaded machine, the throughput of single pairs differs by more than
+exporters cost; the processor time of driver and workers then shows their cost. That of the driver
+alone, which feeds the exporters, hardly depends on Spark's other work. The servers that receive the
+metrics are not counted.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def test_exporters_cost(
     run(config)
     ratios, work, drivers = [], [], []
     for number in range(PAIRS):
-        # The order changes, so that neither of the two always comes second.
+        # Alternate the order, so that neither run of a pair is always the second.
         pair = [(config, "without"), (exporting, "with")][:: 1 if number % 2 else -1]
         measured: dict[str, RunReport] = {}
         spent: dict[str, float] = {}

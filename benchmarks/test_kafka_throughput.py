@@ -1,12 +1,12 @@
-"""Throughput from Kafka: dkg and planned against a plain query of Spark's that counts the same.
+"""Throughput from Kafka: ``dkg`` and ``planned`` beside a plain Spark query that counts the same.
 
 One million messages of ``country-skew-r80`` in five partitions of a real broker on this
 machine, two cores, eight epochs, no simulated cost. The plain query counts by window and key
 with `groupBy`, in append mode, and writes into the same kind of topic; evenkey does the same
-work with ten workers, closes its windows, and watches its balance. Runs are interleaved, three
-of each after one warm-up. What counts is the ratio of the medians of throughput, which is messages
-over makespan, from the start of the first epoch to the end of the last (decision 006); beside it
-stands the same of processor time, of this process and of all that it has started.
+work with ten workers, closes its windows, and measures its balance. Runs are interleaved, three
+of each after one warm-up. The target concerns the ratio of the median throughputs. Throughput is
+messages over makespan, from the start of the first epoch to the end of the last (decision 006).
+The ratio of processor times, of this process and all that it started, is reported too.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def spark(tmp_path_factory):
 
 
 def plain(spark, server, directory):
-    """Makespan in seconds of a query that counts by window and key in Spark's own way."""
+    """Return the makespan in seconds of a plain Spark query that counts by window and key."""
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", 4)
     query = (
@@ -81,7 +81,7 @@ def plain(spark, server, directory):
 
 
 def grouped(server, directory, grouping):
-    """Makespan in seconds of evenkey's run of the same."""
+    """Return the makespan in seconds of evenkey's run of the same count."""
     number = next(_numbers)
     config = PipelineConfig(
         kafka=f"{server}/clicks",

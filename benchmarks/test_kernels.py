@@ -1,7 +1,7 @@
 """Speed of kernels, one core. Groupings: 10 million messages, 100,000 keys, 50 workers.
 
-A round routes the whole stream by a fresh router in batches of 65,536, about what Spark hands
-over. Neither compilation nor making the stream counts. The figure is that of the median round.
+A round routes the whole stream with a fresh router in batches of 65,536, about the size of Spark's
+batches. Compilation and making the stream are not timed. The figure is that of the median round.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ TARGETS = {
     "dkg(variant=reference)": None,
     "sg": None,
 }
-"""Million messages a second."""
+"""Targets in million messages per second; None: no target."""
 ASKED_AT_HIGH_SKEW = {"dchoices", "wchoices"}
-"""Whose target is for z = 1.4: at z = 1.0 their sketch does not hold most of the keys it meets."""
+"""Groupings with a target for z = 1.4 only: at z = 1.0 their sketch misses most of the keys."""
 
 
 @pytest.fixture(scope="module", params=["1.4", "1.0"])
 def stream(request):
-    """Name, keys and times of a stream that spans 400 s."""
+    """Return the name, the keys and the times of a stream that spans 400 s."""
     name = f"zipf(z={request.param},keys=100000)"
     batches = list(generated(name, messages=MESSAGES).batches())
     keys = np.concatenate([batch.keys for batch in batches])
@@ -63,7 +63,8 @@ def report_speed(benchmark, report, what, target):
 def test_route(benchmark, report, stream, grouping):
     name, keys, times = stream
     plan = {}
-    # planned follows a plan, planned(planning=previous) has none yet: all hot keys surprise it.
+    # `planned` follows a plan. `planned(planning=previous)` has none yet, so that every hot key is
+    # unexpected.
     if parse(grouping).given_frequencies or grouping == "planned":
         distinct, counts = np.unique(keys, return_counts=True)
         plan = parse(grouping).plan(distinct, counts.astype(np.float64), WORKERS)
@@ -80,7 +81,7 @@ def test_route(benchmark, report, stream, grouping):
 
 @pytest.mark.benchmark
 def test_follow(benchmark, report, stream):
-    """As `evenkey run` and `aggregate` route: workers have counted the epoch before."""
+    """Route as `evenkey run` and `aggregate` do, after workers counted the previous epoch."""
     name, keys, times = stream
     planned = PlannedGrouping()
     distinct, counts = np.unique(keys, return_counts=True)

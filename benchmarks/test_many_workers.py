@@ -1,7 +1,7 @@
-"""What routing a message costs with many workers, for every grouping there is.
+"""The cost of routing a message with many workers, for every grouping.
 
-One source routes a Zipf stream in batches of 65,536; the figure is the simulator's own: time
-inside `Router.route`, compilation left out, the best of three runs.
+One source routes a Zipf stream in batches of 65,536. The figure is the one that the simulator
+reports: time inside `Router.route`, without compilation, the best of three runs.
 """
 
 from __future__ import annotations

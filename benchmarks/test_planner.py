@@ -1,7 +1,7 @@
-"""Speed of planning: a million distinct keys on a thousand workers, near a plan that is there.
+"""Speed of planning a million distinct keys on a thousand workers, given a previous plan.
 
-A round plans from the keys' counts and makes the lookup of the plan: what happens between two
-epochs. It runs on one core. The figure is that of the median round.
+A round makes a plan from the counts of the keys, close to the previous plan, and the plan's lookup
+table, as happens between two epochs. It runs on one core. The figure is that of the median round.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Memory of a worker that aggregates a stream of very many keys, and what bounds it.
+"""Measure the memory of a worker that aggregates a stream of very many keys.
 
 python -m benchmarks.worker_memory [--messages 10000000] [--keys 5000000]
 
-Every key comes once at least, half of the messages are Zipf-distributed. The figure is the most
-Arrow memory that the worker held between two batches, in MiB, its final state included.
+Every key occurs at least once; half of the messages are Zipf-distributed. The figure is the most
+Arrow memory that the worker held between two batches, in MiB, including its final state.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def messages(count: int, keys: int) -> Iterator[pa.RecordBatch]:
 
 
 def held_bytes(aggregator: Aggregator, batches: Iterator[pa.RecordBatch]) -> int:
-    """Run a worker over batches, and give the most Arrow memory that it held between two."""
+    """Run a worker over batches, and return the most Arrow memory held between two, in bytes."""
     before, most = pa.total_allocated_bytes(), 0
 
     def watched() -> Iterator[pa.RecordBatch]:
         nonlocal most
         for batch in batches:
             yield batch
-            # The worker requests the next batch; this one is still here.
+            # The worker has requested the next batch; this one is still in memory.
             most = max(most, pa.total_allocated_bytes() - before - batch.nbytes)
 
     by = ("key",) if aggregator.scope == "key" else ()
@@ -68,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=10_000_000)
     parser.add_argument("--keys", type=int, default=5_000_000)
-    parser.add_argument("--unbounded", action="store_true", help="measure count too, by key")
+    parser.add_argument("--unbounded", action="store_true", help="also measure count")
     options = parser.parse_args()
     for spelling in (*_BOUNDED, *(["count"] if options.unbounded else [])):
         started = time.monotonic()
