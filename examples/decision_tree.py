@@ -2,8 +2,8 @@
 
 python examples/decision_tree.py
 
-A row has a label and four columns of numbers. Its columns become messages with the column as key;
-under partial key grouping each column's histograms are on at most two workers.
+A row has a label and four columns of numbers. Each number of a row becomes a message, whose key is
+its column. Under partial key grouping, the histograms of a column are on at most two workers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(rows: int = 20_000, depth: int = 5) -> float:
         f"kind string, {', '.join(f'{name} double' for name in COLUMNS)}",
     )
 
-    # The learner reads a label, and the numbers as one array.
+    # The learner reads the label, and the numbers of a row as one array.
     records = table.select(F.col("kind").alias("label"), F.array(*COLUMNS).alias("features"))
     known, unknown = records.randomSplit([0.8, 0.2], seed=1)
 

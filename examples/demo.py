@@ -1,7 +1,7 @@
 """A job that a hot key slows down, and its balanced version: python examples/demo.py [DIRECTORY].
 
-Each row costs 2 ms of sleep, like a call of a service or a device, so that the workers run
-concurrently even if cores are few. The program measures all figures while it runs.
+Each row costs 2 ms of sleep, like a call of a service or a device, so that all workers can run at
+the same time on few cores too. The program measures all figures while it runs.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ SCHEMA = "user string, score bigint"
 
 
 def score(so_far: int, amount: int) -> int:
-    """Work on one row, such as a call of a model."""
+    """Do the work on one row, such as a call of a model."""
     time.sleep(SECONDS)
     return so_far + amount
 
 
 def of_a_user(rows: pd.DataFrame) -> pd.DataFrame:
-    """Work on the rows of a user, as `applyInPandas` wants it."""
+    """Do the work on all rows of a user, as a function for `applyInPandas`."""
     total = 0
     for amount in rows["amount"]:
         total = score(total, amount)
@@ -50,37 +50,37 @@ def of_a_user(rows: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Score(Fold):
-    """The same work for `eks.aggregate`: one row at a time, and how parts are merged."""
+    """The same work for `eks.aggregate`: how to add one row, and how to merge two parts."""
 
     columns = ("amount",)
     result = pa.schema([("score", pa.int64())])
     state_type = "bigint"
 
     def zero(self) -> int:
-        """No row yet."""
+        """Return the state before the first row."""
         return 0
 
     def add(self, state: int, message: tuple[Any, ...]) -> int:
-        """Add a row."""
+        """Add a row to a state."""
         _user, amount = message
         return score(state, amount)
 
     def combine(self, first: int, second: int) -> int:
-        """Merge the parts of a user from two workers."""
+        """Merge the states of a user from two workers."""
         return first + second
 
     def answer(self, state: int) -> dict[str, int]:
-        """Give the result of a user."""
+        """Return the result of a user."""
         return {"score": state}
 
 
 def skewed(df: DataFrame) -> DataFrame:
-    """Group as Spark does: a user's rows are in one task."""
+    """Group as Spark does: all rows of a user are in one task."""
     return df.groupBy("user").applyInPandas(of_a_user, SCHEMA)
 
 
 def balanced(df: DataFrame) -> DataFrame:
-    """Group by planned grouping: the hot user's rows are on several workers."""
+    """Group by ``planned``: the rows of the hot user are on several workers."""
     return eks.aggregate(df, "user", "planned", WORKERS, aggregator=Score())
 
 
@@ -93,7 +93,7 @@ def main(directory: Path, rows: int = ROWS) -> Path:
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events.as_uri(),
         "spark.sql.shuffle.partitions": str(WORKERS),
-        # So little data would go into one task, and the skewed job would take still longer.
+        # Spark would put so little data into one task, and the skewed job would be slower still.
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
         "spark.ui.enabled": "false",
     }
@@ -102,7 +102,7 @@ def main(directory: Path, rows: int = ROWS) -> Path:
     user = F.expr("if(id % 5 < 4, 'ann', 'user ' || id % 499)").alias("user")
     clicks = spark.range(0, rows, 1, 4).select(user, (F.col("id") % 7).alias("amount"))
     for job in (skewed, balanced):
-        job(clicks.limit(20 * WORKERS)).collect()  # starts Python, on which no figure depends
+        job(clicks.limit(20 * WORKERS)).collect()  # starts Python, so that no figure includes it
     print(f"\n{rows:,} clicks, 80 % by one user; {1000 * SECONDS:.0f} ms of sleep per click")
     slow, first = _timed(skewed, clicks)
     print(f"\n  groupBy(user).applyInPandas(...)   {slow:5.1f} s")
@@ -129,7 +129,7 @@ def _timed(job: Callable[[DataFrame], DataFrame], df: DataFrame) -> tuple[float,
 
 
 def _show_loads(df: DataFrame) -> None:
-    """Draw the rows of each worker, key by key and planned, the most loaded first."""
+    """Draw the rows of each worker by key and under ``planned``, the most loaded worker first."""
     print("\nRows of each worker, most loaded first:")
     for name, grouping in (("by key", "kg"), ("planned", "planned")):
         placed = eks.route(df, "user", grouping, WORKERS).groupBy("worker").count().collect()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def requests(spark: SparkSession, rows: int) -> DataFrame:
-    """Requests of users: the frequency of user n is about proportional to 1 / n."""
+    """Make requests of users: the frequency of user n is about proportional to 1 / n."""
     chance = F.pmod(F.xxhash64("id"), F.lit(1 << 20)) / float(1 << 20)
     user = F.pow(F.lit(float(rows)), chance).cast("bigint")
     return spark.range(rows).select(F.concat(F.lit("user "), user).alias("user"))
@@ -26,8 +26,8 @@ def requests(spark: SparkSession, rows: int) -> DataFrame:
 def main(rows: int = 200_000) -> None:
     """Print the five most frequent users, by evenkey and by Spark's own sketch."""
     frame = requests(session(), rows)
-    # 50 counters per worker for 200,000 users: a key's error has two terms, since pkg puts a key
-    # on at most two workers.
+    # Each worker has 50 counters for 200,000 users. `pkg` puts a key on at most two workers, so
+    # that its error is the sum of at most two workers' errors.
     found = heavy_hitters(frame, "user", k=5, capacity=50, grouping="pkg", workers=8)
     for row in found.orderBy("rank").collect():
         least = row["count"] - row["error"]

@@ -37,7 +37,7 @@ def main(records: int = 4000, words: int = 2000) -> float:
     right = classified.agg(F.avg((F.col("label") == F.col("prediction")).cast("double"))).first()[0]
     print(f"{right:.0%} of 200 other documents were classified rightly")
 
-    # The same, but workers that the grouping chooses answer for each word.
+    # Classify them again word by word: the grouping chooses the workers that answer for a word.
     asked = classify_by_words(frame, "id", "text", report.model, grouping="pkg", workers=4)
     same = asked.join(classified, asked["id"] == classified["id"].cast("string"))
     agree = same.where(asked["prediction"] == classified["prediction"]).count()

@@ -1,4 +1,4 @@
-"""Your own aggregator: a median, which cannot be split, from a histogram, which can.
+"""Your own aggregator: a median, which cannot be merged, from a histogram, which can.
 
 python examples/own_aggregator.py
 """
@@ -22,9 +22,9 @@ from evenkey.spark import session
 class Median(Fold):
     """The median of a column of positive numbers, within a relative error.
 
-    It counts values in buckets whose ends have the ratio 1 + 2 * `error`, so the middle
-    of a bucket is within `error` of each value in it. The state is bounded: any number of 64 bits
-    is in one of ``1420 / log(1 + 2 * error)`` buckets.
+    It counts values in buckets. The upper end of a bucket is 1 + 2 * `error` times the lower end,
+    so the middle of a bucket is within `error` of each value in it. The state is bounded: there
+    are ``1420 / log(1 + 2 * error)`` buckets for all 64-bit numbers.
     """
 
     column: str = "value"
@@ -32,7 +32,7 @@ class Median(Fold):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is summarized."""
+        """The column that is summarized."""
         return (self.column,)
 
     @property
@@ -42,7 +42,7 @@ class Median(Fold):
 
     @property
     def state_type(self) -> str:
-        """The number of values in each bucket, by the bucket's number."""
+        """A state: the number of values in each bucket, by the bucket's number."""
         return "map<bigint,bigint>"
 
     @property
@@ -50,7 +50,7 @@ class Median(Fold):
         return math.log1p(2 * self.error)
 
     def zero(self) -> Any:
-        """No value in any bucket."""
+        """Return the state before the first value: no buckets."""
         return Counter()
 
     def add(self, state: Any, message: tuple[Any, ...]) -> Any:
@@ -61,7 +61,7 @@ class Median(Fold):
         return state
 
     def combine(self, first: Any, second: Any) -> Any:
-        """Add the counts of both."""
+        """Add the counts of two states."""
         first.update(second)
         return first
 
