@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 PASSWORD = secrets.token_hex(16)
-"""Of the brokers' second listener."""
+"""Password of the brokers' second listener."""
 _AHEAD = "message.timestamp.after.max.ms"
 _PORTS = range(20_000, 32_000, 3)
-"""Below the ephemeral ports of the system."""
+"""Ports to choose from, below the ephemeral ports of the system."""
 
 
 def start_broker(directory: Path, settings: str = "") -> Broker:
-    """Start a broker, perhaps with more settings; the test is skipped where parts are missing."""
+    """Start a broker with additional settings; skip the test if a component is missing."""
     try:
-        import confluent_kafka  # noqa: F401 - only whether it is there
+        import confluent_kafka  # noqa: F401 - checks that it is installed
     except ImportError:
         skip_without("kafka", "the package confluent-kafka is not installed")
     if not any(JARS.glob("*.jar")):
         skip_without("kafka", f"there are no jars in {JARS}: run make setup-kafka")
-    # By chance, so that test runs side by side do not choose the same.
+    # Random, so that test runs at the same time choose different ports.
     ports = iter(lambda: secrets.choice(_PORTS), None)
     broker = Broker(directory, next(filter(_free, ports)), PASSWORD, settings)
     broker.start()
@@ -60,15 +60,15 @@ def _free(port: int) -> bool:
 
 
 def fill(broker: Broker, topic: str, values: Iterable[bytes | None], partitions: int = 2) -> None:
-    """Make a topic, and `send` values to it."""
+    """Create a topic, and `send` values to it."""
     create(broker, topic, partitions)
     send(broker, topic, values, partitions=partitions)
 
 
 def create(broker: Broker, topic: str, partitions: int = 2, **settings: object) -> None:
-    """Make a topic, with settings whose dots are underscores here.
+    """Create a topic; its settings are keyword arguments with underscores in place of dots.
 
-    The topic takes records of any time; Kafka 4 refuses those more than an hour ahead otherwise.
+    The topic accepts records of any time; by default Kafka 4 rejects those an hour ahead.
     """
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
@@ -89,7 +89,7 @@ def send(
     partitions: int = 2,
     **settings: Any,
 ) -> None:
-    """Send values to the partitions in turn, one per second of event time from 2020 + `first` s."""
+    """Send values to the partitions in turn, one per second, from 2020-01-01 plus `first` s."""
     from confluent_kafka import Producer
 
     named = {name.replace("_", "."): value for name, value in settings.items()}
@@ -110,13 +110,13 @@ def send(
 def begin_transaction(
     broker: Broker, topic: str, values: Iterable[bytes], partitions: int = 2
 ) -> Any:
-    """Send values within a transaction; give its producer, which is to commit or abort it."""
+    """Send values in a transaction; return the producer, which must commit or abort it."""
     from confluent_kafka import Producer
 
     settings: Any = {
         "bootstrap.servers": broker.server,
         "transactional.id": f"of {topic}",
-        # A test may be slow; a broker aborts what is open for longer.
+        # A broker aborts a transaction that is open for longer than this; a test may be slow.
         "transaction.timeout.ms": 600_000,
     }
     producer = Producer(settings)
@@ -132,7 +132,7 @@ def begin_transaction(
 
 
 def delete_topic(broker: Broker, topic: str) -> None:
-    """Delete a topic, and wait until it is gone, so that another one may have its name."""
+    """Delete a topic, and wait until it is gone, so that its name can be used again."""
     from confluent_kafka.admin import AdminClient
 
     admin = AdminClient({"bootstrap.servers": broker.server})
@@ -153,12 +153,12 @@ def delete_records(broker: Broker, topic: str, before: Mapping[int, int]) -> Non
 
 
 def delivered(error: Any, _message: Any) -> None:
-    """Fail where a record was not taken in; for ``on_delivery`` of a producer."""
+    """Fail if a record was not accepted; for ``on_delivery`` of a producer."""
     assert error is None, error
 
 
 def records(broker: Broker, topic: str) -> list[tuple[bytes, bytes]]:
-    """Read all records that a topic holds now: key and value."""
+    """Return the key and value of all records that a topic holds now."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
     consumer = Consumer(
@@ -177,5 +177,5 @@ def records(broker: Broker, topic: str) -> list[tuple[bytes, bytes]]:
 
 
 def consume(broker: Broker, topic: str) -> list[tuple[Any, Any]]:
-    """Read all records that a topic holds now, keys and values as JSON."""
+    """Return all records that a topic holds now, with keys and values parsed as JSON."""
     return [(json.loads(key), json.loads(value)) for key, value in records(broker, topic)]

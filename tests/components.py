@@ -1,4 +1,4 @@
-"""Components that not every machine has: a test without one is skipped, unless it must run."""
+"""Skip a test that needs a component that is not installed, unless the test is required."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["skip_without"]
 
 
 def skip_without(component: str, reason: str) -> NoReturn:
-    """Skip the test with a reason; fail where ``EVENKEY_REQUIRE`` names the component."""
+    """Skip the test, with a reason; fail if ``EVENKEY_REQUIRE`` names the component."""
     required = os.environ.get("EVENKEY_REQUIRE", "").replace(" ", "").split(",")
     if component in required:
         pytest.fail(f"EVENKEY_REQUIRE names {component}: {reason}")

@@ -1,4 +1,4 @@
-"""What all tests share: one Kafka broker, and Hypothesis without deadlines."""
+"""Set-up of all tests: settings of Java and Hypothesis, and one Kafka broker."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
     from tools.kafka_broker import Broker
 
-# Tests end before Java's second compiler and its threads for memory have paid for themselves:
-# with these, Spark takes a third less of the processor, in programs of tests, too.
+# Tests are too short to profit from Java's optimizing compiler and parallel garbage collector:
+# with these options, Spark and the programs of tests take a third less processor time.
 _OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OPTIONS)
-# `make test` has written Spark's classes there: a third less again. Another Java passes them over.
+# `make test` wrote a class archive of Spark there, which saves another third; other Javas skip it.
 _CLASSES = Path(__file__).parents[1] / "build" / "java-classes.jsa"
 if _CLASSES.exists():
     _OPTIONS += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds*=off -Xlog:class+path=off"
-# Executors of local clusters take these from the driver.
+# Executors of local clusters get these options from the driver.
 _EXECUTORS = f'"-Dspark.executor.extraJavaOptions={_OPTIONS}"'
 os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_OPTIONS} {_EXECUTORS}")
-# Programs of tests have it, too: Python processes that Spark starts there compile nothing anew.
+# Programs of tests inherit it, so that Python processes that Spark starts compile nothing again.
 use_home_without_zips()
 
-# Times are measured by benchmarks, never asserted by tests; the same examples run every time.
+# Only benchmarks measure times, so there are no deadlines; every run has the same examples.
 hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("evenkey")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Over Connect leave out what only a classic session has; start with files that take long."""
+    """Leave out tests of classic sessions when run over Connect; run long files first."""
     seconds: Counter[str] = Counter()
     for item in items:
         marker = item.get_closest_marker("slow")
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """Skip what the library itself says that this version of Spark cannot do."""
+    """Skip a test if the library says that this version of Spark lacks a feature."""
     try:
         return (yield)
     except ConfigurationError as error:
@@ -70,7 +70,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """One real Kafka broker on loopback; a test uses topics of its own."""
+    """Start one real Kafka broker on loopback; each test uses its own topics."""
     running = start_broker(tmp_path_factory.mktemp("kafka"))
     yield running
     running.stop()

@@ -1,7 +1,7 @@
 """A Spark Connect server: ``python -m tests.connect_server '{"spark.setting": "value"}'``.
 
-It is no process of its client's, as elsewhere: neither sees what the other holds in memory. It
-says that it is ready by a line, and ends when its input does, whatever became of the client.
+It does not run in the process of its client, so neither sees the memory of the other. It prints a
+line when it is ready, and ends when its standard input ends, even if the client was killed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _USUAL = {
     "spark.log.level": "ERROR",
     "spark.master": "local[4]",
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-    # As on a classic session's own machine: workers that have imported what they need.
+    # As in a classic session, workers start with modules already imported.
     "spark.python.daemon.module": "evenkey.spark.sessions.daemon",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -40,7 +40,7 @@ _USUAL = {
 
 
 class ConnectServer:
-    """Started when it is made, with settings on top of usual ones; ``url`` is where it is found."""
+    """A server that starts on creation, with the usual and additional settings, at ``url``."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         ensure_java()
@@ -48,7 +48,7 @@ class ConnectServer:
         port = free_port()
         self.url = f"sc://127.0.0.1:{port}"
         command = [sys.executable, "-m", __name__, json.dumps({**settings, _PORT: str(port)})]
-        # A client in this process has marked its environment as one of clients.
+        # A client in this process has set an environment variable that marks clients.
         environment = {name: each for name, each in os.environ.items() if name not in _OF_CLIENTS}
         self._process = subprocess.Popen(
             command,

@@ -1,7 +1,7 @@
-"""Queries run to their end by tests, whose epochs they look at one by one.
+"""Run streaming queries to their end in tests, and inspect each epoch.
 
-What takes an epoch runs in the driver, which over Spark Connect is another process. So rows are
-handed over by files, and the query waits until the test has looked at them.
+The function or sink that receives an epoch runs in the driver, which over Spark Connect is another
+process. So it passes rows to the test in files, and the query waits until the test has read them.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ def run_epochs(
     work: Callable[[DataFrame], DataFrame] | None = None,
     after_query: Callable[[Any], object] = lambda _: None,
 ) -> dict[int, pa.Table]:
-    """Run a query until its source offers no more.
+    """Run a query until its source has no more rows.
 
     Parameters
     ----------
     df
-        Streaming.
+        A streaming DataFrame.
     checkpoint
-        Of the query.
+        Checkpoint location of the query.
     after_epoch
-        Called here after each epoch, and before the next one begins.
+        Function that is called in this process after each epoch, before the next one begins.
     work
-        What a function of `foreachBatch` does with the rows of an epoch first.
+        Function that `foreachBatch` applies to the rows of an epoch first.
     after_query
-        Called with the query when its input is read, and it still runs.
+        Function that is called with the query when all input is read and the query still runs.
 
     Returns
     -------
     dict
-        The rows by epoch.
+        The rows of each epoch, by its number.
     """
     epochs = {}
     session = df.sparkSession
@@ -66,7 +66,7 @@ def run_epochs(
         place = Path(directory)
         writer = df.writeStream.option("checkpointLocation", str(checkpoint))
         if work is None and is_remote(session):
-            # Tasks do not know their epoch there in a function of foreachBatch.
+            # Over Connect, tasks do not know their epoch in a function of foreachBatch.
             writer = writer.format(register(session, _Sink)).option("place", directory)
         else:
             writer = writer.foreachBatch(_Batch(place, work))
@@ -84,7 +84,7 @@ def run_epochs(
             read.result()
             after_query(query)
         finally:
-            (place / _END).touch()  # Spark waits for the epoch that is under way
+            (place / _END).touch()  # Spark waits for the running epoch
             query.stop()
     schema = next((rows.schema for rows in epochs.values() if rows.num_columns), pa.schema([]))
     return {
@@ -125,13 +125,13 @@ class _Batch:
 
 @dataclass
 class _Part(WriterCommitMessage):
-    """Where a task left its rows; empty if there were none."""
+    """Path of the file with a task's rows; empty if there were none."""
 
     file: str
 
 
 class _Sink(DataSource):
-    """The same as a sink."""
+    """A data source that passes epochs on as `_Batch` does."""
 
     @classmethod
     def name(cls) -> str:

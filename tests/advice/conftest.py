@@ -1,4 +1,4 @@
-"""A small file of skewed visits, and predictions made up."""
+"""A small file of skewed visits, and made-up predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sample_of(name, messages=2000):
 
 
 def predicted(workers, grouping, max_over_mean, dist_cost=1.0, messages=100_000):
-    """What a prediction is, with the mean load of so many messages."""
+    """Make up a prediction, with the maximum load that follows from `max_over_mean`."""
     max_load = round(max_over_mean * messages / workers)
     return Prediction(
         workers,

@@ -1,4 +1,4 @@
-"""Plain twins of what advice computes."""
+"""Plain Python versions of what the advice computes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def zipf_likelihood(counts, exponent):
-    """Logarithm of the likelihood of ranked counts under Zipf's law."""
+    """Return the log-likelihood of ranked counts under Zipf's law."""
     weights = [rank**-exponent for rank in range(1, len(counts) + 1)]
     total = sum(weights)
     pairs = zip(counts, weights, strict=True)
@@ -14,5 +14,5 @@ def zipf_likelihood(counts, exponent):
 
 
 def spread(texts, length):
-    """Some `length` of all texts at equal distances, with their places."""
+    """Return `length` of the texts, at equal distances, each with its number in the sample."""
     return [(place, texts[place * len(texts) // length]) for place in range(length)]

@@ -1,4 +1,4 @@
-"""The page: complete, and with nothing from elsewhere."""
+"""The page of an advice is complete, and loads nothing from other servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice as a whole, as JSON."""
+"""The whole advice, as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python of docs/advise.md."""
+"""The Python code of docs/advise.md runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice on a DataFrame: its keys are those that Spark's own count gives."""
+"""Advice on a DataFrame: the sample has the keys that Spark itself counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def df(spark):
 
 
 def counts_of(sample):
-    """Messages by key, as the sample has them."""
+    """Return the number of messages per key in the sample."""
     found: dict[Any, int] = {}
     for text in sample.texts(sample.batch.ids).to_pylist():
         found[text] = found.get(text, 0) + 1
@@ -110,7 +110,7 @@ def test_errors_are_one_line(spark, df):
 
 
 def test_keys_of_many_columns_of_many_values_are_themselves():
-    """70,000 values in each of four columns: more combinations than 64 bits can number."""
+    """Four columns with 70,000 values each have more combinations than 64 bits can number."""
     column = pa.array([*map(str, range(70_000)), "69999"])
     texts, ids = _coded(pa.table(dict.fromkeys("abcd", column)))
     assert len(texts) == 70_000

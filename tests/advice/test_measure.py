@@ -1,4 +1,4 @@
-"""Skew of keys, and Zipf's law fitted to them."""
+"""The measured skew of keys, and Zipf's law fitted to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions are what the simulator finds."""
+"""Predictions equal the results of the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules: which grouping, how many workers, and when none is needed."""
+"""The rules of recommendations: which grouping, how many workers, when no grouping is needed."""
 
 from __future__ import annotations
 

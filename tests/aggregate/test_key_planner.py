@@ -1,4 +1,4 @@
-"""Plans of whole runs: counted first if required, continued after a pause, exact results."""
+"""Plans in whole runs: keys counted first if required, plans continued after a pause."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def test_a_paused_run_continues_with_its_plans(clicks, tmp_path):
     for row in ds.dataset(report.results, partitioning="hive").to_table().to_pylist():
         counts[row["user"]] += row["count"]
     assert counts == expected
-    # The third has another hot key; each is counted first, because there are few keys.
+    # The third epoch has another hot key. All epochs are counted first, because keys are few.
     assert [epoch.max_over_mean < 1.05 for epoch in report.epochs] == [True] * 4
     assert all(epoch.pairs <= epoch.keys + WORKERS - 1 for epoch in report.epochs)

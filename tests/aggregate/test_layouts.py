@@ -1,4 +1,4 @@
-"""A run continues with other workers, sources and grouping: exact results, and new plans."""
+"""A run that continues with other workers, sources and grouping is exact, and plans anew."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_OVER_MEAN = 1.15
 LAYOUTS: list[dict[str, Any]] = [
     FIRST,
     {"grouping": "dkg", "workers": 7, "sources": 3, "splitters": 2, "expected_keys": 50},
-    # The plans of the first layout, for long past epochs, still exist.
+    # The plans of the first layout still exist, although their epochs are long past.
     FIRST,
 ]
 
@@ -72,7 +72,7 @@ def begin(config):
 
 
 def after(epochs, output):
-    """Request a pause after so many epochs."""
+    """Return a function that requests a pause after a number of epochs."""
 
     def pause(progress):
         if progress.epoch >= epochs - 1:
@@ -106,7 +106,7 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     assert found == windows
     assert totals == sums
 
-    # Figures of an epoch cover its own workers, those of the run the epochs of the last workers.
+    # An epoch's figures cover its own workers; the run's cover the epochs with the last workers.
     history = History(tmp_path / "history")
     records = [history.record(number) for number in history.numbers()]
     of_epochs = [len(each["epoch_loads"]) for each in records]
@@ -122,7 +122,7 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     assert report.metrics.loads == records[-1]["loads"]
     assert report.metrics.messages == report.lines == LINES
 
-    # A layout has its own tables, the first of which comes from the previous epochs.
+    # A layout has its own tables; the first one is made from the previous epochs.
     tables = tmp_path / "state" / "tables"
     old, *changed = [tables, *sorted(each for each in tables.iterdir() if each.name.isdigit())]
     assert len(changed) == len(LAYOUTS) - 1
@@ -130,7 +130,7 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     again = RoutingTables(changed[-1], "planned", 4)
     # An epoch without messages, after a pause, has a number but no record.
     assert again.numbers()[0] == history.numbers()[second - 1] + 1
-    # It plans for the current hot keys: those of the old plan would leave it unbalanced.
+    # It plans for the current hot keys; with the old plan the epoch would be unbalanced.
     assert report.epochs[second].max_over_mean < _MAX_OVER_MEAN
 
     with pytest.raises(ConfigurationError, match="workers was 4 and is now 7"):

@@ -1,4 +1,4 @@
-"""Inputs of configurations as streams: any split, compressed or not."""
+"""The input of a configuration, opened as a stream: with any split, compressed or not."""
 
 from __future__ import annotations
 

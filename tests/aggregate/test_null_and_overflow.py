@@ -1,4 +1,4 @@
-"""Runs over users' own rows: null is a key, and an overflow does not stop a run."""
+"""Runs over users' files: null is a key, and an overflow does not stop a run."""
 
 from __future__ import annotations
 

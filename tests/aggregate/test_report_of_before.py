@@ -1,4 +1,4 @@
-"""The stored report of a run that an earlier version finished."""
+"""The stored report of a run that an earlier version finished can be read."""
 
 from __future__ import annotations
 

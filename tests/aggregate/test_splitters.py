@@ -28,7 +28,7 @@ from evenkey.spark.routing.tasks import routing_task
 
 
 class Committing(EpochFiles):
-    """Commits the tasks' files on reading, as the end of an epoch does in a run."""
+    """Commits the files of tasks when they are read, as the end of an epoch does in a run."""
 
     def read(self, kind, epochs=None):
         for name in {name.split("/")[2] for name in self.commits.store.names("state/parts")}:
@@ -74,7 +74,7 @@ def run(spark, reading, split, tmp_path, epoch_messages=300):
 
 
 def place_of(message, rate):
-    """Return the position of a message's line, from its time."""
+    """Return the number of a message's line, computed from its time."""
     return (message["time"].timestamp() - _ORIGIN_SECONDS) * rate
 
 

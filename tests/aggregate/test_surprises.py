@@ -34,7 +34,7 @@ def run(**options):
 
 
 def most(messages):
-    """Return the bound of docs/planned.md for every epoch of so many messages."""
+    """Return the bound of docs/planned.md for an epoch of this size."""
     return most_uneven(messages, WORKERS, SOURCES)
 
 
@@ -64,7 +64,7 @@ def test_every_epoch_of_a_drifting_stream_is_balanced(grouping):
 
 @pytest.mark.slow(4)
 def test_without_spreading_changing_epochs_are_unbalanced():
-    """The counterpart of the previous test, without spreading."""
+    """Without spreading, the streams of the previous test are unbalanced."""
     report = run(
         dataset="drift(z=1.2,keys=10000,every=40000)", messages=100_000, epochs=4, grouping=WITHOUT
     )
@@ -74,7 +74,7 @@ def test_without_spreading_changing_epochs_are_unbalanced():
 @pytest.mark.soak
 @pytest.mark.parametrize("grouping", [LEARNED, "planned"])
 def test_epochs_of_twenty_thousand_a_worker_are_within_an_eighth(grouping):
-    """With the default five sources; hot keys change in the middle and at the start of an epoch."""
+    """There are five sources, the default; hot keys change within and at the start of epochs."""
     messages, epochs = 800_000, 4
     stream = generated("drift(z=1.2,keys=10000,every=300000)", messages=messages)
     report = run(
@@ -91,7 +91,7 @@ def test_epochs_of_twenty_thousand_a_worker_are_within_an_eighth(grouping):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("grouping", [LEARNED, "planned"])
 def test_a_drifting_stream_is_balanced_and_exact_through_kills(tmp_path, grouping):
-    """Killed in the middle of the second epoch, and again in a later one."""
+    """The run is killed in the middle of the second epoch, and again in a later one."""
     messages, epochs, output = 800_000, 4, tmp_path / "out"
     stream = generated("drift(z=1.2,keys=10000,every=300000)", messages=messages)
     command = [
@@ -120,7 +120,7 @@ def words_of(*texts):
 
 @pytest.fixture(scope="module")
 def two_texts(tmp_path_factory):
-    """Write the words of Python's manual, then of its character tables: they have few in common."""
+    """Write the words of Python's manual, then those of its character tables; few are in both."""
     manual = Path(topics.__file__).read_text(encoding="utf-8")
     modules = sorted(Path(encodings.__file__).parent.glob("*.py"))
     tables = (module.read_text(encoding="utf-8") for module in modules)
@@ -149,7 +149,7 @@ def test_a_file_that_changes_its_hot_keys_without_warning(two_texts, tmp_path, g
 
 @pytest.mark.soak
 def test_a_repeated_run_routes_every_message_to_the_same_worker(two_texts, tmp_path):
-    """Routers start from each epoch's plan, without state of other tasks or runs."""
+    """Routers start from the plan of an epoch, without state of other tasks or runs."""
     lines = two_texts[0].read_text().splitlines(keepends=True)
     path = tmp_path / "words.jsonl"
     path.write_text("".join(lines[40_000:50_000]))
@@ -165,7 +165,7 @@ def test_a_repeated_run_routes_every_message_to_the_same_worker(two_texts, tmp_p
 
 @pytest.mark.slow(4)
 def test_weights_are_spread_if_messages_are_routed_by_weight():
-    """A hot page without a plan, in a generated stream with weights."""
+    """A generated stream with weights has a hot page that no plan expects."""
     messages = 5000
     stream = generated("wikipedia-pageviews-by-lang-like", messages=messages)
     uneven = {}

@@ -1,4 +1,4 @@
-"""Messages with weights: exact results with every option, loads in the chosen unit."""
+"""Messages with weights: results are exact with every option, loads have the chosen unit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(**options):
 
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
-    """Write clickstream lines, few of which have most clicks; return the clicks of each page."""
+    """Write clickstream lines, a few of which have most clicks; return the clicks of each page."""
     random = np.random.default_rng(1)
     path = tmp_path_factory.mktemp("input") / "clicks.tsv"
     sums, lines = Counter[str](), []
@@ -91,7 +91,7 @@ def by_key(sums):
 @pytest.mark.soak
 @pytest.mark.parametrize(("grouping", "ways"), [("pkg", WAYS), ("dkg", WAYS[-1:])])
 def test_spark_routes_weights_as_the_simulator_does(grouping, ways):
-    """One source and one epoch of a generated stream, with all four combinations."""
+    """The stream has one source and one epoch; all four combinations of options are tried."""
     stream = generated("wikipedia-pageviews-by-lang-like", messages=3000)
     batch = stream.batch(0, 3000)
     sums: Counter[str] = Counter()
@@ -133,7 +133,7 @@ def test_plans_use_weights_if_messages_are_routed_by_weight(clicks):
             observe_by="weights",
         )
         worst[route_by] = max(epoch.max_over_mean for epoch in report.epochs)
-    # Rows of the page with most clicks are spread round-robin, not by their own weights.
+    # The rows of the page with most clicks are dealt round-robin, whatever their weights.
     assert worst["weights"] < 1.3 < worst["messages"]
 
 

@@ -1,4 +1,4 @@
-"""Aggregators as plain loops over Python values."""
+"""Aggregators written as plain loops over Python values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def naive_values(
     messages: Iterable[dict[str, Any]], by: tuple[str, ...], column: str
 ) -> dict[tuple[Any, ...], list[Any]]:
-    """Values of a column that are not null, for each group."""
+    """Return the values of a column that are not null, for each group."""
     groups: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for message in messages:
         values = groups[tuple(message[name] for name in by)]
@@ -22,7 +22,7 @@ def naive_values(
 
 
 def naive_weights(messages: Iterable[tuple[str, int]]) -> Counter[str]:
-    """Total weight of each key, of messages of (key, weight)."""
+    """Return the total weight of each key, given messages as (key, weight)."""
     weights: Counter[str] = Counter()
     for key, weight in messages:
         weights[key] += weight

@@ -8,7 +8,7 @@ import pytest
 from evenkey.aggregators import Count, Fold, available, parse
 from evenkey.checks.aggregators import sample_messages, yield_aggregator_checks
 
-# An aggregator that needs parameters is tried with these; several spellings are welcome.
+# Spellings for the aggregators that need parameters; an aggregator may have several.
 SPELLINGS = {
     "count": ["count"],
     "sum": ["sum(column=amount)", "sum(column=key_length)"],
@@ -39,7 +39,7 @@ def test_conformance(check):
 
 
 def agree_within_errors(whole, cut):
-    """The true weight lies in both intervals, so they overlap."""
+    """Check that intervals overlap, because both contain the true weight."""
     first, second = (
         {(row.get("window"), row["key"]): row for row in table.to_pylist()}
         for table in (whole, cut)
@@ -65,7 +65,7 @@ def test_few_counters_agree_within_their_errors(check):
 
 
 def agree_within_ranks(whole, cut):
-    """The true rank of a point lies between the bounds of both, so they overlap."""
+    """Check that the bounds of ranks overlap, because both contain the true rank of a point."""
     first, second = (
         {(row.get("window"), row.get("key")): row for row in table.to_pylist()}
         for table in (whole, cut)
@@ -100,7 +100,7 @@ def test_histograms_of_few_bins_agree_within_their_ranks(check):
 
 
 class Forgetful(Count):
-    """Loses the last part of a merge."""
+    """An aggregator with a defect: it loses the last part of a merge."""
 
     def merge(self, partials, by):
         return super().merge(partials.slice(0, max(partials.num_rows - 1, 1)), by)
@@ -113,7 +113,7 @@ def test_checks_catch_an_aggregator_that_is_wrong():
 
 
 class Hoarder(Fold):
-    """A median the wrong way: it keeps every value."""
+    """An aggregator with a defect: a median that keeps every value."""
 
     columns = ("amount",)
     result = pa.schema([("median", pa.int64())])

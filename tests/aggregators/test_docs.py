@@ -1,4 +1,4 @@
-"""The page on aggregators shows code that runs."""
+"""The code of the page on aggregators runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "aggregators.md"
 def test_examples_run(monkeypatch):
     blocks = snippets("docs/aggregators.md", "python")
     assert len(blocks) == 6
-    # Pickling finds classes by their module.
+    # Pickle finds a class by the name of its module.
     module = ModuleType("page_on_aggregators")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in blocks:

@@ -15,7 +15,7 @@ from evenkey.core.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Amounts(Fold):
-    """How often each amount occurred; changes its state in place."""
+    """Counts how often each amount occurred, and changes its state in place."""
 
     state_type = pa.map_(pa.int64(), pa.int64())
 
@@ -57,7 +57,7 @@ def test_conformance(check):
 
 
 class Hours(Fold):
-    """The hours of the day at which messages came: it takes times, and no numbers."""
+    """The hours of the day at which messages came; it accepts times, but not numbers."""
 
     name = "hours"
     columns = ("at",)

@@ -1,4 +1,4 @@
-"""Folds out of functions."""
+"""Folds made from functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FOLDS = {
     "value": fold(
         columns="amount", zero=0, add=plus, combine=plus, result="total bigint", state_type="long"
     ),
-    # A dict that all groups shared would count for all of them.
+    # If all groups shared one dict, it would contain the counts of all groups.
     "dict": fold(
         columns=["amount"],
         zero={},
@@ -66,7 +66,7 @@ def result(made, messages=MESSAGES):
         pytest.param(check, id=f"{which}-{name}")
         for which, each in FOLDS.items()
         for name, check in yield_aggregator_checks(each)
-        if "pickled" not in name  # two folds of functions are the same if they are one object
+        if "pickled" not in name  # two folds of functions are equal only if they are one object
     ],
 )
 def test_conformance(check):

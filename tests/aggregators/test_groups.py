@@ -1,4 +1,4 @@
-"""Grouped reductions where Arrow's own stop."""
+"""Grouped reductions that Arrow itself does not offer."""
 
 from __future__ import annotations
 

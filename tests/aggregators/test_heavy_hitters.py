@@ -1,4 +1,4 @@
-"""Heavy hitters: errors of as many terms as a grouping lets a key have workers."""
+"""Heavy hitters: the error of a key has one term for each worker that may hold the key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table(messages):
 
 
 def naive(hitters, summaries):
-    """Sum up what summaries list, and the largest floors of the others that a key may be on."""
+    """Add up a key's counts in the summaries, and the largest floors of those that lack it."""
     result = {}
     for key in {key for each in summaries for key in each["keys"]}:
         lists = [each for each in summaries if key in each["keys"]]
@@ -77,7 +77,7 @@ def test_guarantees_if_a_key_can_be_anywhere(capacity, parts):
 
 @pytest.mark.parametrize(("grouping", "choices"), [("kg", 1), ("pkg", 2), ("sg", None)])
 def test_a_key_has_as_many_error_terms_as_workers(grouping, choices):
-    """The paper's section 4.2: one under kg, two under pkg, W under sg."""
+    """The paper's section 4.2: one term under kg, two under pkg, W under sg."""
     stream = Zipf(1.0, 3000, messages=20_000)
     texts = stream.texts(stream.ids(0, 20_000))
     router = parse(grouping).router(WORKERS)
@@ -90,7 +90,7 @@ def test_a_key_has_as_many_error_terms_as_workers(grouping, choices):
     truth = naive_weights((key, 1) for key in texts.to_pylist())
     loads = np.bincount(workers, minlength=WORKERS)
     most = choices or WORKERS
-    # Each worker's error is at most its own messages over the counters of its summary.
+    # The error of a worker is at most its messages divided by the counters of its summary.
     bound = np.sort(loads / 100)[-most:].sum()
     for row in rows:
         assert row["count"] - row["error"] <= truth[row["key"]] <= row["count"]

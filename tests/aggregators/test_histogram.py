@@ -1,4 +1,4 @@
-"""The histogram aggregator: quantiles of groups, and what it refuses."""
+"""The histogram aggregator: quantiles of groups, and the arguments that it rejects."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_keys_named_as_the_result_are_refused(name):
 def test_many_keys_of_few_values_need_little_memory():
     keys = np.arange(20_000) // 2
     messages = pa.table({"key": keys, "value": np.arange(20_000.0)})
-    # All bins of all keys would take 300 GB.
+    # A full histogram for every key would take 300 GB.
     histogram = Histogram("value", bins=1 << 20)
     partial = histogram.partial(messages, ["key"])
     assert partial.num_rows == 10_000

@@ -1,4 +1,4 @@
-"""The state of an aggregator with bounded state does not grow with the stream."""
+"""If an aggregator has bounded state, its memory does not grow with the stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.worker_memory import held_bytes, messages
 from evenkey.aggregators import parse
 from evenkey.spark.aggregates import partial_task as work
 
-# A counter is a key of at most 10 bytes with its offset, and two numbers of 8 bytes.
+# A counter has a key of at most 10 bytes with its offset, and two numbers of 8 bytes.
 _COUNTER = 10 + 4 + 16
 _HELD = 1 << 17
 
@@ -22,7 +22,7 @@ def test_the_keys_of_a_worker_are_bounded_by_the_capacity(spelling, capacity, mo
     state = capacity * _COUNTER + 1024
     for batches in (2, 8):
         held = held_bytes(aggregator, messages(batches * 100_000, batches * 50_000))
-        # What it gathers before it merges, and one state more; four times the batches or not.
+        # The parts that it collects before it merges, plus one state, however many batches come.
         assert held <= max(_HELD, 2 * state) + state
 
 

@@ -1,4 +1,4 @@
-"""Aggregators by their spelling."""
+"""Aggregators are found by their spelling."""
 
 from __future__ import annotations
 

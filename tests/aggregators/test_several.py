@@ -93,7 +93,7 @@ def test_an_engine_merges_them_if_it_can_merge_each():
 
 
 class Twice(Count):
-    """It gives two rows a group and does not say so."""
+    """An aggregator that returns two rows per group without declaring it."""
 
     def finish(self, merged, by):
         return pa.concat_tables([merged.select([*by, "count"])] * 2)

@@ -1,4 +1,4 @@
-"""Sums and means of every type, against plain Python."""
+"""Sums and means of every type, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows_of(values):
 @pytest.mark.slow(5)
 @given(rows_of(LONGS), st.integers(0, 30))
 def test_integer_sums_are_exact_and_null_if_they_do_not_fit(rows, cut):
-    """However messages are cut: a part may add up to more than the whole."""
+    """The batches do not matter, although the sum of a part may exceed the total."""
     messages = table(rows, pa.int64())
     groups = naive_values(messages.to_pylist(), BY, "amount")
     sums = {key: sum(values) if values else None for (key,), values in groups.items()}
@@ -101,7 +101,7 @@ def test_decimals_of_all_38_digits_sum_or_are_null(cut):
     messages = table(rows, pa.decimal128(38, 0))
     both = Decimal(99999999999999999999999999999999999998)
     assert results(Sum("amount"), messages, cut) == {"a": None, "b": both, "c": None}
-    # A mean has four more decimal places, which do not fit.
+    # A mean needs four more decimal places, which the type cannot have.
     assert results(Mean("amount"), messages, cut) == {"a": None, "b": None, "c": None}
 
 

@@ -1,4 +1,4 @@
-"""Tally: counts by value, however messages are cut."""
+"""Tally counts values, and the result does not depend on the batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Top-k: SpaceSaving's guarantees, however messages are cut and summaries are merged."""
+"""Top-k has SpaceSaving's guarantees, for any batches and any order of merges."""
 
 from __future__ import annotations
 

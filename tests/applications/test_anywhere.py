@@ -1,4 +1,4 @@
-"""Each application under every grouping, with only routers and aggregators, without Spark."""
+"""Each application runs under every grouping without Spark, on routers and aggregators alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGES = BAYES.messages(RECORDS, BAYES.start()).append_column(
 
 
 def routed(grouping):
-    """Route the messages in order, each source its share, and return them with their workers."""
+    """Route messages in order, divided over the sources, and return them with their workers."""
     hashes = hash_strings(MESSAGES["key"])
     source = MESSAGES["record"].to_numpy() % SOURCES
     workers = np.empty(len(hashes), dtype=np.int32)
@@ -64,7 +64,7 @@ def test_naive_bayes_learns_the_same_model(grouping, held):
         counters = sum(BAYES.counters(partial) for partial in partials)
         merged = tally.merge(pa.concat_tables(partials), ["key"])
         pairs = BAYES.counters(merged)
-        # PKG paper, section 2: K counters under kg, 2 K under pkg, up to W K under sg.
+        # PKG paper, section 2: for K keys, K counters under kg, 2 K under pkg, up to W K under sg.
         assert pairs <= counters <= (parse(grouping).most_workers_of_a_key or WORKERS) * pairs
         model = BAYES.learn(model, tally.finish(merged, ["key"]))
     words = [(key, label) for key, label in zip(*_columns(MESSAGES), strict=True)]

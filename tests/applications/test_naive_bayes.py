@@ -1,4 +1,4 @@
-"""Naive Bayes: same predictions as scikit-learn, and counts that do not depend on batches."""
+"""Naive Bayes predicts as scikit-learn does, and its counts do not depend on batches."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def test_predictions_equal_those_of_scikit_learn(stream, alpha):
 
 
 @pytest.mark.slow(3)
-@settings(max_examples=25)  # scikit-learn takes its time
+@settings(max_examples=25)  # scikit-learn is slow
 @given(DOCUMENTS, st.integers(1, 4), st.sampled_from([0.5, 1.0]))
 def test_likelihoods_equal_scikit_learns_for_any_epochs(documents, epochs, alpha):
     records = table(documents)
     if not any(words for _, words in documents):
-        return  # scikit-learn takes no empty vocabulary
+        return  # scikit-learn rejects an empty vocabulary
     model = learned(records, NaiveBayes(alpha), epochs)
     assert model.to_table() == learned(records, NaiveBayes(alpha)).to_table()
     _, likelihoods = theirs(records, records, alpha)

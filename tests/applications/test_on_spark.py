@@ -104,7 +104,7 @@ def test_classification_by_words_equals_the_models_prediction(spark):
     expected = [*model.predict(asked).to_pylist(), "class 0", "class 0"]
     df = spark.createDataFrame(list(enumerate(texts)), "id int, text string").repartition(3)
     direct = {row["id"]: row["prediction"] for row in classify(df, model).collect()}
-    # The user's columns may have any name except the new one's.
+    # The user's columns may have any name except that of the new column.
     for name in ("label", "class"):
         named = classify(df.withColumn(name, F.lit("mine")), model).collect()
         assert {row["id"]: (row[name], row["prediction"]) for row in named} == {
@@ -132,7 +132,7 @@ def test_streams_are_classified_and_searched_too(spark, tmp_path):
     assert {row["text"]: row["prediction"] for row in classified} == {
         text: label.as_py() for text, label in answers.items()
     }
-    # The last window waits for the watermark; the first ones have been emitted.
+    # The last window still waits for the watermark; the earlier ones have been emitted.
     found = heavy_hitters(
         stream.withColumn("word", F.explode(F.split("text", " "))),
         "word",

@@ -1,4 +1,4 @@
-"""The checks of groupings: sound groupings pass them, and each finds the defect that it is for."""
+"""The checks of groupings: correct groupings pass, and each check finds its kind of defect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHECKS = [name for name, _ in yield_checks(PartialKeyGrouping())]
 
 
 class InTurn(Router):
-    """Round robin; each test breaks one thing of it."""
+    """A correct round-robin router; each test gives it one defect."""
 
     local_fields: ClassVar[tuple[str, ...]] = ("place",)
 
@@ -38,7 +38,7 @@ class InTurn(Router):
 
 @dataclass(frozen=True)
 class Turns(Grouping):
-    """Makes routers of a class that a test gives it."""
+    """A grouping whose routers are of a given class."""
 
     name: ClassVar[str] = "turns"
     made: Any = InTurn
@@ -125,7 +125,7 @@ class Hoards(InTurn):
 
 
 class CountsMessages(InTurn):
-    """Says what it has sent, but without the weights."""
+    """A router with a defect: it reports the messages it sent, not their weights."""
 
     local_fields: ClassVar[tuple[str, ...]] = ("place", "sent")
 

@@ -1,4 +1,4 @@
-"""The program to invoke, and a fake pipeline that only returns reports."""
+"""The command-line program, and a fake pipeline that only returns reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACE = {"sg": 2.5, "kg": 1.0, "pkg": 1.8, "dkg": 3.4}
 
 @dataclass
 class FakeReport:
-    """The part of a report that the commands use."""
+    """A report with only what the commands use."""
 
     config: PipelineConfig
     changes: dict[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class FakeReport:
 
 @dataclass
 class FakePipeline:
-    """Stands in for `evenkey.applications.run` and `evenkey.pipeline.aggregate.compare`."""
+    """Replaces `evenkey.applications.run` and `evenkey.pipeline.aggregate.compare`."""
 
     configs: list[PipelineConfig] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class FakePipeline:
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
     fake = FakePipeline()
-    # Set in the module's `vars`: `monkeypatch.setattr` would import Spark.
+    # Set in the `vars` of the module, because `monkeypatch.setattr` would import Spark.
     monkeypatch.setitem(vars(evenkey.applications), "run", fake.run)
     monkeypatch.setitem(vars(evenkey.pipeline.aggregate), "compare", fake.compare)
     return fake

@@ -1,4 +1,4 @@
-"""``evenkey advise``: text, JSON, page, errors, and no Spark."""
+"""``evenkey advise``: text, JSON, page and errors, without Spark."""
 
 from __future__ import annotations
 

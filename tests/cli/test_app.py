@@ -1,4 +1,4 @@
-"""The program as a whole: help, version, exit codes, and that it starts without Spark."""
+"""The whole program: its help, version and exit codes; it starts without Spark."""
 
 from __future__ import annotations
 

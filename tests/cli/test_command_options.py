@@ -1,4 +1,4 @@
-"""Options, configuration keys and fields are one list."""
+"""Options, keys of configuration files and fields are the same list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evenkey.pipeline.aggregate import PipelineConfig
 OWN = {"--config", "--json", "--debug", "--help", "--help-all"}
 FIELDS = ApplicationConfig.model_fields
 
-# A value for each field, other than its default.
+# A value for each field that differs from its default.
 VALUES = {
     "dataset": "uniform(keys=5)",
     "input": ["a.csv", "b.csv"],
@@ -85,7 +85,7 @@ TOPICS = {
 
 
 def context_of(field: str) -> dict[str, object]:
-    """Return the other options that a field needs."""
+    """Return the other options without which a field is rejected."""
     if field in INPUT:
         return {each: VALUES[each] for each in ("input", "split", "key") if each != field}
     if field == "types":
@@ -111,7 +111,7 @@ def arguments_of(options: dict[str, object]) -> list[str]:
 
 
 def options_of(command: str) -> dict[str, str]:
-    """Map a command's long options to their help."""
+    """Return the help of each long option of a command."""
     parsed: Any = typer.main.get_command(app)
     params = parsed.commands[command].params
     return {max(each.opts, key=len): each.help for each in params}
@@ -154,7 +154,7 @@ def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, f
         (tmp_path / name).write_text("user,n\nx,1\n")
     (tmp_path / "kafka.properties").touch()
     (tmp_path / "click.avsc").write_text('{"type": "record"}')
-    # There is no broker.
+    # No broker runs here.
     monkeypatch.setattr(Address, "check_reachable", lambda _: None)
     options = {**context_of(field), field: VALUES[field]}
     file = tmp_path / "pipeline.toml"

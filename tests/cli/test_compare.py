@@ -10,7 +10,7 @@ COMPARE = ("compare", "--dataset", "country-skew-r80")
 
 
 def rows(text: str) -> dict[str, list[str]]:
-    """Map the first cell of each table row to the other cells."""
+    """Return the cells of each table row, by the row's first cell."""
     split = (line.split() for line in text.splitlines())
     return {cells[0]: cells[1:] for cells in split if len(cells) > 5}
 

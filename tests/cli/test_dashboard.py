@@ -9,7 +9,7 @@ from evenkey.reports.dashboard import Server
 
 @pytest.fixture
 def served(monkeypatch):
-    """Addresses of the servers that were started."""
+    """Return a list of the servers' addresses, which grows when one is started."""
     urls: list[str] = []
 
     def serve(server):

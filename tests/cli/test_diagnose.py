@@ -1,4 +1,4 @@
-"""``evenkey diagnose``: text, JSON, page, errors, and no Spark."""
+"""``evenkey diagnose``: text, JSON, page and errors, without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real runs that get a signal or lose their JVM; the same command continues them."""
+"""Real runs that receive a signal or lose their JVM continue by the same command."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def wait_for_an_epoch(process, output, log):
 
 
 def children(process):
-    """Return the processes that a process has started, by name."""
+    """Return the child processes of a process, by name."""
     found = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""Errors: the most informative line, the exit code, and a trace only with ``--debug``."""
+"""Errors: the line that is printed, the exit code, and a trace only with ``--debug``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evenkey.pipeline.runs.driving.faults import file_handles_named
 
 RUN = ("run", "--dataset", "country-skew-r80")
 
-# What Spark 4.3 says when a sink, a task's function, or a Python worker fails, shortened.
+# Spark 4.3's messages when a sink, a function of a task or a Python worker fails, shortened.
 IN_A_SINK = """[STREAM_FAILED] Query [id = 650006fc, runId = 671d9e47] terminated with exception: \
 [FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach \
 batch sink. Reason: An exception was raised by the Python Proxy. Return Message: \
@@ -97,7 +97,7 @@ def test_the_innermost_error_of_spark_is_printed(text, message, exit_code):
 
 
 class OfDeadJavaError(Exception):
-    """Like an error from Java: reading its text asks a Java process that has died."""
+    """Like an error from Java whose process has died: its text cannot be read."""
 
     def __str__(self):
         raise ConnectionRefusedError
@@ -154,7 +154,7 @@ def test_debug_shows_the_trace_before_the_line(invoke, pipeline, arguments):
     assert outcome.exit_code == 1
     assert "Traceback (most recent call last)" in outcome.stderr
     assert outcome.stderr.endswith("error: fix it\n")
-    # Only for that call.
+    # The option holds for that call only.
     assert "Traceback" not in invoke(*RUN).stderr
 
 

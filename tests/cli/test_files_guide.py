@@ -1,4 +1,4 @@
-"""The example of docs/files.md: its command, its file, its table of results."""
+"""The example of docs/files.md runs: its command, its file, its table of results."""
 
 from __future__ import annotations
 

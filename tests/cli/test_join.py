@@ -1,4 +1,4 @@
-"""``evenkey join``: options and printed figures, with fake runs."""
+"""``evenkey join``: options and printed metrics, with fake runs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from evenkey.kafka.topic_producer import Produced
 
 @pytest.fixture
 def produced(monkeypatch):
-    """Options of each call to produce messages."""
+    """Return a list of the arguments of each call that produces messages."""
     calls: list[dict[str, Any]] = []
 
     def produce(records, address, **options):

@@ -108,7 +108,7 @@ def test_standard_output_is_one_json_object(pipeline, monkeypatch, capfd):
 @pytest.mark.slow(5)
 @pytest.mark.usefixtures("spark")
 def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypatch):
-    # Nothing is timed here, so no warm-up is needed.
+    # No time is measured here, so no warm-up is needed.
     monkeypatch.setitem(
         vars(applications), "run", functools.partial(application_runs.run, prepare=False)
     )

@@ -1,4 +1,4 @@
-"""No command prints a password that is in an address, whichever option takes the address."""
+"""No command prints a password that an address contains, in any option with an address."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_password_is_not_printed(invoke, monkeypatch, tmp_path, command, debug
         raise AssertionError(message)
 
     monkeypatch.chdir(tmp_path)
-    # Some of these addresses are names of local files: no run may start a session.
+    # Some of these addresses are valid names of local files, so a run must not start a session.
     monkeypatch.setattr(pyspark.sql.SparkSession, "getActiveSession", refuse)
     monkeypatch.setattr("evenkey.spark.sessions.java_home.subprocess.run", refuse)
     monkeypatch.setattr(pyspark.core.context, "launch_gateway", refuse)

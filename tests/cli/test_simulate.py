@@ -139,7 +139,8 @@ def test_compressed_edges_go_to_sources_by_their_senders(invoke, tmp_path):
     file = tmp_path / "graph.txt.gz"
     file.write_bytes(gzip.compress(b"# from to\n" + b"".join(b"7 %d\n" % i for i in range(50))))
     options = ("simulate", "--input", file, "--split", "edges", "--grouping", "sg", "--json")
-    # One sender is one source, which shuffles in turn; keys go to several.
+    # Fed by their only sender, all messages go to one source, which routes them round-robin. Fed
+    # by key, they would go to several sources.
     figures = json.loads(invoke(*options, "--feed", "key").stdout)
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (50, 50, 0)
     assert figures["loads"] == [5] * 10

@@ -56,7 +56,7 @@ FILES: dict[str, str | bytes] = {
     "compared/pkg/state/manifest.json": '{"grouping": "sg"}',
     "joined/state/manifest.json": '{"mode": "static-strl"}',
 }
-OPTIONS = {  # option files of a stream, by what is wrong with them
+OPTIONS = {  # invalid option files of a stream, by their mistake
     "unknown": "workerz = 2",
     "types": 'workers = "four"',
     "float": "workers = 2.5",
@@ -73,7 +73,7 @@ OPTIONS = {  # option files of a stream, by what is wrong with them
 
 
 class Case(NamedTuple):
-    """A command, and what its error line names."""
+    """A command, and the texts that its error line must contain."""
 
     command: str
     thing: str
@@ -94,7 +94,7 @@ CASES = _read_cases()
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
-    """A directory with the files that the commands name."""
+    """Make a directory with the files that the commands name."""
     top = tmp_path_factory.mktemp("wrong")
     written = {f"{name}.toml": f'dataset = "uniform"\n{text}\n' for name, text in OPTIONS.items()}
     for name, content in {**FILES, **written}.items():
@@ -112,7 +112,7 @@ def directory(tmp_path_factory):
 
 @pytest.fixture
 def no_java(monkeypatch, directory):
-    """Make a command that starts or looks for Java exit with 1."""
+    """Make a command exit with 1 if it starts Java or looks for it."""
 
     def refuse(*_arguments, **_options):
         message = "the command tried to start Java"
@@ -176,7 +176,7 @@ ENVIRONMENTS = [
 def test_a_wrong_environment_prints_one_line_and_exits_with_2(
     invoke, monkeypatch, directory, environment, command, thing, fix
 ):
-    # The checkout and Spark have no connector, and no session runs.
+    # Kafka's connector is not installed, and no session runs.
     monkeypatch.setattr(connector, "_CHECKOUT", directory)
     monkeypatch.setattr(connector, "_session_runs", lambda: False)
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)

@@ -1,4 +1,4 @@
-"""What the tests do in a session on a driver's host; each gives something that JSON can hold."""
+"""Functions that tests run in a session on a driver's host; each returns JSON values."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _EPOCHS_TO_WAIT = 120.0
 
 
 def clicks(spark: SparkSession) -> DataFrame:
-    """Rows of which 80 % have one key."""
+    """Make rows; 80 % of them have one key."""
     return spark.range(0, _ROWS, 1, 4).selectExpr(
         "if(id % 10 < 8, 'alice', 'user ' || id % 50) as user", "id % 7 as amount"
     )
 
 
 def batch(spark: SparkSession, grouping: str) -> dict[str, Any]:
-    """Route, place and aggregate a batch, and what Spark itself makes of it."""
+    """Route, place and aggregate a batch; return the results and those of Spark itself."""
     rows = clicks(spark)
     routed = place(route(rows, "user", grouping, 4), 4)
     held = routed.selectExpr("worker", "spark_partition_id() as partition").distinct().collect()
@@ -60,14 +60,14 @@ def batch(spark: SparkSession, grouping: str) -> dict[str, Any]:
 
 
 def conformance_here(spark: SparkSession, at: str) -> list[str]:
-    """Hold a store's conformance on the driver."""
+    """Run the checks of stores on the driver."""
     for check in CHECKS:
         check(store_of(spark, f"{at}/{check.__name__}"))
     return [socket.gethostname()]
 
 
 def conformance_in_tasks(spark: SparkSession, at: str) -> list[str]:
-    """Hold each check in a task of its own; give the hosts that did."""
+    """Run each check of stores in its own task; return the hosts of the tasks."""
     store = store_of(spark, at)
 
     def hold(batches: Any) -> Any:
@@ -85,7 +85,7 @@ def conformance_in_tasks(spark: SparkSession, at: str) -> list[str]:
 
 
 def create_from_all_hosts(spark: SparkSession, at: str, objects: int) -> dict[str, Any]:
-    """Let tasks of all hosts create the same objects, and count who did."""
+    """Let tasks on all hosts create the same objects, and count the successful creations."""
     store = store_of(spark, at)
     tasks = spark.range(0, 4, 1, 4).mapInPandas(
         lambda batches: _create(store, objects, batches), "host string, name string, content string"
@@ -104,7 +104,7 @@ def _create(store: Store, objects: int, batches: Any) -> Any:
     import pandas as pd
 
     host = socket.gethostname()
-    # The slots begin at the same moment, as near as clocks go.
+    # All slots begin at the same moment, as far as the hosts' clocks agree.
     time.sleep(5 - time.time() % 5)
     for batch in batches:
         for task in batch["id"]:
@@ -115,7 +115,7 @@ def _create(store: Store, objects: int, batches: Any) -> Any:
 
 
 def checkpoint(spark: SparkSession, at: str) -> dict[str, int]:
-    """Let Spark keep its own checkpoint in a place, twice: the second query goes on."""
+    """Run two queries with Spark's checkpoint in the store; the second continues the first."""
     ends: list[int] = []
     for _ in range(2):
         counted = (
@@ -149,13 +149,13 @@ def _last_epoch(query: StreamingQuery) -> int:
 
 
 def counts_of(spark: SparkSession, output: str) -> dict[str, int]:
-    """Sum what a run has written, by key, with Spark's own reader."""
+    """Return the sums of a run's results by key, read with Spark's own reader."""
     rows = spark.read.parquet(f"{output}/results").groupBy("key").sum("count").collect()
     return {row[0]: row[1] for row in rows}
 
 
 def max_over_means(spark: SparkSession, output: str, workers: int) -> list[float]:
-    """Give the max/mean load of the workers in each epoch of a run."""
+    """Return the max/mean load of the workers in each epoch of a run."""
     return killing.max_over_means(store_of(spark, output), workers)
 
 
@@ -177,7 +177,7 @@ def _wait(query: StreamingQuery, epochs: int) -> None:
     while query.isActive and _last_epoch(query) < epochs - 1:
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    # Asked before the stop: HDFS's client, interrupted while it writes, has an error of its own.
+    # Read before the stop, which may interrupt HDFS's client and so cause another error.
     error = query.exception()
     query.stop()
     if error is not None:
@@ -187,7 +187,7 @@ def _wait(query: StreamingQuery, epochs: int) -> None:
 def route_learns(
     spark: SparkSession, grouping: str, at: str | None, checkpoint: str, epochs: int
 ) -> list[float]:
-    """Route a stream of 40,000 rows per epoch; give the max/mean load of each epoch."""
+    """Route a stream of 40,000 rows per epoch; return the max/mean load of each epoch."""
     found: dict[int, float] = {}
 
     def look(batch: DataFrame, epoch: int) -> None:
@@ -208,7 +208,7 @@ def join_stream(
     at: str,
     epochs: int,
 ) -> dict[str, int]:
-    """Join a stream, up to an epoch, and compare with Spark's join of the same rows."""
+    """Join the first epochs of a stream, and compare with Spark's join of the same rows."""
     static = _static(spark)
     joined = balanced_join(
         _stream(spark, 1000),
@@ -226,7 +226,7 @@ def join_stream(
 def _joined(
     spark: SparkSession, joined: DataFrame, static: DataFrame, at: str, epochs: int
 ) -> dict[str, int]:
-    """Write what a joined stream gives up to an epoch, and compare with Spark's join."""
+    """Write the first epochs of a joined stream, and compare with Spark's join."""
     writer = joined.select("value", "profile").writeStream.format("parquet")
     query = writer.option("checkpointLocation", f"{at}/checkpoint").start(f"{at}/rows")
     _wait(query, epochs)
@@ -246,14 +246,14 @@ def _joined(
 
 
 def _static(spark: SparkSession) -> DataFrame:
-    """A profile for each user of the stream."""
+    """Make the static side: a profile for each user of the stream."""
     return spark.range(0, 50).selectExpr(
         "if(id = 0, 'alice', 'user ' || id) as user", "id as profile"
     )
 
 
 def _described(key: tuple[Any, ...], rows: pd.DataFrame) -> pd.DataFrame:
-    """A user's rows, their sum, and the task that had them."""
+    """Return the number of a user's rows, their sum, and the task that they are in."""
     context = TaskContext.get()
     assert context is not None
     found = {"user": key[0], "rows": len(rows), "amount": int(rows["amount"].sum())}
@@ -261,13 +261,13 @@ def _described(key: tuple[Any, ...], rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _merged(key: tuple[Any, ...], parts: pd.DataFrame) -> pd.DataFrame:
-    """The parts of a user; the task is the largest part's share of the rows, in hundredths."""
+    """Merge the parts of a user; `task` is the largest part's share of the rows, in percent."""
     found = {"user": key[0], "rows": parts["rows"].sum(), "amount": parts["amount"].sum()}
     return pd.DataFrame([{**found, "task": 100 * parts["rows"].max() // parts["rows"].sum()}])
 
 
 def one_line_operators(spark: SparkSession, at: str) -> dict[str, Any]:
-    """Compare the results of one-line operators on a batch with Spark's own, and their balance."""
+    """Compare one-line operators on a batch with Spark's own; also return their balance."""
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
     rows, schema = clicks(spark), "user string, rows long, amount long, task int"
@@ -309,7 +309,7 @@ def _squares(numbers: pd.Series) -> pd.Series:
 
 
 def staying_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, Any]:
-    """Join a stream with few squares, one for each user; compare with Spark's join by user."""
+    """Join a stream with a few squares, one per user; compare with Spark's join by user."""
     as_udf: Any = F.pandas_udf
     point, square = (as_udf(each, "binary") for each in (_points, _squares))
     number = F.expr("if(user = 'alice', 0, cast(substring(user, 6) AS int))")
@@ -331,7 +331,7 @@ def skewed_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, i
 
 
 class _Seen(StatefulProcessor):
-    """How many rows of a user there have been, and in which task."""
+    """Counts the rows of a user, and records the task that they are in."""
 
     def init(self, handle: Any) -> None:
         self._seen = handle.getValueState("seen", "n long")
@@ -350,7 +350,7 @@ class _Seen(StatefulProcessor):
 
 
 def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, Any]:
-    """Count a stream by user in state that stays where one plan puts it."""
+    """Count a stream by user; the state of a user stays on the worker of a single plan."""
     spark.conf.set(
         "spark.sql.streaming.stateStore.providerClass",
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -371,7 +371,7 @@ def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, An
     enough = threading.Event()
 
     def look(rows: DataFrame, _: int) -> None:
-        # What is stopped in the middle of an action fails: the query ends here, before one.
+        # A query that is stopped during an action fails, so this one ends here, before an action.
         if enough.is_set():
             raise _EnoughError
         for user, seen, last, task in rows.collect():
@@ -380,7 +380,7 @@ def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, An
 
     writer = counted.writeStream.outputMode("update").foreachBatch(look)
     query = writer.option("checkpointLocation", f"{at}/checkpoint").start()
-    # State on an object store takes its time: a store a task, of several files each.
+    # State on an object store is slow: each task has a state store of several files.
     deadline = time.monotonic() + 4 * _EPOCHS_TO_WAIT
     while query.isActive and _last_epoch(query) < epochs - 1:
         assert time.monotonic() < deadline
@@ -399,11 +399,11 @@ def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, An
 
 
 class _EnoughError(Exception):
-    """A query has run for as many epochs as were wanted."""
+    """The query has run for enough epochs."""
 
 
 def write_on(spark: SparkSession, at: str, lasting: float) -> dict[str, int]:
-    """Create and read objects one after the other for some time, whatever happens to the store."""
+    """Create and read objects in turn for some time, also while the store fails."""
     store = store_of(spark, at)
     end = time.monotonic() + lasting
     created = 0
@@ -419,7 +419,7 @@ def write_on(spark: SparkSession, at: str, lasting: float) -> dict[str, int]:
 def aggregate_stream(
     spark: SparkSession, grouping: str, at: str | None, checkpoint: str, epochs: int
 ) -> list[int]:
-    """Count a stream by key and window of 1,000 rows; the rows of each window that came out."""
+    """Count a stream by key and window of 1,000 rows; return the rows of each closed window."""
     rows = aggregate(
         _stream(spark), "user", grouping, 4, "count", time="at", window="10 seconds", state=at
     )
@@ -434,12 +434,12 @@ def aggregate_stream(
 
 
 def outcomes(spark: SparkSession, calls: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Run cases one after the other in one session; what each gives, or its error."""
+    """Run cases one after the other in one session; return the result or error of each."""
     ended: list[dict[str, Any]] = []
     for name, given in calls:
         try:
             ended.append({"result": globals()[name](spark, **given)})
-        except Exception as error:  # noqa: BLE001 - the test looks at it
+        except Exception as error:  # noqa: BLE001 - returned to the test
             ended.append({"error": f"{type(error).__name__}: {error}"})
         print(name, f"{ended[-1]}"[:3000], flush=True)  # noqa: T201 - shows the progress
     return ended

@@ -1,4 +1,4 @@
-"""One cluster for the tests that leave it whole."""
+"""Clusters for tests: a shared one, and separate ones for tests that break theirs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from tests.cluster.spark_cluster import SparkCluster
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    """Hosts with S3 and HDFS as the only places that all of them reach."""
+    """Start hosts whose only shared storage is S3 and HDFS."""
     with SparkCluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
 
 
 @pytest.fixture
 def breakable_cluster(tmp_path):
-    """A cluster of a test's own, which it may break."""
+    """Start a cluster for one test, which may break it."""
     with SparkCluster(tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def cluster_without_storage(tmp_path):
-    """Hosts that share no place at all."""
+    """Start hosts without any shared storage."""
     with SparkCluster(tmp_path, storage=False) as running:
         yield running

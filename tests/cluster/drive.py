@@ -1,4 +1,4 @@
-"""On a driver's host: run one function of `cases` in a session, and print what it returns."""
+"""Run one function of `cases` in a session, on a driver's host, and print its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cluster import cases
 
 
 def main() -> None:
-    """``drive.py CASE JSON``."""
+    """Run ``drive.py CASE JSON``."""
     name, given = sys.argv[1:]
     spark = session()
     try:

@@ -1,8 +1,8 @@
 """Faults on separate hosts, drawn from a seed: each hits a run, whose results are then counted.
 
-``python -m tests.cluster.faults --faults 30 --seed 1``: goes on with what `RECORDS` holds of this
-seed, and writes a line for each fault: what it was, whether the run had to be given again, and how
-many messages were lost or doubled. ``--now N`` stops after so many more.
+``python -m tests.cluster.faults --faults 30 --seed 1`` continues after the faults of this seed that
+`RECORDS` has already. For each fault it writes a line: the fault, how many commands the run took,
+and how many messages were lost or doubled. ``--now N`` stops after N more faults.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ _SECONDS = 900
 
 
 def command(grouping: str, output: str, *more: str) -> list[str]:
-    """Give the words of a run of the stream; what is in `more` again counts as it is there."""
+    """Return the command of a run of the stream; options in `more` override the earlier ones."""
     sizes = ["--workers", "4", "--messages", str(MESSAGES), "--epochs", "4"]
     what = ["run", "--dataset", STREAM, "--grouping", grouping]
     return [*what, *sizes, "--output", output, "--json", *more]
 
 
 def expected(stream: str = STREAM, messages: int = MESSAGES) -> Counter[str]:
-    """Count a stream's own messages, by key."""
+    """Count the messages of a stream by key, without a run."""
     made = generated(stream, messages=messages)
     return Counter(made.texts(made.batch(0, messages).ids).to_pylist())
 
 
 def none(_cluster: SparkCluster) -> None:
-    """Let all be well."""
+    """Cause no fault."""
 
 
 def lose_worker(cluster: SparkCluster) -> None:
-    """Lose a worker's host with its disk; another comes in its place."""
+    """Lose a worker's host with its disk, and replace it by an empty one."""
     cluster.hosts.lose("worker1")
     time.sleep(5)
     cluster.hosts.start_host("worker1")
@@ -61,28 +61,28 @@ def lose_worker(cluster: SparkCluster) -> None:
 
 
 def cut_worker(cluster: SparkCluster) -> None:
-    """Cut a worker off for 20 s."""
+    """Disconnect a worker's host for 20 s."""
     cluster.hosts.cut("worker2")
     time.sleep(20)
     cluster.hosts.reconnect("worker2")
 
 
 def cut_store(cluster: SparkCluster) -> None:
-    """Cut the store off for 20 s."""
+    """Disconnect the store for 20 s."""
     cluster.hosts.cut("store")
     time.sleep(20)
     cluster.hosts.reconnect("store")
 
 
 def slow_store(cluster: SparkCluster) -> None:
-    """Let the store take 2 s for each request, for 30 s."""
+    """Delay each request to the store by 2 s, for 30 s."""
     cluster.slow_storage(2)
     time.sleep(30)
     cluster.slow_storage(0)
 
 
 def lose_driver(cluster: SparkCluster) -> None:
-    """Lose the driver's host with its disk; the run goes on from the other one."""
+    """Lose the driver's host with its disk; the run continues from another host."""
     cluster.hosts.lose("driver")
 
 
@@ -96,7 +96,7 @@ FAULTS: tuple[Callable[[SparkCluster], None], ...] = (
 
 
 class Outcome(NamedTuple):
-    """What came of a run that was hit: commands that it took, and messages by their fate."""
+    """The outcome of a run with a fault: the commands that it took, lost and doubled messages."""
 
     commands: int
     lost: int
@@ -114,16 +114,16 @@ def hit(
     more: Sequence[str] = (),
     counts: Counter[str] | None = None,
 ) -> Outcome:
-    """Hit a run some seconds after it has its first results; give it again until it ends well.
+    """Cause a fault `delay` s after the first results; repeat the command until it succeeds.
 
-    `more` goes to the command, and `counts` are what must come of it then.
+    `more` is added to the command, and `counts` are its expected results; None: `expected`.
 
     Raises
     ------
     AssertionError
-        It does not end well.
+        The command does not succeed.
     """
-    # Work of 1 ms a message, so that the fault comes in the middle of an epoch.
+    # Each message costs 1 ms, so that the fault comes in the middle of an epoch.
     words = command(grouping, output, "--cost-ms", "1", *more)
 
     def strike() -> None:
@@ -137,7 +137,7 @@ def hit(
     done = through(strike, lambda: cluster.evenkey(words, seconds=_SECONDS))
     on, commands = "driver", 1
     while done.returncode and commands <= _TRIES:
-        # What a fault ended goes on by the same command, from whichever host.
+        # The same command continues a run that a fault ended, from any host.
         on = "driver2" if fault is lose_driver else "driver"
         done = cluster.evenkey(words, on=on, seconds=_SECONDS)
         commands += 1
@@ -149,7 +149,7 @@ def hit(
 
 
 def main() -> None:
-    """Inject faults into runs until there are as many as ``--faults`` sets."""
+    """Inject faults into runs until there are as many as ``--faults`` says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--faults", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
@@ -157,7 +157,7 @@ def main() -> None:
     given = parser.parse_args()
     before = [json.loads(line) for line in _lines() if json.loads(line)["seed"] == given.seed]
     for number in range(len(before), min(given.faults, len(before) + given.now)):
-        draw = random.Random(f"{given.seed} {number}")  # noqa: S311 - chance, not secrets
+        draw = random.Random(f"{given.seed} {number}")  # noqa: S311 - not for secrets
         fault, grouping = draw.choice(FAULTS), draw.choice(GROUPINGS)
         delay = draw.uniform(0, 20)
         with (

@@ -1,9 +1,9 @@
-"""Hosts out of namespaces: each has a network, a disk and processes of its own.
+"""Hosts made of Linux namespaces: each has its own network, disk and processes.
 
-A host is a process that sleeps in namespaces of its own; what runs there is started by entering
-these. When it is killed, all of its processes are, and its network and its disk are gone: that is
-how a host is lost, and how nothing of it outlives a test. All of the machine's own disk is
-read-only there, the checkout with the package among it.
+A host is a sleeping process in its own namespaces; programs are started there by entering them.
+When that process is killed, all processes of the host are killed too, and its network and disk are
+gone. So a host can be lost, and nothing of it outlives a test. The machine's own disk, with the
+checkout of the package, is read-only on a host.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["WORK", "Hosts"]
 
 WORK = "/tmp/work"  # noqa: S108 - of the host's own disk
-"""Where programs of a host start, on its own disk."""
+"""Working directory of a host's programs, on its own disk."""
 _NETWORK = "10.93.0"
 _PROGRAMS = ("ip", "nsenter", "setpriv", "unshare", "mount")
 _OWN_DISKS = ("/tmp", "/var/tmp", "/srv", "/run", "/dev/shm")  # noqa: S108 - hidden on a host
@@ -35,14 +35,14 @@ _BRIDGE = "evenkey"
 
 
 class Hosts:
-    """Some hosts and the switch between them, until the block ends.
+    """Some hosts and the network switch between them, until the block ends.
 
     Parameters
     ----------
     directory
-        For what they have in common before they start, and for their programs' output.
+        Directory for the files that set the hosts up, and for the output of their programs.
     names
-        Of the hosts; each reaches the others by these.
+        Names of the hosts, by which they reach each other.
     """
 
     def __init__(self, directory: Path, names: Sequence[str]) -> None:
@@ -70,14 +70,14 @@ class Hosts:
             self.lose(name)
 
     def start_host(self, name: str, *, without: Path | None = None) -> None:
-        """Start a host, or one in the place of one that was lost: its disk is empty.
+        """Start a host with an empty disk; it may replace a lost host of the same name.
 
         Parameters
         ----------
         name
-            One of those that have an address.
+            Name of the host, one of `names`.
         without
-            A directory of the machine that this host does not have.
+            Directory of the machine that is hidden on this host.
         """
         mounts = [f"mount --bind {self.directory}/hosts /etc/hosts"]
         mounts += [f"mount -t tmpfs -o mode=1777 tmpfs {disk}" for disk in _OWN_DISKS]
@@ -89,7 +89,7 @@ class Hosts:
         self._anchor(name, " && ".join(["mount -o remount,bind,ro /", *mounts]))
         address = f"{_NETWORK}.{self.names.index(name) + 11}/24"
         switch = str(self._inner[_SWITCH])
-        # The plug of a host that was lost: the kernel takes its time to clear a network away.
+        # Remove the device of a lost host, because the kernel removes it only after a while.
         self._ip(_SWITCH, "link", "delete", "dev", name, may_fail=True)
         self._ip(
             name, "link", "add", "inside", "type", "veth", "peer", "name", name, "netns", switch
@@ -104,9 +104,9 @@ class Hosts:
         steps = f"{prepare} && " if prepare else ""
         script = f"{steps}echo up && exec sleep infinity"
         ready = self.directory / f"{name}.ready"
-        # Opened here: a host cannot make the machine's disk read-only while it writes there.
+        # Opened here, because a host cannot make a disk read-only while it writes to a file there.
         with (self.directory / f"{name}.log").open("ab") as log, ready.open("wb") as output:
-            # Gone with the thread that starts it, and so with the test run, however that ends.
+            # The host ends with the thread that starts it, and so with the test run.
             outer = ["setpriv", "--pdeathsig", "KILL", "unshare", "--propagation", "private"]
             anchor = subprocess.Popen(
                 [*outer, *kinds, "bash", "-c", script],
@@ -151,14 +151,14 @@ class Hosts:
         self._ip(_SWITCH, "link", "set", "dev", name, "up")
 
     def command(self, name: str, words: Sequence[str]) -> list[str]:
-        """Give the command that runs another on a host."""
+        """Return a command that runs the given command on a host."""
         where = ["-n", "-m", "-u", "-i", "-p", f"--wdns={WORK}"]
         return ["nsenter", "-t", str(self._inner[name]), *where, "--", *words]
 
     def start(
         self, name: str, words: Sequence[str], settings: Mapping[str, str], output: IO[bytes]
     ) -> subprocess.Popen[bytes]:
-        """Start a program on a host; it ends with the host, or by itself."""
+        """Start a program on a host; it ends with the host at the latest."""
         return subprocess.Popen(
             self.command(name, words),
             stdin=subprocess.DEVNULL,

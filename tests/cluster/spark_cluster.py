@@ -1,4 +1,4 @@
-"""Spark standalone on hosts of its own, with S3 and HDFS on another."""
+"""A Spark standalone cluster on separate hosts, with S3 and HDFS on another host."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Result = TypeVar("Result")
 BUCKET = "lab"
 EVENKEY = str(Path(sys.executable).parent / "evenkey")
 PLACES = {"s3": f"s3a://{BUCKET}", "hdfs": "hdfs://store:8020"}
-"""Where state is kept that all hosts reach."""
+"""Storage for state that all hosts reach."""
 
 _NAMES = ("driver", "driver2", "master", "worker1", "worker2", "store")
 _S3_PORT, _RPC_PORT, _HTTP_PORT, _MASTER_PORT = 9000, 8020, 9870, 7077
 _MASTER = f"spark://master:{_MASTER_PORT}"
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For Javas that end before their second compiler has paid for itself."""
+"""Options for JVMs too short-lived to profit from the optimizing compiler."""
 _RESULT = "RESULT "
 _DELAY = f"{WORK}/delay"
 
@@ -46,9 +46,9 @@ class SparkCluster:
     Parameters
     ----------
     directory
-        For logs.
+        Directory for logs.
     storage
-        Whether there is any place that all hosts reach.
+        Whether to start storage that all hosts reach.
     """
 
     def __init__(self, directory: Path, *, storage: bool = True) -> None:
@@ -80,7 +80,7 @@ class SparkCluster:
         self._undo.close()
 
     def _reap(self) -> None:
-        """Programs have ended with their hosts; let the system forget them."""
+        """Reap the programs that have ended with their hosts."""
         for name in list(self.hosts.names):
             with contextlib.suppress(KeyError):
                 self.hosts.lose(name)
@@ -88,7 +88,7 @@ class SparkCluster:
             each.wait()
 
     def start_storage(self) -> None:
-        """Start S3 and HDFS, which are empty."""
+        """Start an empty S3 and an empty HDFS."""
         python = [sys.executable, "-m", "tests.s3_server", "store", str(_S3_PORT), _DELAY]
         self.start("store", python, "s3")
         if any(HDFS_JARS.glob("*.jar")):
@@ -106,7 +106,7 @@ class SparkCluster:
             time.sleep(0.2)
 
     def start_worker(self, name: str) -> None:
-        """Start Spark's worker on a host."""
+        """Start a Spark worker on a host."""
         slots = ["--cores", "2", "--memory", "2g"]
         self._serve(name, "Worker", [*slots, _MASTER])
 
@@ -125,14 +125,14 @@ class SparkCluster:
             time.sleep(0.2)
 
     def start(self, name: str, words: list[str], log: str) -> subprocess.Popen[bytes]:
-        """Start a program on a host, with a log of its own."""
+        """Start a program on a host, with its own log."""
         with (self.directory / f"{name}-{log}.log").open("ab") as output:
             started = self.hosts.start(name, words, self.environment(name), output)
         self._running.append(started)
         return started
 
     def environment(self, name: str) -> dict[str, str]:
-        """What programs of a host find in their environment."""
+        """Return the environment variables of programs on a host."""
         return {
             "JAVA_HOME": str(ensure_java()),
             "PYSPARK_PYTHON": sys.executable,
@@ -146,12 +146,12 @@ class SparkCluster:
             "SPARK_MASTER": _MASTER,
             "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", _SHORT_LIVED),
             "SPARK_WORKER_DIR": f"{WORK}/apps",
-            # Nobody sends credentials by these.
+            # No test sends credentials through environment variables.
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
     def settings(self, name: str) -> dict[str, str]:
-        """Settings of a session whose driver is on a host."""
+        """Return the settings of a session whose driver is on a host."""
         jars = f"{S3A_JARS}/*"
         hadoop = {
             **s3_settings(f"http://store:{_S3_PORT}"),
@@ -173,7 +173,7 @@ class SparkCluster:
     def run(
         self, words: list[str], on: str = "driver", seconds: int = 600, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program on a driver's host, with the settings of Spark's defaults there."""
+        """Run a program on a driver's host, with settings in its ``spark-defaults.conf``."""
         lines = "".join(f"{key} {value}\n" for key, value in self.settings(on).items())
         write = ["bash", "-c", 'mkdir -p conf && printf %s "$0" >conf/spark-defaults.conf', lines]
         assert self.hosts.run(on, write, {}, 10).returncode == 0
@@ -187,7 +187,7 @@ class SparkCluster:
         master: str = _MASTER,
         **given: Any,
     ) -> Any:
-        """Run a function of `cases` in a session on a driver's host; give what it returns."""
+        """Run a function of `cases` in a session on a driver's host, and return its result."""
         program = [sys.executable, "-m", "tests.cluster.drive", case, json.dumps(given)]
         done = self.run(program, on, seconds, SPARK_MASTER=master)
         results = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
@@ -198,11 +198,11 @@ class SparkCluster:
     def evenkey(
         self, words: list[str], on: str = "driver", seconds: int = 600
     ) -> subprocess.CompletedProcess[str]:
-        """Run the command line on a driver's host."""
+        """Run an ``evenkey`` command on a driver's host."""
         return self.run([EVENKEY, *words], on, seconds)
 
     def slow_storage(self, seconds: float) -> None:
-        """Let S3 take so long for each request; 0 ends this."""
+        """Delay each request to S3 by some seconds; 0: no delay."""
         write = ["bash", "-c", f"echo {seconds} >{_DELAY}"]
         assert self.hosts.run("store", write, {}, 10).returncode == 0
 
@@ -213,9 +213,9 @@ class SparkCluster:
 
 
 def through(fault: Callable[[], None], work: Callable[[], Result]) -> Result:
-    """Work while something goes wrong; both must come to an end.
+    """Run `work` in another thread while this thread causes the fault; wait for both.
 
-    The fault is made by this very thread: a host that is started ends with the thread that did it.
+    This thread causes the fault because a host ends with the thread that started it.
     """
     with ThreadPoolExecutor(1) as pool:
         result = pool.submit(work)

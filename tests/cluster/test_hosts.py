@@ -1,4 +1,4 @@
-"""What holds on separate hosts: batches are exact, stores are stores, checkpoints are Spark's."""
+"""On separate hosts batches are exact, stores pass their checks, and checkpoints work."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_batch_is_exact(cluster, grouping):
 
 
 def test_operators_are_exact_where_slow_tasks_are_run_twice(cluster):
-    """Spark runs no task twice on one host: this needs two."""
+    """Spark does not start a second copy of a task on the same host, so this needs two hosts."""
     habit = "slow tasks are run twice"
     done = cluster.run([sys.executable, "-m", "tests.faults.operated", f"{WORK}/twice", habit])
     assert done.returncode == 0, done.stderr[-6000:]
@@ -47,7 +47,7 @@ def test_operators_are_exact_where_slow_tasks_are_run_twice(cluster):
 
 
 def test_operators_are_exact_where_the_disk_of_one_host_is_full(cluster):
-    """Spark runs the tasks that fail there on the other host, if its settings say so."""
+    """With the right settings, Spark runs the tasks that fail there on the other host."""
     run = cluster.hosts.run
     disk = str(Path(WORK).parent)
     used = run("worker1", ["df", "-k", "--output=used", disk], {}, 10).stdout.split()[-1]
@@ -66,7 +66,7 @@ def test_operators_are_exact_where_the_disk_of_one_host_is_full(cluster):
         size("50%")
     assert done.returncode == 0, done.stderr[-6000:]
     assert json.loads(done.stdout.splitlines()[-1])["equal"] == dict.fromkeys(OURS, True)
-    # The executor's own log may be the file that finds no space.
+    # The file that does not fit may be the executor's own log.
     logs += (cluster.directory / "worker1-worker.log").read_text()
     assert "No space left on device" in logs, "the disk was not full: this shows nothing"
 

@@ -1,4 +1,4 @@
-"""One engine on separate hosts: state on S3 and on HDFS, exact and balanced, through faults."""
+"""Runs and streams on separate hosts with state on S3 or HDFS: exact and balanced, with faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WAITING = "pkg: waiting for executors"
 
 
 def exact(cluster, done, output, on="driver"):
-    """Hold a run's results against the count of its input; give its report."""
+    """Compare the results of a run with the count of its input, and return its report."""
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
     report = json.loads(done.stdout)
     assert cluster.drive("counts_of", on=on, master="local[2]", output=output) == expected()
@@ -102,7 +102,7 @@ def test_operators_of_one_line_give_what_spark_gives(cluster, kind):
     found = cluster.drive("one_line_operators", at=f"{PLACES[kind]}/one-line")
     assert found["whole"] == found["split"] == found["added"] == found["expected"]
     assert found["join"] == found["written"] == 0
-    # A user with 80 % of the rows is on all four workers if her rows may be split.
+    # A user with 80 % of the rows is on all four workers, if the rows of a user may be split.
     assert found["split alice"] < 40
     assert found["added alice"] == 4
     assert found["max/mean of join"] < 1.1
@@ -131,7 +131,7 @@ def test_a_skewed_join_of_a_stream_continues_from_another_host(cluster, kind):
 
 
 def test_keys_with_state_stay_on_their_workers_through_a_restart(cluster):
-    # On S3 Spark's RocksDB waits without end: copyFromLocalFile gets no answer of moto's server.
+    # On S3, Spark's RocksDB never ends: moto's server does not answer copyFromLocalFile.
     at = f"{PLACES['hdfs']}/stateful"
     found = cluster.drive("counts_with_state", at=at, epochs=3)
     went_on = cluster.drive("counts_with_state", on="driver2", at=at, epochs=found["epochs"] + 2)
@@ -186,7 +186,7 @@ def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
         )
     ]
     join = {"balance": "load", "cache_static": True, "at": "/srv/join"}
-    # A stream that is not stopped in its first epoch ends by itself, after the second.
+    # A stream that is not stopped in its first epoch ends by itself after the second.
     calls = [(name, {**given, "epochs": 1}) for name, given in [*streams, ("join_stream", join)]]
     ended = cluster_without_storage.drive("outcomes", calls=calls)
     for call, outcome in zip(calls, ended, strict=True):
@@ -196,7 +196,7 @@ def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
         assert "state" in lines[0], call
 
 
-# The fault and the grouping of each are drawn by `python -m tests.cluster.faults`.
+# `python -m tests.cluster.faults` draws fault and grouping of each run.
 @pytest.mark.parametrize(
     ("grouping", "fault"),
     list(zip(cycle(GROUPINGS), FAULTS, strict=False)),

@@ -1,4 +1,4 @@
-"""The program that compares: its statistics, its refusal, and what it stores."""
+"""The program that compares commits: its statistics, when it refuses, and what it stores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def one(add=0):
     [
         ([1.9, 2.0, 2.1], "no difference"),
         ([2.3, 2.4, 2.6], "slower"),
-        ([2.1, 2.4, 2.6], "no difference"),  # one round lies within the noise
+        ([2.1, 2.4, 2.6], "no difference"),  # one round is within the noise
         ([1.5, 1.6, 1.7], "faster"),
         ([1.5, 1.6, 1.9], "no difference"),
     ],
@@ -43,7 +43,7 @@ def test_a_difference_must_exceed_the_noise_in_every_round(second, outcome):
 
 
 def test_ratios_are_those_of_each_round():
-    """The machine was twice as slow in the second round; both sides alike."""
+    """In the second round the machine was half as fast, for both sides alike."""
     verdict = judge([1.0, 2.0, 1.0], [1.0, 2.0, 1.0], [1.5, 3.0, 1.5])
     assert (verdict.ratio.least, verdict.ratio.middle, verdict.ratio.most) == (1.5, 1.5, 1.5)
     assert str(verdict) == "B is 1.50x A (1.50 to 1.50 over 3 rounds; noise 1.00 to 1.00): slower"
@@ -71,7 +71,7 @@ def test_a_loaded_machine_is_refused(reading, start):
 
 
 def test_the_load_average_counts_at_the_start_only():
-    """Later it contains what was measured."""
+    """Later, the load average contains the load of the measurement itself."""
     after_a_round = Reading(0.9, 0.0)
     assert Guard(0, read=lambda: after_a_round).check() == after_a_round
 
@@ -131,7 +131,7 @@ def test_functions_that_are_no_case_are_refused(text):
 
 
 def test_a_whole_run_is_stored(tmp_path, capfd):
-    """Two ways, in real processes; the second says that it takes half a second more."""
+    """Two cases run in real processes; the second reports half a second more."""
     (tmp_path / "tiny.py").write_text(TINY)
     output = tmp_path / "result.json"
     ways = [f"{tmp_path}/tiny.py:one", f"{tmp_path}/tiny.py:one(add=0.5)"]
@@ -198,7 +198,7 @@ def test_a_commit_is_unpacked_with_its_own_sources(tmp_path):
 
 @pytest.mark.slow(23)
 def test_cases_move_all_rows(spark, monkeypatch):
-    """Each on a few rows, in the session of all tests."""
+    """Each case runs on a few rows, in the session that all tests share."""
     del spark
     rows = []
     monkeypatch.setattr(cases, "thrown_away", lambda df: rows.append(df.count()))

@@ -1,7 +1,7 @@
-"""A join's run that tests and the picture in the docs make up: 16 workers, drawn loads.
+"""A made-up run of a join, for tests and for the picture in the docs: 16 workers, drawn loads.
 
-``python -m tests.dashboard.joined DIRECTORY`` writes its history. Loads of partitions are drawn;
-where partitions lie is planned by the joins' own planner, and figures are computed as for a run.
+``python -m tests.dashboard.joined DIRECTORY`` writes its history. The loads of partitions are
+drawn; the joins' own planner places the partitions, and metrics are computed as for a real run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BEGAN, _ITEMS, _SKEWED_SHARE, _THRESHOLD = 1_790_000_000.0, 2000, 0.7, 0.5
 
 
 def write_join(directory: Path, epochs: int = EPOCHS) -> History:
-    """Write the history of a run that redistributes once, and goes on."""
+    """Write the history of a run that redistributes once and continues."""
     history = History(directory)
     history.begin(INFO)
     random = np.random.default_rng(7)

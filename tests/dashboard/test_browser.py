@@ -1,4 +1,4 @@
-"""The page in a real browser: opens, follows a run, says when it stops, fits a phone."""
+"""The page in a real browser: it opens, follows a run, shows its end, and fits a phone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-_PATIENCE_MS = 240_000  # a machine that runs all tests together may draw slowly
+_PATIENCE_MS = 240_000  # a machine that runs all tests at the same time may draw slowly
 _LONGER_THAN_A_TICK = 1.5
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 QUIET = [
@@ -49,7 +49,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def histories(tmp_path):
-    """Two runs of 10 workers, side by side: one finished, one that goes on."""
+    """Make the histories of two runs of 10 workers: one finished, one continues."""
     made = []
     for grouping in ("kg", "dkg"):
         history = History(tmp_path / grouping / "history")
@@ -81,8 +81,8 @@ def epoch_of(grouping, epoch):
 
 @pytest.fixture
 def served(monkeypatch) -> Iterator[Callable[[Path], str]]:
-    """Serves the page over a directory, and gives its address."""
-    # Nobody beats here, and the browser may take its time.
+    """Serve the page for a directory, and return its address."""
+    # No run writes signs of life here, and the browser may be slow.
     monkeypatch.setattr("evenkey.reports.dashboard.watched_runs._SILENCE_SECONDS", 1e9)
     with contextlib.ExitStack() as servers:
         yield lambda directory: servers.enter_context(serving(directory))
@@ -90,7 +90,7 @@ def served(monkeypatch) -> Iterator[Callable[[Path], str]]:
 
 @contextlib.contextmanager
 def serving(directory: Path, port: int = 0) -> Iterator[str]:
-    """A server over a directory for as long as the block runs; gives its address."""
+    """Serve the page for a directory during the block; yield its address."""
     server = Server([directory], port=port)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
@@ -115,7 +115,7 @@ def join_url(tmp_path, served):
 
 @contextlib.contextmanager
 def opened(browser, url, width, height, scheme, drawn="#hot-keys .hm") -> Iterator[Page]:
-    """A page that loads nothing from elsewhere and reports no error."""
+    """Open the page; fail if it loads anything from another server or reports an error."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
     page.set_default_timeout(_PATIENCE_MS)
@@ -214,7 +214,7 @@ def test_a_run_that_has_yet_to_come_is_waited_for(browser, served, tmp_path):
 
 @pytest.mark.slow(6)
 def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, histories, monkeypatch):
-    """As from a store far away, or on a machine with more to do than it can."""
+    """Reading takes longer than a tick, as with a remote store or on an overloaded machine."""
     read = Runs.read
 
     def slowly(runs):

@@ -1,4 +1,4 @@
-"""The page's charts show the figures of the records."""
+"""The charts of the page show the metrics of the records."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_run_without_an_epoch_has_no_data(draw):
 
 def test_a_line_breaks_where_a_run_was_paused():
     before = [record(epoch) for epoch in range(2)]
-    # It went on an hour later, in a process of its own.
+    # The run continued an hour later in another process.
     after = [record(2, ended=before[1].ended + 3601.5, makespan_ms=1500.0)]
     after.append(record(3, ended=after[0].ended + 1, makespan_ms=2500.0))
     (line,) = over_time("epoch_max_over_mean")([run_of(before + after)], THEME).data

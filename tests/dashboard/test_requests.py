@@ -1,4 +1,4 @@
-"""Requests that the page does not send: each is answered by status 400 and one line."""
+"""Requests that the page does not send are answered with status 400 and one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def url(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def question(url):
-    """What the page itself asks."""
+    """Return the request that the page itself sends."""
     callbacks = json.loads(answer(url, "_dash-dependencies")[1])
     (callback,) = (each for each in callbacks if each["output"].startswith(".."))
     names = callback["output"].strip(".").split("...")
@@ -43,7 +43,7 @@ def question(url):
 
 
 def answer(url, path, body=None, kind="application/json"):
-    """Status and text that the server answers."""
+    """Return status and text of the server's answer."""
     request = Request(f"{url}{path}", data=body, headers={"Content-Type": kind})  # noqa: S310
     try:
         with urlopen(request) as given:  # noqa: S310 - our own server

@@ -1,4 +1,4 @@
-"""The runs that the page shows, and what it says of them."""
+"""The runs that the page finds, and the state that it shows for each."""
 
 from __future__ import annotations
 

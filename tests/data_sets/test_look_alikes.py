@@ -1,4 +1,4 @@
-"""Look-alikes have the published messages, keys and top-key share of what they mimic."""
+"""Look-alikes have the published messages, keys and top-key share of the real data."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_length_and_top_share(name):
         weights = stream.probabilities()
         top = weights[0:20:5].mean() if name == "cashtags-like" else weights[0]
         assert weights.max() == weights[0]
-    else:  # by the formula: millions of weights take seconds
+    else:  # by the formula, because computing millions of weights takes seconds
         top = 1 / harmonic(stream.law.keys, stream.law.exponent)
     assert 100 * top == pytest.approx(published.top_percent, abs=0.005)
 
@@ -82,7 +82,7 @@ def test_samples_have_the_published_keys_and_top_share(name):
 
 
 def test_the_election_has_the_published_cost_of_shuffling():
-    """DistCost of shuffle grouping on 10 workers: 2.4491 in the DKG paper, table 3."""
+    """DistCost of shuffle grouping on 10 workers is 2.4491 in the DKG paper, table 3."""
     stream = LookAlike("twitter-election")
     counts = stream.length * stream.probabilities()
     workers = 10 * -np.expm1(-counts / 10)
@@ -144,7 +144,7 @@ def test_graphs_have_senders():
     assert batch.senders is not None
     assert batch.senders.dtype == np.uint64
     hottest = hash_strings(["0"])[0]
-    for vertices in (batch.keys, batch.senders):  # both degrees are skewed alike
+    for vertices in (batch.keys, batch.senders):  # in-degrees and out-degrees are equally skewed
         assert np.mean(vertices == hottest) == pytest.approx(0.0328, abs=0.004)
     assert np.mean((batch.keys == hottest) & (batch.senders == hottest)) < 0.003
     assert generated("twitter-ticker-like", messages=5).batch(0, 5).senders is None

@@ -1,4 +1,4 @@
-"""What is predicted of a change, from tasks whose seconds are known to follow their rows."""
+"""Predicted effects of a change, for tasks whose seconds follow from their rows."""
 
 from __future__ import annotations
 

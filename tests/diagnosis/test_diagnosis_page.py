@@ -1,4 +1,4 @@
-"""The page: complete, and with nothing from elsewhere."""
+"""The page of a diagnosis is complete, and loads nothing from other servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python and the limits of docs/diagnose.md."""
+"""The Python code of docs/diagnose.md runs, and its limits are those of the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found in logs whose rows are known."""
+"""Findings in logs whose rows are known."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_sides_of_a_join_are_distinguished(tmp_path):
     assert found.run.read.join_type == "Inner"
     (change,) = found.changes
     assert change.remedy.how == "split"
-    assert change.seconds == pytest.approx(2.5 + 0.25)  # a quarter of either side
+    assert change.seconds == pytest.approx(2.5 + 0.25)  # a quarter of each side
     assert change.remedy.code == 'eks.join(left, right, ["customer"], "inner", workers=4)'
 
 

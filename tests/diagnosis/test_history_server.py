@@ -1,4 +1,4 @@
-"""What a running application answers over REST, and what does not answer."""
+"""Diagnosis over REST: running applications, history servers, and invalid answers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def answers():
 
 @pytest.fixture
 def served():
-    """Serves answers by path; what there is none for is not found."""
+    """Start a server with an answer for each path; all other paths are not found."""
     known: dict[str, Any] = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -277,7 +277,7 @@ def test_answers_are_limited_in_size_and_time(served, monkeypatch):
 
 
 def answering(answer):
-    """A server that sends these bytes to every client; gives its address."""
+    """Start a server that sends these bytes to every client; return its socket and address."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve():

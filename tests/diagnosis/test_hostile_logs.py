@@ -1,4 +1,4 @@
-"""Logs that somebody made to harm: each is read in part or refused, within limits."""
+"""Malicious logs are read in part or rejected, within the limits on resources."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ HOSTILE: list[Any] = [
 
 
 def spoiled(value, chance, dice):
-    """The same value with parts of it replaced by others at random."""
+    """Return a value with random parts replaced by other values."""
     if dice.random() < chance:
         return dice.choice(HOSTILE)
     if isinstance(value, dict):
@@ -170,7 +170,7 @@ def test_no_value_of_an_event_ends_the_diagnosis(tmp_path):
     file = tmp_path / "log"
     refused = []
     for seed in range(300):
-        dice = random.Random(seed)  # noqa: S311 - no secret
+        dice = random.Random(seed)  # noqa: S311 - not for secrets
         lines = [json.dumps(spoiled(each, 0.04, dice)) for each in events]
         file.write_text("\n".join(lines))
         try:

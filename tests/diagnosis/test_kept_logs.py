@@ -1,6 +1,6 @@
-"""Logs that Spark 4.3 wrote (`benchmarks/diagnosed_jobs.py keep`), against the rows of their jobs.
+"""Logs that Spark 4.3 wrote (`benchmarks/diagnosed_jobs.py keep`), compared with the jobs' rows.
 
-Where a row lies follows from its key by Spark's hash, which is computed here anew.
+Spark's hash of a key determines the partition of its rows; it is implemented here again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def rotate(word: int, bits: int) -> int:
 
 
 def spark_hash(key: int) -> int:
-    """Murmur3 of a bigint, seed 42, as Spark has it."""
+    """Return Spark's hash of a bigint: Murmur3 with seed 42."""
     word = 42
     for half in (key & WORD, key >> 32 & WORD):
         mixed = rotate(half * 0xCC9E2D51 & WORD, 15) * 0x1B873593 & WORD
@@ -35,7 +35,7 @@ def spark_hash(key: int) -> int:
 
 
 def placed(keys, partitions=SLOTS):
-    """Rows of each partition."""
+    """Return the number of rows of each partition."""
     counts = Counter(spark_hash(key) % partitions for key in keys)
     return tuple(counts[each] for each in range(partitions))
 
@@ -79,7 +79,7 @@ def test_a_function_on_groups(job, operator, share):
 def test_aggregates_that_spark_combines():
     one = found("distinct-skewed")
     assert [each.verdict for each in one.findings] == ["combined", "combined"]
-    # Of 2,000,000 rows each of four tasks leaves one for each of 201 customers in three shops.
+    # Four tasks combine 2,000,000 rows to one row each per customer and shop: 201 times 3.
     first = next(each for each in one.findings if len(each.keys) == 2)
     assert first.keys == ("customer", "shop name")
     assert sum(first.run.rows) == SLOTS * 201 * 3
@@ -133,7 +133,7 @@ def test_a_straggler_is_no_matter_of_keys():
 
 
 def test_cogroups_have_a_line():
-    """A whole key of so many rows can have a worker to itself, and no more."""
+    """The hottest key is so hot that the best placement gives it a worker of its own."""
     (cogroups,) = found("cogroup-skewed").named
     assert cogroups.run.sides == (placed(hot(0.6)), placed(range(501)))
     (change,) = cogroups.changes

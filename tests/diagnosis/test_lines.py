@@ -1,4 +1,4 @@
-"""The lines that a diagnosis names: they run as they stand, and give what Spark's own give."""
+"""The lines of code that a diagnosis proposes run unchanged, with the results of Spark's own."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lines_of(plan, how):
 
 
 def value_of(code, names):
-    """Run all lines, and give the value of the last one."""
+    """Run all lines, and return the value of the last one."""
     *lines, last = code.splitlines()
     known = {"eks": eks, "F": F, "Window": Window, "YourFold": YourFold, **names}
     exec("\n".join(lines), known)  # noqa: S102 - our own text

@@ -1,4 +1,4 @@
-"""Logs as they lie on disks: packed, rolled, cut off, damaged, and what is no log."""
+"""Logs on disk: compressed, rolled, incomplete, damaged, and files that are not logs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def zstd(content):
 
 
 def lz4_blocks(content, size=300):
-    """What Spark's LZ4BlockOutputStream writes; its checksum is not looked at."""
+    """Compress as Spark's LZ4BlockOutputStream does; the checksum, which is not read, is 0."""
     packed = b""
     for start in range(0, len(content), size):
         block = content[start : start + size]
@@ -37,7 +37,7 @@ def lz4_blocks(content, size=300):
 
 
 def snappy_chunks(content, size=300):
-    """What Spark's SnappyOutputStream writes."""
+    """Compress as Spark's SnappyOutputStream does."""
     packed = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
     for start in range(0, len(content), size):
         chunk = pa.compress(content[start : start + size], "snappy", asbytes=True)
@@ -143,7 +143,7 @@ def test_a_rolled_log_is_one_application(tmp_path):
     directory = tmp_path / "eventlog_v2_app-1"
     directory.mkdir()
     lines = GOOD.splitlines(keepends=True)
-    for number in range(len(lines)):  # more than nine: events_10 comes behind events_9
+    for number in range(len(lines)):  # more than nine, because events_10 must come after events_9
         (directory / f"events_{number + 1}_app-1.zstd").write_bytes(zstd(lines[number]))
     (directory / "appstatus_app-1").touch()
     assert named(directory) == [2.8]

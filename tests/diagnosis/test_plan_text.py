@@ -1,4 +1,4 @@
-"""Plans out of Spark's text, as those out of its events."""
+"""Plans parsed from Spark's text equal those read from its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's own logs and servers, held against rows that are known."""
+"""Logs and servers of a real Spark, compared with known rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic of tasks on slots, against obvious versions."""
+"""Times of tasks on slots, compared with obvious implementations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 
 
 def naive_makespan(seconds, slots):
-    """Second by second: a free slot takes the next task."""
+    """Simulate second by second: a free slot takes the next task."""
     left = [0] * slots
     waiting, clock = list(seconds), 0
     while waiting or any(left):

@@ -1,4 +1,4 @@
-"""Event logs as Spark writes them, from rows that are known."""
+"""Write event logs as Spark does, for known rows."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def exchange(
 
 
 def applied(counter: int = 7, **options: Any) -> dict[str, Any]:
-    """A function on the rows of each customer."""
+    """Make the plan of a function on the rows of each customer."""
     return node("FlatMapGroupsInPandas", APPLY, node("Sort", "", exchange(counter, **options)))
 
 
 def adaptive(plan: dict[str, Any], note: str = "coalesced") -> dict[str, Any]:
-    """The same with what adaptive execution puts around each exchange."""
+    """Return a plan with the operators that adaptive execution puts around each exchange."""
     children = [adaptive(each, note) for each in plan["children"]]
     inside = {**plan, "children": children}
     if plan["nodeName"] != "Exchange":
@@ -96,7 +96,7 @@ class Log:
         failure: str | None = None,
         metric: str = "records read",
     ) -> int:
-        """Run a stage: the rows of each task by accumulator, or of the only exchange."""
+        """Add a stage, given the rows of each task: by accumulator, or of the only exchange."""
         number, self.stages = self.stages, self.stages + 1
         properties = {} if execution is None else {"spark.sql.execution.id": str(execution)}
         if query:
@@ -149,7 +149,7 @@ def task(
 
 
 def skewed(slots: int = 4, name: str = "orders", seconds_a_row: float = 0.01) -> Log:
-    """Four tasks on four slots: one has 700 of 1,000 rows; half a second besides."""
+    """Make a log of four tasks on four slots: one has 700 of 1,000 rows; 0.5 s are fixed."""
     log, rows = Log(name, slots=slots), [100, 700, 100, 100]
     log.execution(0, applied())
     log.stage(0, rows, [0.5 + seconds_a_row * each for each in rows])

@@ -1,4 +1,4 @@
-"""The programs and the notebook under examples/ run, with little data."""
+"""The programs and the notebook in examples/ run, with little data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 @pytest.fixture
 def example(monkeypatch):
-    """Import a program; what it defines goes to Spark's workers whole, as from the command line."""
+    """Return a function that imports a program, whose definitions are pickled as a script's."""
 
     def load(name):
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
@@ -55,7 +55,7 @@ def test_heavy_hitters(example, capsys):
 
 
 def _halves(text):
-    """What evenkey found, and what Spark found: the lines that say about."""
+    """Return the printed lines of evenkey's results, and those of Spark's."""
     lines = text.splitlines(keepends=True)
     return (
         "".join(line for line in lines if "about" not in line),
@@ -81,7 +81,7 @@ def test_decision_tree(example, capsys):
 
 def test_own_aggregator(example):
     medians = example("own_aggregator").main()
-    # Of 1 to 501, which come about equally often.
+    # The values are 1 to 501, about equally frequent.
     assert medians == pytest.approx({"ann": 251, "bob": 251}, rel=0.02)
 
 

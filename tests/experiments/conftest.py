@@ -23,7 +23,7 @@ MEASURED: list[str] = []
 
 @dataclass(frozen=True)
 class Squares(Scenario):
-    """Squares of a number and of the seed, with a series up to it."""
+    """A scenario: the squares of a number and of the seed, with a series up to the number."""
 
     kind: ClassVar[str] = "squares"
 
@@ -39,7 +39,7 @@ class Squares(Scenario):
 
 
 class SmallExperiment(Experiment):
-    """Three squares, and a scenario whose file is nowhere."""
+    """An experiment with three squares, and a scenario whose file does not exist."""
 
     id = "small-table-1"
     title = "Squares <of numbers>"
@@ -71,5 +71,5 @@ def small(monkeypatch, tmp_path) -> SmallExperiment:
 
 @pytest.fixture
 def measured() -> list[str]:
-    """Ids of the scenarios measured so far."""
+    """Return the ids of the scenarios that were measured so far."""
     return MEASURED

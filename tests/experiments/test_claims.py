@@ -1,4 +1,4 @@
-"""What the PKG and DKG papers claim, on streams small enough for a test."""
+"""Claims of the PKG and DKG papers hold on streams that are small enough for a test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenkey.simulation import SimulationReport, simulate
 MESSAGES = 100_000
 ZIPF = "zipf(z=1,keys=10000)"  # its most frequent key has 10.2 %
 PKG = "pkg(variant=paper)"
-FEW = 10  # messages of imbalance below which all count as balanced
+FEW = 10  # imbalance in messages up to which loads count as balanced
 
 
 @cache
@@ -25,7 +25,7 @@ def simulated(dataset: str, grouping: str, workers: int, **options: object) -> S
 
 @cache
 def top_share(dataset: str) -> float:
-    """Share of the most frequent key, as it came out."""
+    """Return the actual share of the most frequent key."""
     ids = generated(dataset, messages=MESSAGES).ids(0, MESSAGES)
     return float(np.bincount(ids).max()) / MESSAGES
 
@@ -73,7 +73,7 @@ def test_probing_brings_nothing(workers):
 
 @pytest.mark.slow(4)
 def test_key_grouping_is_best_on_the_clickstream():
-    """DKG, figure 9 c: records are even for all methods, and KG alone keeps keys whole."""
+    """DKG, figure 9 c: records are balanced under all methods; only KG keeps keys whole."""
     stream = generated("wikipedia-clickstream-like", messages=100_000)
     reports = {
         method: simulate(stream, method, workers=10, hash="murmur3", observe_by="weights")
@@ -123,7 +123,7 @@ def test_balance_is_lost_if_workers_exceed_two_over_p1():
 
 
 def test_two_regimes_of_theorem_5_1():
-    """Uniform over 5n keys: I(m) grows as m/n ln n / ln ln n with a choice, as m/n with more."""
+    """5n equal keys: I(m) grows as m/n ln n / ln ln n with one choice, as m/n with more."""
     excess = {
         choices: [
             last(simulated(f"uniform(keys={5 * n})", f"pkg(choices={choices},variant=paper)", n))
@@ -156,4 +156,4 @@ def test_more_choices_restore_balance_if_two_do_not():
     )
     assert imbalance(two) > 1e-2 * MESSAGES
     assert imbalance(more) < 1e-3 * MESSAGES
-    assert more.pairs / more.keys < 3  # and far from the 40 that shuffle grouping would take
+    assert more.pairs / more.keys < 3  # far from the 40 of shuffle grouping

@@ -1,4 +1,4 @@
-"""The PKG paper's deployment: its streams, topologies and counters, whatever a clock says."""
+"""The PKG paper's deployment: its streams, topologies and counters, without any times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKERS = {"kg": WP.key_workers, "pkg": WP.split_workers, "sg": WP.split_workers
 
 @cache
 def counters(grouping: str, workers: int, epochs: int = 1) -> list[int]:
-    """Distinct (key, worker) pairs of each of so many equal parts of quick WP."""
+    """Return the distinct (key, worker) pairs in each of some equal parts of WP at scale quick."""
     stream = generated(WP.small, messages=WP.small_messages)
     size = WP.small_messages // epochs
     report = simulate(stream, grouping, workers=workers, sources=8, epoch_messages=size)
@@ -78,7 +78,7 @@ def test_topologies_are_the_papers(scale):
 
 
 def test_arrivals_saturate_balanced_workers_and_kg_as_in_the_paper():
-    """At the paper's rate: KG's most loaded worker, 17.8 % on WP, at 0.4 ms; 8 lose 37 %."""
+    """At the paper's rate KG's worker with 17.8 % of WP saturates at 0.4 ms; 8 lose 37 %."""
     rate = with_costs(FULL)[0].arrival_rate
     assert rate is not None
     assert 1 / (rate * (0.1 + 0.078)) == pytest.approx(0.4e-3, rel=0.05)  # table 2: I(m) = 7.8 %

@@ -1,4 +1,4 @@
-"""The worked example of docs/experiments.md, and what its tables say."""
+"""The example of docs/experiments.md runs, and its tables are right."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
 RUNS_ON_SPARK = re.compile(
     r"^\| (`.+?`) \|.*\| ([\d, ]+) \| ([\d,]+); ([\d.]+ .+?) \|$", re.MULTILINE
 )
-"""Rows of the table: ids, runs at scale quick, messages of a run at scale quick and at full."""
+"""Rows of the table: ids, runs at scale quick, messages per run at scales quick and full."""
 
 
 @pytest.fixture
 def example(tmp_path, monkeypatch) -> Iterator[Experiment]:
-    """The example, put into the file of its name and found there."""
+    """Write the example to the file that the page names, and import it."""
     (text,) = snippets("docs/experiments.md", "python")
     (tmp_path / "figure_20.py").write_text(text)
     monkeypatch.setattr(pkg, "__path__", [*pkg.__path__, str(tmp_path)])
@@ -66,11 +66,11 @@ def test_runs_on_spark_have_the_numbers_and_sizes_in_the_table():
 
 
 def number(text: str) -> int:
-    """Read a number as the table writes it, such as 20,000 or 1.5 M."""
+    """Parse a number of the table, such as 20,000 or 1.5 M."""
     digits, _, unit = text.partition(" ")
     return round(float(digits.replace(",", "")) * {"": 1, "M": 10**6, "G": 10**9}[unit])
 
 
 def sizes(experiment: Experiment, scale: Scale) -> set[int]:
-    """Numbers of messages that runs of an experiment have."""
+    """Return the numbers of messages of an experiment's runs."""
     return {each.dataset.messages or 0 for each in experiment.scenarios(scale)}

@@ -1,4 +1,4 @@
-"""The declared experiments: complete, well formed, and their tables and plots made."""
+"""The declared experiments are complete and valid, and their tables and plots can be made."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAPERS = {
 
 
 def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
-    """A row as the store would give it, with figures that nobody measured."""
+    """Make up a row of results, in the form in which they are stored."""
     if isinstance(scenario, KeyShare):
         figures: dict[str, Any] = {
             "keys": 100,
@@ -92,7 +92,7 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def results_of(experiment: Experiment) -> pd.DataFrame:
-    """Results of all scenarios at scale quick, with figures that nobody measured."""
+    """Make up results of all scenarios at scale quick."""
     rng = np.random.default_rng(3)
     return pd.DataFrame([made_up(scenario, rng) for scenario in experiment.scenarios(QUICK)])
 
@@ -113,7 +113,7 @@ def test_tables_plots_and_findings_are_made(experiment):
         assert all(axis.title.text is not None for axis in plot.figure.select_xaxes())
     for finding in experiment.findings(frame):
         assert json.dumps(dataclasses.asdict(finding))
-    assert frame.columns.tolist() == columns  # functions of the frame leave it as it is
+    assert frame.columns.tolist() == columns  # functions that get the frame must not change it
 
 
 @pytest.mark.parametrize("experiment", available().values(), ids=available())

@@ -1,4 +1,4 @@
-"""Scenarios of joins, on the shared session."""
+"""Scenarios of joins run on the shared session."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_scenario_is_run_by_the_pipeline():
 
 
 def test_ids_are_the_same_for_ever():
-    # Hours of measurements are found by these: a change here orphans them all.
+    # These ids find stored measurements of many hours, so they must never change.
     assert JoinRun(Dataset("publications", 300), "sps", "static-strl", 0.3).id == "bcaa81a3f525d258"
 
 
@@ -65,7 +65,7 @@ def test_the_axis_shows_the_skew_that_came_out(figure):
 
 
 def made_up_frame(scenarios):
-    """A frame as the store would give it: the nominal skew, and a slightly lower realised one."""
+    """Make up stored results: the nominal skew, and a slightly lower actual one."""
     return pd.DataFrame(
         {**each.parameters, "realised_skew": 0.9 * each.skew, "throughput": 1.0}
         | dict.fromkeys(("modelled_throughput", "modelled_latency_ms", "latency_mean_ms"), 1.0)

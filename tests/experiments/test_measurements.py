@@ -1,4 +1,4 @@
-"""What scenarios measure, against plain counting."""
+"""The measurements of scenarios, compared with plain counting."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_simulation_is_the_simulators():
     assert measured.figures["average_imbalance_fraction"] == reported["average_imbalance_fraction"]
     assert measured.figures["disagreement"] == reported["agreement"]["disagreement"]
     assert measured.series == report.series
-    assert not {name for name in measured.figures if "second" in name}  # no clock
+    assert not {name for name in measured.figures if "second" in name}  # no times
 
 
 def test_scenarios_of_one_pass_give_what_each_gives_alone():

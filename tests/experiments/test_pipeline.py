@@ -1,4 +1,4 @@
-"""Scenarios of the pipeline, on the shared session."""
+"""Scenarios of the pipeline run on the shared session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def measured(**options) -> dict[str, Any]:
     scenario = PipelineRun(STREAM, "kg", 3, repeats=1, **SMALL, **options)
     figures = scenario.measure(seen.append).figures
     assert seen[-1] == 400
-    assert 0 not in seen  # the small run before the first
+    assert 0 not in seen  # 0 would be the small warm-up run
     return figures
 
 
@@ -42,7 +42,9 @@ def test_a_scenario_is_run_by_the_pipeline():
     timed = {name for name in figures if name.endswith(("_ms", "second", "seconds"))}
     assert {name for name in figures if figures[name] != read[name]} <= timed
     assert read["makespan_ms"] >= 2000  # 400 messages take two seconds to arrive
-    assert read["latency_p99_ms"] < read["makespan_ms"] - 1000  # of which none counts as latency
+    assert (
+        read["latency_p99_ms"] < read["makespan_ms"] - 1000
+    )  # arrival times do not count as latency
 
 
 @pytest.mark.slow(11)
@@ -72,7 +74,7 @@ def test_streams_that_cannot_come_through_a_topic_are_refused():
 
 
 def test_ids_are_the_same_for_ever():
-    # Hours of measurements are found by these: a change here orphans them all.
+    # These ids find stored measurements of many hours, so they must never change.
     assert PipelineRun(STREAM, "kg", 3).id == "395df1a12be00e91"
 
 

@@ -1,4 +1,4 @@
-"""Pages: self-contained, complete, the same each time."""
+"""The pages of experiments are self-contained, complete and reproducible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def test_a_page_has_all_in_it(small, tmp_path):
     assert "nowhere.txt.gz is not in" in text
     assert "evenkey experiment run small-table-1 --scale quick" in text
     assert "Square, units" in text
-    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)  # nothing from elsewhere
+    assert not re.search(
+        r"<(script|link|img)[^>]+(src|href)=", text
+    )  # loads nothing from other servers
     assert "plotly.js v" in text
 
 

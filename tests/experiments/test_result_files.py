@@ -1,4 +1,4 @@
-"""Results on disk."""
+"""Results are stored on disk and read again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running: what is measured, what is not measured again, what is left out."""
+"""Running experiments: what is measured, what is not repeated, what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios: permanent ids."""
+"""Scenarios have permanent ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STREAM = Dataset("zipf(z=1,keys=100)", 1000)
 
 
 def test_ids_are_the_same_for_ever():
-    # Results of earlier versions are found by these: a change here orphans them all.
+    # These ids find the results of earlier versions, so they must never change.
     assert KeyShare(STREAM).id == "9f55e004534a7d98"
     assert TopKeys(STREAM, 60.0).id == "22977d3c707741ec"
     assert Simulation(STREAM, "pkg", 10).id == "c5c65ea3d61003cc"

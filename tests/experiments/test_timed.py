@@ -1,4 +1,4 @@
-"""Timed scenarios: medians, what must not differ, and that they are measured alone."""
+"""Timed scenarios: medians, figures that must agree, and no concurrent measurements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLOCK: list[float] = []
 
 @dataclass(frozen=True)
 class Clocked(Timed):
-    """Takes its time from a list."""
+    """A scenario whose times come from a list."""
 
     kind: ClassVar[str] = "clocked"
 
@@ -58,7 +58,7 @@ def test_figures_that_are_no_timings_must_not_differ_between_runs():
 
 @dataclass(frozen=True)
 class OnFreshData(Timed):
-    """Takes the seed of its stream for its time."""
+    """A scenario whose time is the seed of its stream."""
 
     kind: ClassVar[str] = "fresh"
     fresh: ClassVar[bool] = True
@@ -71,7 +71,7 @@ class OnFreshData(Timed):
 
 def test_runs_on_fresh_data_have_the_next_seeds_and_the_first_ones_series():
     measurement = OnFreshData(STREAM).seeded(5).measure()
-    assert measurement.figures["elapsed_ms"] == 6.0  # of 5, 6, 7
+    assert measurement.figures["elapsed_ms"] == 6.0  # the median of 5, 6, 7
     assert measurement.series is not None
     assert measurement.series.to_pylist() == [{"seed": 5}]
 
@@ -96,4 +96,4 @@ def test_they_run_alone_in_this_process_and_the_page_says_where(small, tmp_path,
     assert f"measured on {where}" in text
     assert "as the median of 3 runs" in text
     assert "All figures are simulated" not in text
-    run(small, QUICK, tmp_path)  # the clock's list is empty: nothing is measured again
+    run(small, QUICK, tmp_path)  # fails if it measures again, since the list of times is empty

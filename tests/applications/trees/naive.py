@@ -1,4 +1,4 @@
-"""Trees as plain loops over records."""
+"""Decision trees written as plain loops over records."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def naive_gini(labels: Sequence[str]) -> float:
-    """Return the chance that two labels drawn with replacement differ, times their number."""
+    """Return the number of labels times the probability that two drawn labels differ."""
     return len(labels) - sum(count**2 for count in Counter(labels).values()) / max(len(labels), 1)
 
 
 def naive_gain(values: Sequence[float], labels: Sequence[str], min_leaf: int) -> float:
-    """Return the best reduction of `naive_gini` by any threshold; -1 if there is none."""
+    """Return the largest reduction of `naive_gini` by any threshold; -1 if there is none."""
     best = -1.0
     for threshold in set(values):
         sides: dict[bool, list[str]] = {False: [], True: []}
@@ -29,7 +29,7 @@ def naive_gain(values: Sequence[float], labels: Sequence[str], min_leaf: int) ->
 
 
 def naive_leaf(tree: TreeModel, record: Sequence[float]) -> int:
-    """Follow one record down a tree."""
+    """Return the leaf of a tree that a record reaches."""
     node = 0
     while tree.features[node] >= 0:
         right = not record[tree.features[node]] <= tree.thresholds[node]

@@ -33,7 +33,7 @@ def accuracy(model, records):
     [("iris", 3, 5), ("wine", 4, 5), ("breast_cancer", 4, 3), ("digits", 6, 2)],
 )
 def test_bundled_sets(name, depth, folds):
-    """Read these small sets once per level of the tree; compare means of cross-validation."""
+    """The sets are small and are read once per level of the tree; means of folds are compared."""
     bundle = getattr(datasets, f"load_{name}")()
     ours, theirs = [], []
     parts = selection.StratifiedKFold(folds, shuffle=True, random_state=0)

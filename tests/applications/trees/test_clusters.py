@@ -1,4 +1,4 @@
-"""Generated clusters: a pure function of seed and offset that follows its parameters."""
+"""Generated clusters depend on seed and offset alone, and follow their parameters."""
 
 from __future__ import annotations
 

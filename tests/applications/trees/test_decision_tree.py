@@ -1,4 +1,4 @@
-"""Growing a tree: messages, stopping rules, and independence of batches and groupings."""
+"""A tree grows from messages and obeys its stopping rules, for any batches and groupings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKERS = 6
 
 
 def grid_records(count, seed=0):
-    """Return points of a grid, coarse enough for exact 16-bin histograms; two features decide."""
+    """Return points of a grid so coarse that 16-bin histograms are exact; two features decide."""
     points = np.random.default_rng(seed).integers(0, 12, (count, 4))
     labels = np.where(points[:, 1] > 6, "high", np.where(points[:, 3] > 3, "middle", "low"))
     return records_of(points, labels)
@@ -79,7 +79,7 @@ def test_continuing_from_a_model_equals_an_uninterrupted_run():
 @pytest.mark.slow(5)
 def test_histograms_held_are_few_under_pkg_and_many_under_sg():
     """PKG paper, section 4.1: 2 D C L under pkg, W D C L under sg."""
-    # With as many features as workers, round-robin would send a feature to one worker.
+    # If there were as many features as workers, round-robin would keep each on one worker.
     stream = Clusters(length=12_000, features=7, classes=3)
     epochs = [stream.records(start, start + 3000) for start in range(0, 12_000, 3000)]
     tree = DecisionTree(max_depth=4, bins=64)
@@ -105,7 +105,7 @@ def test_records_of_leaves_that_cannot_split_are_one_message():
     messages = tree.messages(records, trained.model)
     assert messages["key"].unique().to_pylist() == [CLASS]
     leaves = trained.model.leaves
-    # The split's estimate of the first epoch, and the records of the two others.
+    # The split's estimate for the first epoch, and the records of the two other epochs.
     assert trained.model.counts[leaves].sum() == 600
 
 

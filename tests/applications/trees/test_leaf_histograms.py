@@ -1,4 +1,4 @@
-"""Histograms by leaf and class: conformance, and the content of cells."""
+"""Histograms by leaf and class pass the checks of aggregators, and have the right cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def messages():
 
 
 def agree_in_weight(whole, cut):
-    """Compare cells and weights: the positions of few bins depend on the batches."""
+    """Compare cells and weights only: if bins are few, their positions depend on the batches."""
 
     def weights(table):
         return {
@@ -45,7 +45,7 @@ def agree_in_weight(whole, cut):
         pytest.param(check, id=f"{bins}-{name}")
         for bins, same in ((64, None), (4, agree_in_weight))
         for name, check in yield_aggregator_checks(LeafHistograms(bins), messages(), same)
-        # It is a part of the decision tree, without its own spelling.
+        # This aggregator is a part of the decision tree and has no spelling.
         if name != "check_spelling_round_trip"
     ],
 )

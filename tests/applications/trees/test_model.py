@@ -1,4 +1,4 @@
-"""The tree itself: leaves of records, predictions, and the round trip through a table."""
+"""The model of a tree: leaves of records, predictions, and a round trip through a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLASSES = ("a", "b")
 
 
 def tree_of(tests):
-    """Split one leaf after the other; a test is (which leaf, feature, threshold)."""
+    """Make a tree by splitting leaves in turn; each split is (which leaf, feature, threshold)."""
     tree = TreeModel.empty().knowing(CLASSES)
     for place, feature, threshold in tests:
         leaf = int(tree.leaves[place % len(tree.leaves)])

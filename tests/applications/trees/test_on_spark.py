@@ -1,4 +1,4 @@
-"""Decision trees on Spark equal the tree of one process, in streams, batches and after a pause."""
+"""Decision trees on Spark equal that of one process: in streams, in batches, after a pause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 LEARNER = DecisionTree(max_depth=2, min_leaf=2)
 STREAM = Clusters(features=3, classes=2, length=180)
-"""Few enough records per epoch that 64-bin histograms are exact under any grouping."""
+"""An epoch has so few records that 64-bin histograms are exact under any grouping."""
 RECORDS = STREAM.records(0, 180)
 EPOCHS = [RECORDS.slice(start, 60) for start in (0, 60, 120)]
 OPTIONS = {"application": str(LEARNER), "workers": 3, "sources": 2, "epochs": 3}
