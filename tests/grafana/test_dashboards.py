@@ -1,4 +1,4 @@
-"""Grafana's dashboards: what is checked in, and every query of it against real servers."""
+"""The Grafana dashboards in the repository: each of their queries runs on real servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ JOIN_TITLES = [
     *("MLDC of each epoch", "Moved partitions of each epoch", "Static loads of each epoch"),
 ]
 MESSAGES, WORKERS = 2000, 4
-MOST_POINTS = 10_000  # that Prometheus gives of a series
+MOST_POINTS = 10_000  # limit of Prometheus per series
 
 
 def dashboard(source):
@@ -96,7 +96,7 @@ def began():
 
 @pytest.fixture(scope="module")
 def filled(spark, influx, prometheus, began):
-    """The report of a run of four epochs that both servers saw."""
+    """Return the report of a run of four epochs, whose metrics both servers have."""
     assert began
     assert spark is not None
     scraped = prometheus_has_seen(prometheus)
@@ -118,7 +118,7 @@ def filled(spark, influx, prometheus, began):
 
 @pytest.fixture(scope="module")
 def joined(influx, prometheus, filled):
-    """A join's last record, which both servers saw after the run of `filled`."""
+    """Return the last record of a join, which both servers got after the run of `filled`."""
     assert filled.finished
     record = join_record(1, ended=time.time())
     exports = Exports([influx.address, f"prometheus://127.0.0.1:{prometheus.target}"], JOIN)
@@ -197,9 +197,9 @@ def test_every_query_of_a_join_gives_the_join(joined, influx, prometheus, began)
 
 
 def as_it_was(prometheus, text, began):
-    """What a query gave since then; the run has ended.
+    """Return all values of a query since `began`, although the run has ended.
 
-    On a loaded machine a figure can be there for less than the 200 ms between two reads.
+    On a loaded machine a value may exist for less than the 200 ms between two reads.
     """
     end = time.time()
     step_ms = max(1, math.ceil(1000 * (end - began) / MOST_POINTS))
@@ -207,7 +207,7 @@ def as_it_was(prometheus, text, began):
 
 
 def check(title, report, values):
-    """A panel shows at least what the report of the run says."""
+    """Check that the values of a panel agree with the report of the run."""
     assert values, title
     metrics = report.metrics
     expected = {

@@ -1,4 +1,4 @@
-"""Obvious twins of the kernels: one message at a time, in plain Python."""
+"""Obvious versions of the kernels: one message at a time, in plain Python."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def two_choices(key, workers):
 
 
 def candidates(key, workers):
-    """All workers in the order in which D-Choices takes them for candidates."""
+    """Return all workers in the order in which D-Choices takes them as candidates."""
     first, second = two_choices(key, workers)
     order = [first]
     while len(order) < workers:
@@ -111,7 +111,7 @@ def offline_greedy(counts, keys, workers):
 
 
 def prompt(counts, workers):
-    """Give ``{key: {worker: messages}}``, the pieces of a batch's keys."""
+    """Return ``{key: {worker: messages}}``: the pieces into which the keys of a batch are cut."""
     total = sum(counts.values())
     cut = total / max(workers, len(counts), 1)
     remaining, pieces, rests = [total / workers] * workers, {}, []
@@ -141,13 +141,13 @@ def prompt(counts, workers):
 
 
 def isolated(counts, total, workers, most):
-    """Give the workers of the hottest keys, and the weights of the workers for all others."""
+    """Return the workers of the hottest keys, and the weights of workers for all other keys."""
     loads, places = [0.0] * workers, {}
     for key in sorted(counts, key=lambda key: (-counts[key], key))[:most]:
         places[key] = loads.index(min(loads))
         loads[places[key]] += counts[key]
     rest, capacities = total - sum(loads), [0.0] * workers
-    # Fill the least loaded workers, step by step, up to the load of the next one.
+    # Fill the least loaded workers step by step, each time up to the load of the next one.
     while rest > 0:
         filled = [load + taken for load, taken in zip(loads, capacities, strict=True)]
         lowest = [w for w in range(workers) if filled[w] == min(filled)]
@@ -183,7 +183,7 @@ def cardinality_affinity(keys, weights, workers, tolerance):
 
 
 class DynamicKeyGrouping:
-    """Dynamic key grouping as the paper describes it; `reference_model` has the other variant."""
+    """Dynamic key grouping as in the paper; `reference_model` has the other variant."""
 
     def __init__(self, grouping, workers):
         self.rules = grouping

@@ -1,8 +1,8 @@
 """The arithmetic of DKG's reference implementation, written from a description of it.
 
-Lists, dictionaries and whole numbers, as there; nothing of `evenkey` is used. Where Java
-divides or converts whole numbers, so does this. A message may weigh more than 1, which it
-never does in the reference. The reference forgets no pool; neither does this.
+It uses lists, dictionaries and whole numbers, as the reference does, and nothing of `evenkey`.
+It divides and converts whole numbers as Java does. Unlike in the reference, a message may have a
+weight above 1. Like the reference, it forgets no pool.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Item:
 
 
 def thresholds(workers):
-    """Scale-out and scale-in load; the reference computes the second and never uses it."""
+    """Return scale-out and scale-in load; the reference never uses the second."""
     ideal = 100.0 / workers
     return int(ideal + math.sqrt(ideal)), int(ideal - math.sqrt(ideal))
 
@@ -67,7 +67,7 @@ def promote(lower, upper, size):
 
 
 class Reference:
-    """One source. `home` gives a key's first worker, as the hash does in the reference."""
+    """One source; `home` returns the first worker of a key, as the reference's hash does."""
 
     def __init__(self, workers, expected_keys=100, home=lambda key, workers: key % workers):
         self.out_at = thresholds(workers)[0]

@@ -1,4 +1,4 @@
-"""Dynamic key grouping under times that cannot be: it learns on, and its state is bounded."""
+"""Dynamic key grouping continues to learn under impossible times, with bounded state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def as_they_are(_epoch, _source, times):
 
 
 def epochs_of(sources, times_of=as_they_are, memory=None):
-    """Max/mean of each epoch: a hot key, another from epoch 10 on and another from epoch 20 on."""
+    """Return max/mean of each epoch, and the memory; the hot key changes at epochs 10 and 20."""
     rng = np.random.default_rng(3)
     grouping, memory, balance = DynamicKeyGrouping(), memory or {}, []
     for epoch in range(EPOCHS):
@@ -42,7 +42,7 @@ def epochs_of(sources, times_of=as_they_are, memory=None):
 
 
 def wrong_at(place, wrong, *, at=None):
-    """Put a wrong time into an epoch of the first source, or into every epoch of every source."""
+    """Make a function that puts a wrong time into one epoch of the first source, or into all."""
 
     def times_of(epoch, source, times):
         if at is None or (epoch, source) == (at, 0):
@@ -53,7 +53,7 @@ def wrong_at(place, wrong, *, at=None):
 
 
 def settled(balance):
-    """Epochs by which each of the three hot keys has long been found."""
+    """Return only the epochs in which the current hot key has long been found."""
     return np.concatenate((balance[7:10], balance[17:20], balance[27:30]))
 
 
@@ -84,7 +84,7 @@ def test_nor_does_one_in_every_epoch(sources, place):
 
 
 def old_memory(clock):
-    """What a table holds that was written when the clock was believed: all dated 2096."""
+    """Return the memory of a table whose times come from a wrong clock, such as the year 2096."""
     _, memory = epochs_of(1)
     memory["clock"][1] = clock + 15
     memory["items"]["seen"][::2] = clock
@@ -146,7 +146,7 @@ def test_a_source_with_a_wrong_clock_does_not_move_others():
         memories.append(router.memory())
     merged = grouping.merge_memories(memories)
     assert merged["clock"].tolist() == [100.0, 119.0, 1.0]
-    # Of keys 7, 8 and the sources' own: what the third saw counts from the others' cycle.
+    # The times of the third source are replaced by the start of the other sources' cycle.
     seen = dict(zip(merged["items"]["key"].tolist(), merged["items"]["seen"].tolist(), strict=True))
     assert seen == {7: 104.0, 8: 105.0, 0: 102.0, 1: 106.0, 2: 106.0}
 

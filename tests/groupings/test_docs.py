@@ -1,4 +1,4 @@
-"""The page on groupings names all of them, and its code runs."""
+"""The page on groupings names all groupings, and its code runs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A tiny stream and its exact assignments, which hold Python and Spark to the same routing.
+"""A tiny stream and its exact assignments, which Python and Spark must both reproduce.
 
-``golden.json`` is written by ``python -m tests.groupings.test_golden``. Do that only when a
-grouping is meant to route in another way, and say so in the changelog: queries that go on
-from a checkpoint would see their keys move.
+``python -m tests.groupings.test_golden`` writes ``golden.json``. Run it only if a grouping is meant
+to route differently, and say so in the changelog, because keys of queries that continue from a
+checkpoint would move.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import evenkey.papers  # noqa: F401 - its groupings and data sets have names then
+import evenkey.papers  # noqa: F401 - registers its groupings and data sets
 from evenkey.core.hashing import hash_strings
 from evenkey.groupings import available, parse
 
 GOLDEN = Path(__file__).with_name("golden.json")
 WORKERS = 5
 SPELLINGS = (
-    # Those that plan epochs have vectors of their own, with their plans.
+    # Groupings that plan epochs have their own vectors, with their plans.
     *(name for name, grouping in sorted(available().items()) if not grouping.plans_epochs),
     "pkg(choices=3)",
     "pkg(variant=paper)",
@@ -33,7 +33,7 @@ SPELLINGS = (
 
 
 def stream():
-    """60 messages over 200 s: half of them have one hot key, the others 30 keys."""
+    """Make 60 messages over 200 s: half of them have one hot key, the others 30 keys."""
     unusual = [
         "",
         " ",
@@ -55,7 +55,7 @@ def stream():
 
 
 def plan_of(spelling, messages):
-    """Frequencies of the stream itself, for a grouping that needs them."""
+    """Return the plan of a grouping that needs frequencies, from those of the stream itself."""
     grouping = parse(spelling)
     if not grouping.given_frequencies:
         return None
@@ -98,7 +98,7 @@ def test_assignments(golden, spelling):
 
 
 def test_every_grouping_has_its_own_assignments(golden):
-    """The stream is skewed and long enough for each of them to show what it does."""
+    """The stream is so skewed and long that each grouping routes it differently."""
     assignments = golden["assignments"]
     assert golden["workers"] == WORKERS
     assert tuple(assignments) == SPELLINGS

@@ -1,4 +1,4 @@
-"""D-Choices and W-Choices against their naive twin, what they choose, and what they hand on."""
+"""D-Choices and W-Choices: equal to naive versions, choices, and memories between epochs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKERS = 50
 
 
 def skewed(messages, keys=2000, exponent=1.4, seed=0):
-    """Keys drawn by Zipf's law, and their hashes from the most frequent on."""
+    """Draw keys by Zipf's law; return them, and the distinct hashes, most frequent first."""
     random = np.random.default_rng(seed)
     hashes = random.integers(0, 2**64, keys, dtype=np.uint64)
     weights = np.arange(1, keys + 1) ** -exponent
@@ -68,7 +68,7 @@ def test_fewest_choices(weights, workers, epsilon):
 
 
 def test_choices_for_a_known_distribution():
-    """Zipf's law, z = 1.4, 100,000 keys: its first key, 32 %, needs at least 17 of 50 workers."""
+    """Under Zipf's law, z = 1.4, the first of 100,000 keys has 32 %: at least 17 of 50 workers."""
     shares = np.arange(1, 100_001) ** -1.4
     heavy = (shares := shares / shares.sum())[shares > 1 / 250]
     assert (len(heavy), heavy[0]) == (23, pytest.approx(0.3246, abs=1e-4))
@@ -82,20 +82,20 @@ def test_choices_for_a_known_distribution():
 
 @pytest.mark.parametrize("grouping", [DChoices(), WChoices()], ids=str)
 def test_balance_and_replication(grouping):
-    """A hot key is spread, keys in the tail are on two workers at most, loads are balanced."""
+    """Hot keys are spread, keys of the tail are on at most two workers, loads are balanced."""
     keys, hashes = skewed(200_000)
     router = grouping.router(WORKERS)
     before, routed = router.route(keys[:50_000]), router.route(keys[50_000:])
     assert max_over_mean(np.bincount(np.concatenate((before, routed)), minlength=WORKERS)) < 1.01
     hottest = held_by(keys[50_000:], routed, hashes[0])
     assert hottest == WORKERS if isinstance(grouping, WChoices) else 18 <= hottest < WORKERS
-    # The head is 21 keys here, and the sketch may not be wrong by more than 1/1000.
+    # The head has 21 keys here, and the error of the sketch is at most 1/1000.
     assert all(held_by(keys[50_000:], routed, key) > 2 for key in hashes[:19])
     assert all(held_by(keys[50_000:], routed, key) <= 2 for key in hashes[40:])
 
 
 def test_a_key_of_the_tail_that_takes_over_a_counter_is_no_head_key():
-    """Its count starts at the floor, far above the threshold here; what it occurred is little."""
+    """Its count starts at the sketch's floor, above the threshold, but the key is rare."""
     keys = np.repeat(np.arange(4, dtype=np.uint64), 10)
     late = np.full(3, 77, dtype=np.uint64)
     router = WChoices(threshold=0.1, capacity=4).router(9)
@@ -110,7 +110,7 @@ def test_an_epoch_starts_with_the_head_of_the_one_before():
     for source, router in enumerate(routers):
         router.route(keys[source::4])
     memory = grouping.merge_memories([router.memory() for router in routers])
-    # At the scale of one source, and half of that.
+    # The total of one source, halved by the decay.
     assert SpaceSaving.from_bytes(memory["sketch"].tobytes()).total == 40_000 / 4 / 2
     router = grouping.router(WORKERS)
     router.remember(memory)
@@ -122,7 +122,7 @@ def test_an_epoch_starts_with_the_head_of_the_one_before():
 
 @pytest.mark.parametrize(("decay", "forgotten"), [(0.5, 2), (1.0, 5)])
 def test_epochs_forget(decay, forgotten):
-    """In which epoch a key that had half of the first one's messages is in the head no more."""
+    """A key with half of the first epoch's messages is no longer in the head some epochs later."""
     grouping = WChoices(threshold=0.1, decay=decay)
     router = grouping.router(9)
     router.route(np.array([7, 8] * 100, dtype=np.uint64))

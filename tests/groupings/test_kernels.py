@@ -1,4 +1,4 @@
-"""Every kernel against its naive twin."""
+"""Every kernel equals its naive version."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_dynamic_key(grouping, workers, seed, skew, gap, heaviest):
 
 
 def test_dynamic_key_grows_its_table_without_a_trace():
-    """More keys between two cycles than the first table holds."""
+    """Between two cycles come more keys than the table has at first."""
     random = np.random.default_rng(0)
     keys = random.integers(0, 2**64, 4000, dtype=np.uint64)[random.zipf(1.2, 8000) % 4000]
     times = np.linspace(0, 100, len(keys))
@@ -80,7 +80,7 @@ def test_dynamic_key_grows_its_table_without_a_trace():
 
 
 def test_dynamic_key_holds_apart_keys_that_want_one_slot():
-    """Both are looked up before either of them has come."""
+    """Two keys with the same slot are both looked up before either has been inserted."""
     spread = int(_kernels.GOLDEN)
     one, other = ((slot << 32) * pow(spread, -1, 2**64) % 2**64 for slot in (5, 5 + (1 << 20)))
     keys = np.array([one, other, other, one, one], dtype=np.uint64)

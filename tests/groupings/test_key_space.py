@@ -1,4 +1,4 @@
-"""The key space of dynamic key grouping: what several sources hold, merged."""
+"""The key space of dynamic key grouping: items of several sources are merged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evenkey.groupings.key_space import BABY, DEPARTED, ITEM, OLD, TEENAGE, KeyS
 
 
 def items_of(*rows):
-    """Items of (key, count, seen, checked, order, pool, space)."""
+    """Make items from rows (key, count, seen, checked, order, pool, space)."""
     return np.array([*rows], dtype=ITEM)
 
 
@@ -25,10 +25,10 @@ def rows(items):
 
 
 def test_old_keys_of_two_sources_pass_the_coldest_down():
-    """Two old keys and a teenage one fit: the fourth is a baby again."""
+    """Only two old keys and one teenage key fit, so the fourth key becomes a baby."""
     first = items_of((1, 9, 5.0, 5.0, 3, 4, OLD), (2, 5, 6.0, 5.0, 1, 3, OLD))
     second = items_of((3, 7, 9.0, 8.0, 2, 2, OLD), (4, 3, 8.0, 8.0, 0, 2, OLD))
-    # Counts are means over both sources, rounded up; of the order only the places are left.
+    # Counts are means over both sources, rounded up; orders are renumbered from 0.
     assert rows(space().merge([first, second])) == {
         4: (2, 8.0, 8.0, 0, 2, BABY),
         2: (3, 6.0, 5.0, 1, 3, TEENAGE),
@@ -62,7 +62,7 @@ def test_a_key_that_one_of_two_sources_saw_once_counts_once():
 
 
 def test_of_equals_the_one_seen_first_stays_also_across_epochs():
-    """Keys carried over come before those that are new in the next epoch, in their order."""
+    """Keys from the previous epoch keep their order, and come before new keys."""
     grouping = DynamicKeyGrouping(
         expected_keys=4, old_share=0.25, teenage_share=0.25, baby_share=0.5
     )
@@ -74,7 +74,7 @@ def test_of_equals_the_one_seen_first_stays_also_across_epochs():
     items = after.snapshot()["items"]
     assert items["key"].tolist() == [30, 20, 10, 5]
     assert items["order"].tolist() == [0, 1, 2, 3]
-    # Two babies fit: all came once, so those that came first stay.
+    # Only two babies fit. All keys came once, so the first two stay.
     assert after.memory()["items"]["key"].tolist() == [30, 20]
     restored = grouping.router(3)
     restored.restore(after.snapshot())
@@ -83,7 +83,7 @@ def test_of_equals_the_one_seen_first_stays_also_across_epochs():
 
 
 def test_a_key_space_of_size_zero_starts_again():
-    """A single expected key is half a baby, which rounds to none: no key is carried over."""
+    """With one expected key the baby space rounds to size 0, so no key is carried over."""
     grouping = DynamicKeyGrouping(expected_keys=1)
     before, after = grouping.router(3), grouping.router(3)
     before.route(np.array([30], dtype=np.uint64), np.array([1.0]))
@@ -95,10 +95,10 @@ def test_a_key_space_of_size_zero_starts_again():
 
 
 def test_the_largest_pool_is_that_of_table_1():
-    """100 / (100 / W + sqrt(100 / W)) is 10 W / (10 + sqrt(W)): of whole numbers, for squares."""
+    """100 / (100 / W + sqrt(100 / W)) is 10 W / (10 + sqrt(W)), whole numbers if W is a square."""
     for root in range(1, 60):
         workers, rest = root * root, 10 * root * root % (10 + root)
-        if rest:  # Without one, rounding decides.
+        if rest:  # without a remainder, rounding decides
             most = min(workers, 10 * workers // (10 + root) + 1)
             assert DynamicKeyGrouping().most_workers(workers) == most
 

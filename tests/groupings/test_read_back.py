@@ -1,4 +1,4 @@
-"""What a router is given to go on from, with numbers that its kernels must not meet."""
+"""Routers reject a memory or a snapshot with numbers out of range, before kernels use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEYS = np.repeat(np.arange(9, dtype=np.uint64), [400, 60, 50, 40, 30, 20, 10, 5,
 
 
 def memory_of(name):
-    """Give what a router remembers of a stream, or of its plan."""
+    """Return a router that has routed a stream, after its plan if it needs one, and its memory."""
     grouping = parse(name)
     router = grouping.router(WORKERS)
     if grouping.given_frequencies:

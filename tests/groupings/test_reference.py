@@ -1,7 +1,7 @@
-"""`dkg(variant=reference)` does what the reference implementation does, at every worker count.
+"""`dkg(variant=reference)` routes as the reference implementation does, on any number of workers.
 
-``reference.json`` holds what `reference_model`, which knows nothing of our code, makes of a
-stream at 2 to 200 workers; ``python -m tests.groupings.test_reference`` writes it.
+``reference.json`` has the results of `reference_model`, which uses none of our code, for a stream
+on 2 to 200 workers; ``python -m tests.groupings.test_reference`` writes it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ WORKERS = range(2, 201)
 EXPECTED_KEYS = 10
 HOT = 10**6
 BEFORE = 9300
-"""Messages before the hot key returns."""
+"""Number of messages before the hot key returns."""
 
 
 def stream():
-    """A hot key comes, is driven out of the spaces by others, and returns; 9,600 messages.
+    """Make 9,600 messages: a hot key comes, other keys drive it out of the spaces, it returns.
 
-    Drawn without a library. Times are eighths of seconds, so that floating point and whole
-    numbers agree on them.
+    No random library is used. Times are multiples of 1/8 s, which floating point represents
+    exactly.
     """
     keys, times, state = [], [], 1
     for i in range(120 + 9 * 1020 + 300):
@@ -41,7 +41,7 @@ def stream():
         draw = state >> 40
         wave, i_of_wave = divmod(i - 120, 1020)
         if 0 <= wave < 9:
-            # Every 15 s twelve new keys, each of which occurs more often than the hot one did.
+            # Every 15 s twelve new keys come, each more often than the hot key before.
             keys.append(10**9 + wave * 12 + i_of_wave % 12)
             times.append(300 + wave * 15 + i_of_wave * 120 // 1020 / 8)
         else:
@@ -84,7 +84,7 @@ def golden():
 
 
 def test_thresholds(golden):
-    """At every number of workers; 129 of these 199 were others once."""
+    """The thresholds agree for every number of workers; once, 129 of these 199 were wrong."""
     for workers in WORKERS:
         ours = DynamicKeyGrouping(variant="reference")
         minus_root = DynamicKeyGrouping(variant="reference", scale_in="minus-root")
@@ -115,7 +115,7 @@ def departed(router):
 
 
 def test_the_stream_shows_what_it_is_for(golden):
-    """Pools grow, the hot key leaves with its pool, and returns; else the vectors prove little."""
+    """Pools grow, and the hot key leaves with its pool and returns, so that the test has value."""
     grown = [workers for workers in WORKERS if golden[str(workers)]["pools"]]
     assert len(grown) > 150
     keys, times = arrays()
@@ -147,7 +147,7 @@ def test_any_stream(workers, seed, expected_keys, skew, gap, heaviest):
 
 
 def test_spaces_are_cut_down():
-    """19 expected keys are 1 old, 7 teenage and 9 baby keys, as Java's conversion gives."""
+    """As Java converts, 19 expected keys become 1 old, 7 teenage and 9 baby keys."""
     for expected_keys in range(1, 300):
         ours = DynamicKeyGrouping(variant="reference", expected_keys=expected_keys).key_space()
         theirs = reference_model.Spaces(expected_keys)
@@ -157,7 +157,7 @@ def test_spaces_are_cut_down():
 
 @pytest.mark.slow(2)
 def test_pools_of_departed_keys_are_bounded():
-    """However many keys grow and leave, memory stops growing, and the last seen are kept."""
+    """If many keys get larger pools and depart, only the pools of those last seen are kept."""
     grouping = DynamicKeyGrouping(
         variant="reference", expected_keys=4, old_share=0.25, teenage_share=0.25, old_period=15
     )
@@ -165,7 +165,7 @@ def test_pools_of_departed_keys_are_bounded():
     routers = [dataclasses.replace(grouping, kept_pools=kept).router(4) for kept in (5, 0, 99)]
     for wave in range(30):
         for router in routers:
-            # Loads start at 0, as in an epoch; each key soon has more messages than the previous.
+            # Loads start at 0, as in an epoch; each key soon exceeds the messages of the previous.
             router.restore({"sent": np.zeros(4, dtype=np.int64)})
             keys = np.full(400, 1000 + wave, dtype=np.uint64)
             weights = np.full(400, int(1.7**wave) + 1)
@@ -182,7 +182,7 @@ def test_pools_of_departed_keys_are_bounded():
 
 
 def test_a_returning_key_has_its_pool_after_an_epoch_too():
-    """What routers hand on from epoch to epoch holds the pools of departed keys."""
+    """The memory between epochs includes the pools of departed keys."""
     grouping = DynamicKeyGrouping(variant="reference", expected_keys=EXPECTED_KEYS)
     keys, times = arrays()
     first, second = grouping.router(10), grouping.router(10)

@@ -1,4 +1,4 @@
-"""Groupings with a routing table against their naive twins, and how their tables merge."""
+"""Groupings with a routing table equal their naive versions, and their tables merge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TWINS = {
     StaticChoices(): partial(naive.first_sight, everywhere=False),
     OnlineGreedy(): partial(naive.first_sight, everywhere=True),
     CardinalityAffinity(): partial(naive.cardinality_affinity, tolerance=None),
-    # With powers of two, rounding does not depend on how the inequality is written.
+    # With powers of two, rounding is the same however the inequality is written.
     CardinalityAffinity(tolerance=0.25): partial(naive.cardinality_affinity, tolerance=0.25),
 }
 keys_of_streams = st.one_of(st.sampled_from([3, 2**63, 2**64 - 1]), st.integers(0, 2**64 - 1))
@@ -31,7 +31,7 @@ def skewed(keys, messages, seed=0):
 
 
 def held_by(keys, routed):
-    """Distinct workers of each key."""
+    """Return the distinct workers of each key."""
     pairs = set(zip(keys.tolist(), routed.tolist(), strict=True))
     return {key: {worker for each, worker in pairs if each == key} for key in set(keys.tolist())}
 
@@ -47,7 +47,7 @@ def test_kernels(grouping, stream, workers):
 
 @pytest.mark.parametrize("grouping", TWINS, ids=str)
 def test_a_table_grows_without_a_trace(grouping):
-    """More keys in a batch than the first table, and the second, hold."""
+    """A batch has so many keys that the table must grow twice."""
     keys = skewed(10000, 8000)
     assert len(np.unique(keys)) > 1024
     expected = TWINS[grouping](keys.tolist(), [1] * len(keys), 8)
@@ -69,7 +69,7 @@ def test_offline_greedy(counts, others, workers):
         router.remember(plan)
         routed = router.route(np.array(keys, dtype=np.uint64))
         assert routed.tolist() == naive.offline_greedy(counts, keys, workers)
-    # The next epoch goes by the same plan.
+    # The next epoch has the same plan.
     handed_on = grouping.merge_memories([router.memory() for router in routers])
     assert [*handed_on] == (["items"] if counts else [])
     np.testing.assert_equal(handed_on.get("items", plan["items"]), plan["items"])
@@ -91,7 +91,7 @@ def test_bad_frequencies_are_refused(arguments, said):
 
 @pytest.mark.parametrize("grouping", [StaticChoices(), OnlineGreedy()], ids=str)
 def test_sources_agree_after_an_epoch(grouping):
-    """Each source keeps a key where it put it; from the next epoch on all of them do."""
+    """Sources may place a key differently in the first epoch, but agree from the next one on."""
     keys = skewed(200, 6000)
     sources = range(3)
     routers = [grouping.router(8, source) for source in sources]
@@ -112,17 +112,17 @@ def test_sources_agree_after_an_epoch(grouping):
 
 
 def test_affinity_knows_all_holders_after_an_epoch():
-    """A key that two sources put on different workers may be on both, and only there."""
+    """If two sources put a key on different workers, it later stays on these two."""
     grouping = CardinalityAffinity()
     routers = [grouping.router(2, source) for source in range(2)]
-    # The second source holds another key on the worker where the first one puts key 2.
+    # The second source has key 4 on worker 0, so it puts key 2 on worker 1.
     assert routers[0].route(np.array([2], dtype=np.uint64)).tolist() == [0]
     assert routers[1].route(np.array([4, 2, 2], dtype=np.uint64)).tolist() == [0, 1, 1]
     memory = grouping.merge_memories([router.memory() for router in routers])
     assert memory["items"]["place"].tolist() == [3, 1]
     router = grouping.router(2)
     router.remember(memory)
-    # Of two holders the less loaded one; a new key where there are fewer keys.
+    # A key goes to the less loaded of its two workers, a new key to the worker with fewer keys.
     assert router.route(np.array([2, 2, 2, 9, 5], dtype=np.uint64)).tolist() == [0, 1, 0, 1, 1]
 
 

@@ -1,4 +1,4 @@
-"""The hash is Spark's, bit for bit, whichever way a text takes through it."""
+"""The hash equals Spark's, bit for bit, by every code path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evenkey.core.hashing import SPARK_SEED, hash_longs, hash_strings, mix, murmur3_strings
 
-SPARK_STRINGS = {  # as Spark's xxhash64 gives them
+SPARK_STRINGS = {  # results of Spark's xxhash64
     "": 0x98B1582B0977E704,
     "a": 0x88E4FE59ADF7B0CC,
     "Turkey": 0xC9FD6F21FD6810BC,
@@ -48,7 +48,7 @@ def test_golden_longs():
 def test_spark_agrees(spark):
     from pyspark.sql import functions as F
 
-    rng = random.Random(7)  # noqa: S311 - texts to hash, no secrets
+    rng = random.Random(7)  # noqa: S311 - not for secrets
     characters = "aé東😀"
     strings = [*SPARK_STRINGS, *("".join(rng.choices(characters, k=k % 40)) for k in range(200))]
     longs = [*SPARK_LONGS, *(rng.getrandbits(64) - 2**63 for _ in range(200))]
@@ -112,7 +112,7 @@ def test_mix_leaves_its_input_alone(salt):
 
 def test_murmur3_is_the_published_one():
     fox = "The quick brown fox jumps over the lazy dog"
-    # Of the 128 bits, the first 64, of the reference implementation with seed 0.
+    # The first 64 of the 128 bits that the reference implementation returns for seed 0.
     assert murmur3_strings([fox, ""], seed=0).tolist() == [0xE34BBC7BBC071B6C, 0]
     arrow = pa.array([fox, "İstanbul"])
     assert murmur3_strings(arrow).tolist() == murmur3_strings(arrow.to_pylist()).tolist()

@@ -21,7 +21,7 @@ def session(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def stream_of_files(session, tmp_path):
-    """Give a stream of a DataFrame's rows, one file an epoch, and what runs it to its end."""
+    """Return a function that makes a stream of a DataFrame's rows, with one file per epoch."""
 
     def make(df, epochs=3):
         df.repartition(epochs).write.parquet(str(tmp_path / "input"))
@@ -33,7 +33,7 @@ def stream_of_files(session, tmp_path):
 
 @pytest.fixture
 def run_to_end(tmp_path):
-    """Run a streaming DataFrame to its end and give its rows; between epochs call a hook."""
+    """Return a function that runs a stream, with a hook after each epoch, and returns its rows."""
 
     def run(df, after_epoch=lambda _: None):
         epochs = run_epochs(df, tmp_path / "checkpoint", after_epoch=after_epoch)

@@ -1,10 +1,10 @@
-"""Obvious versions of what the joins compute fast."""
+"""Obvious and slow versions of what the joins compute."""
 
 from __future__ import annotations
 
 
 def keyed_join(stream, static, keys, how):
-    """Rows as dictionaries, joined by comparing every pair."""
+    """Join rows, which are dictionaries, by comparing every pair."""
     columns = [name for name in (static[0] if static else {}) if name not in keys]
     joined = []
     for left in stream:
@@ -20,7 +20,7 @@ def keyed_join(stream, static, keys, how):
 
 
 def leaves_of_box(bounds, box):
-    """Numbers of the half-open rectangles that a closed box meets."""
+    """Return the numbers of the half-open rectangles that a closed box intersects."""
     left, bottom, right, top = box
     return [
         number
@@ -30,7 +30,7 @@ def leaves_of_box(bounds, box):
 
 
 def best_single_move(owners, loads, workers):
-    """Least possible maximum after one move of one partition."""
+    """Return the least maximum load that moving at most one partition can reach."""
     best = max(sum(x for o, x in zip(owners, loads, strict=True) if o == w) for w in range(workers))
     for partition in range(len(owners)):
         for worker in range(workers):

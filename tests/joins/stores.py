@@ -1,4 +1,4 @@
-"""Stores for tests: one that counts its requests, and one that is slow or away."""
+"""Stores for tests: one counts its requests, one is slow, one becomes unreachable."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from threading import Lock
 from evenkey.core.stores import LocalStore
 
 COUNTED: Counter[str] = Counter()
-"""Requests that this process has made of counting stores, by kind."""
+"""Number of requests of this process to counting stores, by kind."""
 _COUNTING = Lock()
 
 
 class CountingStore(LocalStore):
-    """A directory whose every request is counted."""
+    """A directory that counts its requests."""
 
     def _count(self, kind):
         with _COUNTING:
@@ -42,7 +42,7 @@ class CountingStore(LocalStore):
 
 
 class SlowStore(CountingStore):
-    """A directory that takes 20 ms a request; its listings come in any order but the names'."""
+    """A directory that takes 20 ms per request, and never lists names in order."""
 
     def _count(self, kind):
         super()._count(kind)
@@ -53,7 +53,7 @@ class SlowStore(CountingStore):
 
 
 class AwayStore(LocalStore):
-    """A store that cannot be reached once a file says so."""
+    """A store that cannot be reached once a certain file exists."""
 
     def _find_way(self):
         if (self.directory.parent / "away").exists() or (self.directory / "away").exists():

@@ -1,4 +1,4 @@
-"""Every pipeline in every mode: the same pairs as one tree in one process, whatever moves."""
+"""Every pipeline in every mode finds the pairs of a single tree in one process."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_pairs_are_those_of_one_process(
     if mode.endswith("strl"):
         assert loaded == used
         return
-    # Each partition when it is first used, and once more where it has moved.
+    # A partition is loaded when it is first used, and again after a move.
     seen: set[int] = set()
     for epoch in range(EPOCHS):
         seen -= moved[epoch]
@@ -75,7 +75,7 @@ def test_the_pairs_are_those_of_one_process(
 
 
 def one_heavy(work):
-    """A load of which half is one partition's."""
+    """Return loads in which the largest partition has half of the total."""
     loads = work.items.astype(float)
     loads[loads.argmax()] = loads.sum()
     return loads
@@ -99,7 +99,7 @@ def test_the_pairs_are_the_same_when_a_partition_is_copied(
     (partition,) = plan.copies
     slots = {record.slot for record in records if partition in record.work}
     assert slots == {*plan.copies[partition]}
-    # Who had it has it still; each other slot loads a copy, and it counts as many moves.
+    # The owner still has it. Each other slot loads a copy, which counts as a move.
     loads = sum(partition in record.loaded for record in records)
     assert loads == plan.moved.count(partition) == len(slots) - 1 > 0
 
@@ -170,7 +170,7 @@ def test_a_publication_of_several_partitions_is_one_item(
     geometries = shapely.from_wkb(some["geometry"].to_numpy())
     found, _ = shapely.STRtree(shapely.envelope(envelopes)).query(shapely.envelope(geometries))
     candidates = len(set(found.tolist()))
-    # By space every publication comes to a partition; an index sends only those with a candidate.
+    # Partitions of space get every publication; an index sends only those with a candidate.
     expected = some.num_rows if pipeline in ("sps", "spis") else candidates
     assert plan
     assert plan.window.items == expected < came

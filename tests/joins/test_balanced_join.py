@@ -1,4 +1,4 @@
-"""Balanced joins by key on Spark: equal to Spark's own join, whatever moves in between."""
+"""Balanced joins by key equal Spark's own join, also if partitions move in between."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenkey.joins.balance.epoch_log import EpochLog
 
 @pytest.fixture(scope="module")
 def sides(session):
-    """A stream of 600 rows, most with one key, some with none; keys of the static side repeat."""
+    """Make a stream of 600 rows, most with one key, and a static side with repeated keys."""
     number = F.col("id")
     key = F.when(number % 10 < 6, 3).when(number % 17 == 0, None).otherwise(number % 50)
     stream = session.range(600).select(
@@ -102,14 +102,14 @@ def test_a_refresh_applies_to_whole_epochs(sides, stream_of_files, run_to_end, t
 
 
 def in_a_thread(batch, _):
-    """A function for `foreachBatch`: over Connect it has none of the query's threads anyway."""
+    """Collect in another thread, which does not know the epoch (over Connect none does)."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(batch.collect).result()
 
 
 @pytest.mark.slow(6)
 def test_a_task_that_does_not_know_its_epoch_fails(sides, stream_of_files, tmp_path):
-    """It would join with the version of the beginning, and write down nothing."""
+    """Otherwise it would join with the first version, and record no work."""
     stream, static = sides
     source = stream_of_files(stream)
     joined = balanced_join(source, static.drop("t"), "k", workers=2, state=tmp_path / "join")

@@ -1,7 +1,7 @@
-"""What the paper claims of balance, with costs that are counted in place of measured.
+"""The paper's claims about balance, with counted instead of measured costs.
 
-16 workers; a point costs 1, a polygon 30, in each partition that it touches. So the tests hold what
-the generator, the window, the planner and the two load metrics make of a stream, and no clock.
+There are 16 workers. A point costs 1 and a polygon 30 in each partition that it touches. So the
+tests check the generator, the window, the planner and the two load metrics, without any times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.joins.without_spark import leaves_of
 
 WORKERS, EPOCH_SECONDS = 16, 10.0
 POLYGON = 30.0
-"""Cost of a polygon over that of a point, as measured of the predecessor system."""
+"""Cost of a polygon over that of a point, as measured on the predecessor system."""
 THRESHOLD = 0.5
 
 
@@ -41,7 +41,7 @@ class Run(NamedTuple):
 
 @lru_cache(maxsize=8)
 def stream_of(skew, polygons, clustering, partitions, publications, epochs, seed):
-    """Work of each partition in each epoch."""
+    """Return the work of each partition in each epoch."""
     leaves = leaves_of(draw_subscriptions(synthetic_atlas(), 2000, seed), partitions)
     mix = PublicationMix(skew, polygons, clustering)
     made = Publications(synthetic_atlas(), leaves, WORKERS, mix, seed)
@@ -60,7 +60,7 @@ def stream_of(skew, polygons, clustering, partitions, publications, epochs, seed
 
 
 def run(works, load):
-    """Follow Algorithm 1 over the epochs; without a load nothing moves."""
+    """Run Algorithm 1 over the epochs; if `load` is None, nothing moves."""
     partitions = len(works[0].items)
     placed = Placement(first_owners(partitions, WORKERS))
     distributor, window = DynamicDistributor(load=load, copies=False), Window()
@@ -83,7 +83,7 @@ def run(works, load):
 def test_at_70_percent_one_redistribution_brings_mldc_under_the_threshold(load, polygons):
     result = run(stream_of(0.7, polygons, 0, 64, 40_000, 6, 0), load)
     assert result.moves == 1
-    # Polygons also touch partitions of other workers, which balances their loads a little.
+    # Polygons also touch partitions of other workers, which makes the loads a little more equal.
     assert result.distances[0] == pytest.approx(2.7 if not polygons else 2.3, abs=0.15)
     assert max(result.distances[1:]) < THRESHOLD
 

@@ -1,4 +1,4 @@
-"""Copies of a partition with too much load for one worker: balanced, equal to Spark's own join."""
+"""Copies of a partition that is too large for one worker: balance, and equality with Spark."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from evenkey.joins.balance.epoch_log import EpochLog
 
 WORKERS, ROWS = 10, 60_000
 EAGER = DynamicDistributor(period=1e-3)
-"""It looks after every epoch."""
+"""A distributor that may move partitions after every epoch."""
 
 
 @pytest.fixture(scope="module")
 def sides(session):
-    """Six of ten rows have one key; some have none, some a key that the static side lacks."""
+    """Make sides: 60 % of the rows have one key, some have null or a key without match."""
     number = F.col("id")
     key = F.when(number % 10 < 6, 7).when(number % 97 == 0, None).otherwise(number % 500)
     stream = session.range(ROWS, numPartitions=3).select(key.alias("k"), number.alias("n"))
@@ -29,7 +29,7 @@ def sides(session):
 
 
 def max_over_mean(counts):
-    """The maximum number of rows of a worker over the mean."""
+    """Return the maximum number of rows of a worker over the mean."""
     return max(counts) / (sum(counts) / WORKERS)
 
 
@@ -48,7 +48,7 @@ def test_a_batch_is_balanced_and_equals_sparks_own_join(sides):
     )
     counts = Counter(row.worker for row in placed)
     assert max_over_mean(counts.values()) < 1.15
-    # There are no random numbers, so a retried task sends each row to the same worker.
+    # Nothing is random, so a retried task sends each row to the same worker.
     again = joined.withColumn("worker", F.spark_partition_id()).collect()
     assert Counter(placed) == Counter(again)
 
@@ -92,9 +92,9 @@ def test_a_stream_is_balanced_from_the_second_epoch_on_and_exact_when_an_epoch_r
         assert {each.slot for each in records if partition in each.work} == {
             *plan.copies[partition]
         }
-        # The partition has some other keys too.
+        # The partition also contains some other keys.
         assert 6 <= len(plan.copies[partition]) <= 7
-        # Each copy but the first had to be loaded, and counts as a move.
+        # Each copy except the first had to be loaded, and counts as a move.
         came_to = len(plan.copies[partition]) - 1 if epoch == 1 else 0
         assert plan.moved.count(partition) == came_to
         assert sum(partition in record.loaded for record in records) >= came_to
@@ -110,7 +110,7 @@ def test_a_stream_is_balanced_from_the_second_epoch_on_and_exact_when_an_epoch_r
 def test_a_batch_by_space_is_balanced_and_its_dead_letters_are_written_once(
     session, pipeline, tmp_path
 ):
-    """Six of ten points lie in one square of twenty."""
+    """60 % of the points are in one of twenty squares."""
     places = [(0.5, 0.5) if number % 10 < 6 else (number % 20, 0.5) for number in range(3000)]
     points = [*shapely.to_wkb(shapely.points(places)), b"?"]
     stream = pa.table({"p": range(len(points)), "geometry": pa.array(points, pa.binary())})

@@ -1,4 +1,4 @@
-"""Algorithm 1: each of its conditions, its window, its parameters."""
+"""Algorithm 1: its conditions, its window and its parameters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_min_items():
 def test_min_items_is_a_guard_at_the_beginning_and_no_rate():
     slow, window = DynamicDistributor(), Window()
     moves = []
-    for epoch in range(1, 31):  # a minute each, so that the window never has more than 106 items
+    for epoch in range(1, 31):  # an epoch is a minute, so the window never has more than 106 items
         counts = [each // 10 for each in SKEWED]
         window = Window(**json.loads(json.dumps(window.to_json())))
         window, placed = after(slow, counts, 60.0 * epoch, window, epoch=epoch)
@@ -72,7 +72,7 @@ def test_an_item_that_came_to_several_partitions_is_one_item():
 
 
 def test_min_improvement():
-    alone = [1000, 1, 1, 1, 0, 0, 0, 0]  # one partition is all of the load
+    alone = [1000, 1, 1, 1, 0, 0, 0, 0]  # one partition has almost all of the load
     assert not moved(after(DynamicDistributor(copies=False), alone, now=10))
     assert moved(after(DynamicDistributor(), alone, now=10))
     gain = DynamicDistributor(min_improvement=3.0)
@@ -121,7 +121,7 @@ def test_a_forced_redistribution_asks_for_no_condition():
     assert moved(after(forced, SKEWED, now=1, epoch=3))
     placed = after(forced, [9] * 8, now=1, epoch=3)[1]
     assert placed == Placement((1, 2, 3, 0, 1, 2, 3, 0))
-    # Nothing is known before the first epoch has ended.
+    # Before the first epoch has ended, no load is known.
     assert forced.look(Window(), BEFORE, 4, now=1.0, epoch=3) == (Window(), BEFORE)
 
 

@@ -1,4 +1,4 @@
-"""What a slot writes down of an epoch."""
+"""The records that slots write about an epoch."""
 
 from __future__ import annotations
 

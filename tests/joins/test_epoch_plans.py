@@ -1,4 +1,4 @@
-"""Planning of epochs: one plan an epoch, the same for all, and again after a restart."""
+"""Each epoch has one plan, which all tasks share and which a restart finds again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def task(epoch, query="q"):
 
 
 def work_skewed(planner, epoch, ended):
-    """Two partitions of slot 0 take nearly everything."""
+    """Record an epoch in which the two partitions of slot 0 have almost all work."""
     for slot in range(4):
         amount = 1000 if slot == 0 else 10
         work = {slot: (amount, amount / 1e3, 5), slot + 4: (amount, amount / 1e3, 5)}
@@ -77,11 +77,11 @@ def test_partitions_move_after_a_skewed_epoch_and_stay_after_a_restart(planner):
     assert plan.owners[0] != plan.owners[4]
     assert set(plan.moved) == {p for p in range(8) if plan.owners[p] != p % 4}
     assert plan.clock == 112.0
-    # A restart finds the plan, whatever has been written since.
+    # A restart finds the plan, although more records were written since.
     work_skewed(planner, 0, ended=500.0)
     again = replace(planner, distributor=None)
     assert again.decide(task(1)) == plan
-    # The next look is too soon for another redistribution.
+    # The next epoch ends too soon after the redistribution for another one.
     work_skewed(planner, 1, ended=124.0)
     assert planner.decide(task(2)).owners == plan.owners
 
@@ -123,7 +123,7 @@ def test_items_are_counted_since_the_stream_began_and_a_restart_keeps_the_count(
     for epoch, items in enumerate((300, 40, 700)):
         record = SlotRecord(0, {0: (items, 0.1, 0)}, {}, 100.0 * epoch, 100.0 * epoch + 99)
         planner.log("q").record(epoch, record)
-        # Another process plans each epoch.
+        # A different process plans each epoch.
         again = replace(planner)
         assert again.decide(task(epoch + 1)).window.items == (300, 340, 1040)[epoch]
     assert planner.decide(task(3)).redistributions == 0
@@ -173,7 +173,7 @@ def test_a_restart_with_other_workers_deals_partitions_anew(planner, workers):
     work_skewed(planner, 0, ended=112.0)
     moved = planner.decide(task(1))
     again = replace(planner, workers=workers, distributor=None)
-    # The epoch that runs again keeps to its plan, as far as there are slots.
+    # The repeated epoch follows its plan; owners that no longer exist are taken modulo the workers.
     assert again.decide(task(1)).owners == tuple(owner % workers for owner in moved.owners)
     assert again.decide(task(1)) == again.recall(task(1))
     plan = again.decide(task(2))
@@ -183,7 +183,7 @@ def test_a_restart_with_other_workers_deals_partitions_anew(planner, workers):
 
 
 def test_copies_are_made_and_given_up_by_the_epochs_plans(planner):
-    """The two partitions of slot 0 have 97 % of the rows, so that moving alone cannot help."""
+    """The two partitions of slot 0 have 97 % of the rows, so moving them is not enough."""
     copying = replace(planner, distributor=DynamicDistributor())
     copying.decide(task(0))
     work_skewed(copying, 0, ended=112.0)
@@ -193,7 +193,7 @@ def test_copies_are_made_and_given_up_by_the_epochs_plans(planner):
     others = {p for p in range(8) if p % 4 and plan.owners[p] != p % 4}
     assert sorted(plan.moved) == sorted([0] * len(came[0]) + [4] * len(came[1]) + [*others])
     assert plan.redistributions == 1
-    # An epoch that runs again follows its plan, for each planner and number of slots.
+    # A repeated epoch follows its plan, with any distributor and any number of slots.
     assert copying.recall(task(1)) == replace(planner, distributor=None).decide(task(1)) == plan
     fewer = replace(copying, workers=2)
     assert fewer.decide(task(1)).copies == {}
@@ -218,7 +218,7 @@ def test_a_batch_is_placed_by_its_counts(planner):
     for counts, copied in ((few, []), (many, [3])):
         plan = counting.decide(batch, PartitionWork(counts, counts.astype(float)))
         assert [*plan.copies] == copied
-    # The tasks of the batch do not know it, and may have use for any partition.
+    # The tasks of a batch do not know the plan, so any partition may be needed anywhere.
     assert counting.recall(batch).serves(2, 3)
     assert not planner.recall(batch).serves(2, 3)
 

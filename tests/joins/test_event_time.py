@@ -1,4 +1,4 @@
-"""The Distributor under times that cannot be: it goes on balancing, and its window is bounded."""
+"""The distributor continues to balance under impossible times, with a bounded window."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def planner(tmp_path):
 
 
 def run(planner, times_of=lambda _epoch, _slot, began, ended: (began, ended), first=0):
-    """Epochs of 5 s, the most load on one slot, and on another from epoch 30 on.
+    """Plan epochs of 5 s; one slot has most of the load, another one from epoch 30 on.
 
     Returns
     -------
@@ -88,14 +88,14 @@ def test_one_slot_with_a_wrong_clock_changes_nothing(planner, undisturbed, wrong
 @pytest.mark.parametrize("wrong", [FUTURE, PAST, ORIGIN + 1800])
 @pytest.mark.parametrize("epoch", [0, 8])
 def test_an_epoch_that_is_wrong_as_a_whole_is_got_over(planner, undisturbed, wrong, epoch):
-    """Nobody can tell it from a stream that goes on at that time; the next epoch can."""
+    """Such an epoch looks like a stream that continues at that time, until the next epoch comes."""
 
     def times_of(number, _, began, ended):
         return (wrong, wrong) if number == epoch else (began, ended)
 
     moves, plan = run(planner, times_of)
     assert plan.clock == undisturbed[1].clock
-    # The stream's skew changes before epoch 30.
+    # The stream's skew changes before epoch 30, so partitions move afterwards.
     assert {move for move in moves if move > 30} == {32, 38}
     assert len(plan.window.epochs) <= 7
 
@@ -116,7 +116,7 @@ def test_a_previous_plan_with_a_wrong_clock_and_a_long_window_is_fixed(planner, 
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("periods", [0.5, 1])
 def test_an_epoch_a_little_behind_does_not_set_the_clock_back(planner, periods):
-    """By a period at most; further behind it is the clock that is wrong."""
+    """It may be behind by one period; if it is further behind, the clock was wrong."""
     behind = periods * planner.distributor.period + SECONDS
     run(planner, lambda epoch, _, *span: tuple(np.subtract(span, behind * (epoch == 20))))
     before, after, later = (planner.decide(TaskId("q", epoch, 0)).clock for epoch in (20, 21, 22))
@@ -160,7 +160,7 @@ def test_slots_say_what_most_of_their_rows_say(
     if kind == "timestamp":
         time = F.timestamp_seconds(time)
     elif kind == "timestamp_ntz":
-        # As a clock of UTC shows them, whatever the session's zone.
+        # Times without a zone mean UTC, whatever the session's time zone.
         since = F.make_dt_interval(secs=time.cast("decimal(18, 6)"))
         time = F.lit("1970-01-01").cast("timestamp_ntz") + since
     stream = session.range(3000).select((number % 20).alias("k"), time.alias("time"))

@@ -1,4 +1,4 @@
-"""Fingerprints: the same for the same rows, however they come; different for any others."""
+"""Fingerprints are equal for the same rows in any order, and differ for other rows."""
 
 from __future__ import annotations
 

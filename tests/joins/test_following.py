@@ -1,4 +1,4 @@
-"""What follows a join in the joining task: exact, checked, and part of the load."""
+"""Work that follows a join in the joining task: exact, checked, and part of the load."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sides(session):
 
 
 def doubled(joined):
-    """Some of the rows, with other columns in another order, in two pieces."""
+    """Yield some of the rows, with other columns in another order, in two pieces."""
     kept = joined.filter(pc.greater(joined["price"], 10.0))
     twice = pc.multiply(kept["price"], 2.0)
     result = pa.table({"twice": twice, "n": kept["n"].cast(pa.int32())})
@@ -82,7 +82,7 @@ def test_a_stream_stays_exact_while_partitions_move(sides, stream_of_files, run_
     plan = log.plan(1)
     assert plan
     assert plan.redistributions == 1
-    # What a record counts are rows of the join itself.
+    # Records count the rows of the join, before the work that follows.
     pairs = sum(work[2] for e in range(3) for r in log.records(e) for work in r.work.values())
     assert pairs == stream.join(static, "k").count()
 
@@ -143,7 +143,7 @@ def test_invalid_options_are_reported(sides):
 
 
 class Clock:
-    """Time that passes only where a test lets it."""
+    """A clock that advances only when a test advances it."""
 
     def __init__(self):
         self.now = 0.0
@@ -153,7 +153,7 @@ class Clock:
 
 
 def slot_of(clock, following, matching=0.0, loading=0.0):
-    """A slot with two static partitions of one row, and rows for each of them."""
+    """Make a slot whose static partitions have one row each, with simulated costs."""
     join = KeyedJoin(("k",), ("n",), "inner")
     static = {"k": [1], "price": [1.0], HASH: pa.array([7], pa.int64())}
 
@@ -173,7 +173,7 @@ def slot_of(clock, following, matching=0.0, loading=0.0):
 
 
 def rows_of(counts):
-    """So many rows for each partition."""
+    """Make stream rows, given their number for each partition."""
     partitions = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     count = len(partitions)
     return pa.table(
@@ -198,7 +198,7 @@ def test_the_load_is_the_join_what_follows_and_the_handing_over_and_no_more():
     slot = slot_of(clock, Following(costly, schema), matching=1.0, loading=500.0)
     for _ in range(2):
         for batch in slot.join(rows_of([3, 2])):
-            clock.now += 100.0 * batch.num_rows  # Spark takes the rows
+            clock.now += 100.0 * batch.num_rows  # Spark reads the rows
         clock.now += 1e6  # the slot waits for rows
     record = slot.record()
     assert record.work == {0: (6, 666.0, 6), 1: (4, 444.0, 4)}
@@ -206,7 +206,7 @@ def test_the_load_is_the_join_what_follows_and_the_handing_over_and_no_more():
 
 
 def test_partitions_move_by_what_follows_the_join():
-    """All partitions have as many rows and pairs; those of slot 0 cost more afterwards."""
+    """All partitions have equally many rows and pairs, but those of slot 0 cost more afterwards."""
     clock = Clock()
 
     def costly(joined):

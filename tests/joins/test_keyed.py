@@ -1,4 +1,4 @@
-"""The keyed join of a partition, against comparing every pair."""
+"""The keyed join of a partition equals comparing every pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ rows_of_static = st.lists(st.fixed_dictionaries({"k": few, "t": few, "y": few}),
 
 
 def table(rows, columns):
-    # Keys share hashes on purpose: equality has to be found by the keys themselves.
+    # Different keys have equal hashes on purpose, so the keys themselves must be compared.
     arrays = {name: pa.array([row[name] for row in rows], pa.int64()) for name in columns}
     hashes = [((row["k"] or 0) + (row["t"] or 0)) % 3 for row in rows]
     return pa.table({**arrays, HASH: pa.array(hashes, pa.int64())})

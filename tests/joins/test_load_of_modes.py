@@ -16,7 +16,7 @@ WORK = PartitionWork(np.array([4, 1]), np.array([0.5, 2.0]))
 @pytest.mark.parametrize(("balance", "load"), [("rows", [4.0, 1.0]), ("load", [0.5, 2.0])])
 @pytest.mark.parametrize("given", [None, DynamicDistributor(copies=False)])
 def test_rows_are_counted_and_load_is_timed(balance, load, given):
-    """The paper's DB and LB, also by a Distributor that says nothing of it."""
+    """These are the paper's DB and LB, also with a distributor that names no load."""
     made = stream_static_join._distributor(Mode(balance, cache_static=True), given)
     assert made is not None
     assert made.load is not None

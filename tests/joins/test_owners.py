@@ -1,4 +1,4 @@
-"""Skew by the owners of candidates: the rows of replicated-index pipelines go where they should."""
+"""Generated skew by the owners of candidates, for pipelines with a replicated index."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def drawn(atlas, leaves, owners, skew, count=6000, seed=0):
 
 
 def naive_skew(publications, subscriptions, partition_of):
-    """Share of the rows that go to workers 0 to 2, counted pair by pair."""
+    """Return the share of the rows that go to workers 0 to 2, counted pair by pair."""
     envelopes = [shapely.bounds(each) for each in shapely.from_wkb(subscriptions["geometry"])]
     left, bottom, right, top = np.array(envelopes).T
     rows = np.zeros(WORKERS)
     for each in shapely.from_wkb(publications["geometry"].to_numpy()):
         low_x, low_y, high_x, high_y = shapely.bounds(each)
-        # The index asks for the geometry itself, not only for its envelope.
+        # The index compares the geometry itself, not only its envelope.
         near = (left <= high_x) & (right >= low_x) & (bottom <= high_y) & (top >= low_y)
         boxes = shapely.box(left[near], bottom[near], right[near], top[near])
         met = np.flatnonzero(near)[shapely.intersects(boxes, each)]
@@ -69,7 +69,7 @@ def test_a_share_of_the_rows_goes_to_3_of_16_workers(atlas, subscriptions, leave
 
 
 def test_hash_partitions_cannot_be_skewed_as_far(atlas, subscriptions, leaves):
-    """As the paper says of RIhPS; RIsPS goes as far as it is asked to."""
+    """So says the paper about RIhPS; RIsPS reaches the given skew."""
     far = []
     for by_hash in (False, True):
         owners = CandidateOwners.of(subscriptions, leaves, PARTITIONS, by_hash=by_hash)
@@ -144,7 +144,7 @@ def test_a_run_says_how_skewed_it_was(pipeline):
     assert report.realised_skew == pytest.approx(0.4, abs=0.04)
     figures = report.to_json()
     assert (figures["skew"], figures["realised_skew"]) == (0.4, report.realised_skew)
-    # A static mode leaves partitions where they lie at first, so its slots' items say it too.
+    # In a static mode no partition moves, so the items of the slots show the skew too.
     loads = np.sum([each.items for each in report.epochs], axis=0)
     assert loads[:3].sum() / loads.sum() == pytest.approx(report.realised_skew)
 

@@ -1,4 +1,4 @@
-"""Space partitioners: exactly P leaves, every point in one of them."""
+"""Space partitioners make exactly P leaves, and every point is in one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placement: what is copied, how balanced loads are, what counts as having come."""
+"""Placements: which partitions are copied, how balanced loads are, what counts as a move."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_only_hot_partitions_are_copied_and_loads_are_balanced(workers, others, 
     assert placed.loads(loads, workers).tolist() == pytest.approx(total)
     light = max((load for load in loads if load <= fair), default=0)
     assert max(total) <= 1.055 * fair + light + 1e-9
-    # What lies well stays where it is.
+    # A second plan for the same loads moves nothing.
     assert divided(placed, loads, workers).came(placed) == ()
 
 
@@ -58,7 +58,7 @@ def test_sixty_per_cent_on_one_partition_of_ten_workers():
     placed = divided(before, loads, 10)
     assert len(placed.copies[3]) == 6
     assert placed.loads(loads, 10).max() <= 0.1056
-    # Each copy was loaded by a worker that did not have it; the first one had it.
+    # Each copy was loaded by a worker without it, except the first, which its owner had.
     assert placed.came(before).count(3) == 5
     assert Placement(before.owners).came(placed).count(3) == 0
 

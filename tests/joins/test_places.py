@@ -1,4 +1,4 @@
-"""Atlas, readers and generators."""
+"""The atlas of places, its readers, and the generators of subscriptions and publications."""
 
 from __future__ import annotations
 

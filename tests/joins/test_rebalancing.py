@@ -1,4 +1,4 @@
-"""The greedy planner: the paper's Figure 2, and what holds for any loads."""
+"""The greedy planner: the paper's Figure 2, and properties for any loads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_figure_2_is_nearly_equal_after_two_moves(left, middle):
 
 
 def test_a_tie_goes_on_while_the_variance_falls():
-    # The first location can lose nothing: its one partition is the largest load itself.
+    # The first location has the maximum load, but its only partition is too large to move.
     owners = np.array([0, 1, 1, 2], dtype=np.int32)
     loads = np.array([50.0, 20.0, 20.0, 10.0])
     new = greedy(owners, loads, 3)

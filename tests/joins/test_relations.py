@@ -1,4 +1,4 @@
-"""Which side a relation is read from: the stream's or, as in the predecessor, the static one's."""
+"""The direction of a relation: from the stream or, as in the predecessor, from the static side."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_stores_of_before_are_what_they_were():
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 def test_a_pipeline_reads_subscription_relation_publication():
-    """A point is contained in polygons: whose relation reads "contains", or else "within"."""
+    """A point lies in polygons: seen from them the relation is "contains", else "within"."""
     config = JoinConfig(
         publications=300, polygon_share=0, subscriptions=200, workers=2, epochs=1, verify=True
     )

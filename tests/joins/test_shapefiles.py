@@ -1,4 +1,4 @@
-"""Shapefiles: written here by pyshp, read as an atlas."""
+"""Shapefiles that pyshp writes are read as an atlas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BRITISH_GRID = 'PROJCS["OSGB 1936 / British National Grid",GEOGCS["OSGB 1936"],U
 
 
 def square(x, y, side=2.0, *, hole=False):
-    """Corners of a square, clockwise as shapefiles have outer rings; a hole runs the other way."""
+    """Return corners of a square: clockwise for an outer ring, anticlockwise for a hole."""
     ring = [(x, y), (x, y + side), (x + side, y + side), (x + side, y), (x, y)]
     return ring[::-1] if hole else ring
 
@@ -105,7 +105,7 @@ def test_what_lies_beside_it_may_be_missing_or_in_capitals(tmp_path):
     [("utf-8", None), ("utf-8", "UTF-8"), ("cp1252", "1252"), ("cp1252", "ANSI 1252")],
 )
 def test_names_are_read_in_their_encoding(tmp_path, written_as, cpg):
-    # The first characters name the area, so a name that is read wrongly has another area.
+    # The area is the start of the name, so a name that is decoded wrongly has a different area.
     polygons = {"ZÜ1": [square(0, 0)], "ZÜ2": [square(2, 0)], "Z9": [square(4, 0)]}
     path = write(tmp_path / "d.shp", polygons, encoding=written_as)
     if cpg is not None:

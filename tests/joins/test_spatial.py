@@ -1,4 +1,4 @@
-"""The four pipelines within one process: each finds exactly the pairs of the reference join."""
+"""In one process, each of the four pipelines finds exactly the pairs of the reference join."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def publications(count, clustering=0.5, seed=0):
 
 
 def pairs_of(pipeline, leaves, published):
-    """Spread, join and digest, with plain loops over partitions."""
+    """Distribute rows, join and compute a digest, with plain loops over partitions."""
     join = PIPELINES[pipeline](
         "geometry", ("publication",), "geometry", leaves.bounds if "p" in pipeline[:3] else None
     )

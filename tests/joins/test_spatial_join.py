@@ -1,4 +1,4 @@
-"""Balanced joins by space on Spark: equal to Spark's cross join with the predicate."""
+"""Balanced joins by space equal Spark's cross join with the predicate."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cross_join(stream, static):
         overlaps = shapely.overlaps(one, other)
         return pa.array(np.where(np.array(relation.to_pylist()) == "within", within, overlaps))
 
-    # Spark reads the kind of UDF from the hints.
+    # Spark infers the kind of UDF from the type hints.
     udf = F.arrow_udf(holds, "boolean")  # type: ignore[call-overload]
     right = static.withColumnRenamed("geometry", "other")
     pairs = stream.crossJoin(right).where(udf("geometry", "other", "relation"))

@@ -1,4 +1,4 @@
-"""The static side in a directory: what is joined is what was given, or there is an error."""
+"""The static side in a directory: a join uses the given rows, or there is an error."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def stream(session):
 
 
 def side(session, version, rows=4):
-    """A static side that says in every row which one it is."""
+    """Make a static side with its version in every row."""
     return session.range(rows).select(F.col("id").alias("k"), F.lit(version).alias("version"))
 
 
 def joined(stream, static, directory, **options):
-    """Versions that a join finds."""
+    """Join, and return the versions of the static rows that were used."""
     result = balanced_join(stream, static, "k", workers=2, state=directory, **options)
     return sorted({row.version for row in result.collect()})
 
@@ -42,7 +42,7 @@ def test_a_directory_made_anew_in_one_session_joins_the_new_rows(session, stream
 
 @pytest.mark.slow(4)
 def test_what_was_joined_before_the_directory_was_made_anew_fails(session, stream, tmp_path):
-    # A cache may hold the previous rows and use them, so nothing is cached here.
+    # Nothing is cached here, because a cache could still contain the previous rows.
     old = balanced_join(
         stream,
         side(session, 1),
@@ -74,7 +74,7 @@ def test_another_static_side_is_refused_replaced_or_left_out_as_is_said(session,
     assert joined(stream, second, tmp_path, if_changed="refresh") == [2]
     assert joined(stream, second, tmp_path) == [2]
     assert StaticStore(tmp_path / "static").versions() == [1, 2]
-    # It was replaced by a join of the second, so nothing says that the first is meant.
+    # The second side has replaced the first, so a join with the first is an error.
     with pytest.raises(ConfigurationError, match="another static side"):
         joined(stream, first, tmp_path)
 

@@ -1,4 +1,4 @@
-"""The static store: versions are whole, and what is read is what was written."""
+"""The static store: versions are complete, and reading returns what was written."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_damaged_manifest_is_reported(store):
 
 
 def get(cache, partition, size=10):
-    """Whether a partition had to be loaded."""
+    """Return whether a partition had to be loaded."""
     key = CacheKey("s", 0, partition, StaticVersion(1, "a"))
     _, loaded = cache.get(key, lambda: memoryview(bytes(size)))
     return loaded
@@ -156,7 +156,7 @@ def test_a_cache_drops_what_is_unwanted():
 
 
 def test_a_cache_that_is_a_little_too_small_is_of_use_all_the_same():
-    # As epochs do it: all partitions, in the same order each time.
+    # As epochs do, read all partitions in the same order each time.
     cache = WorkerCache(80)
     loads = [get(cache, partition) for _ in range(20) for partition in range(10)]
     assert sum(loads[:10]) == 10

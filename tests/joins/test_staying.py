@@ -1,4 +1,4 @@
-"""A small static side lies whole in every worker: rows of the stream stay, none is shuffled."""
+"""A small static side is complete in every worker, so rows of the stream are not shuffled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A join's state in a store: few requests, in any order, and one error where it is not shared."""
+"""The state of a join in a store: few requests, any order of names, an error if not shared."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS = pa.table(
 
 
 def write(static, rows=ROWS, **changes):
-    """Write a version as tasks of Spark do, all of them in one place."""
+    """Write a version of the static side with Spark's tasks, all run in this process."""
     writer = static.begin()
     written = list(WriteTask(writer, Keys(("k",)))(rows.to_batches()))
     return writer, commit(static, writer, written, **changes)
@@ -74,7 +74,7 @@ def state(tmp_path):
 
 
 def run_slots(planner, epoch, monkeypatch, slots=range(WORKERS), *, cache_static=True):
-    """Run the joining tasks of an epoch, one after the other; give what each asked of the store."""
+    """Run the joining tasks of an epoch in turn; return each task's requests, and the pairs."""
     task = JoinTask(
         KeyedJoin(("k",), ("n",), "inner"),
         planner,
@@ -106,11 +106,11 @@ def test_requests_of_a_task_do_not_grow_with_workers_partitions_or_epochs(state,
         planner.decide(TaskId("q", epoch, 0))
         decided = dict(COUNTED)
         if epoch > 1:
-            # Two plans, a record of each slot, the name of this version and of the next.
+            # It reads two plans, a record of each slot, and the files of this version and the next.
             assert decided == {"read": 2 + WORKERS + 2, "names": 1, "create": 1}
         asked, found = run_slots(planner, epoch, monkeypatch)
         assert found == [(number, number) for number in range(PARTITIONS)]
-        if epoch in (1, 3, 4):  # not the first, and none before which partitions moved
+        if epoch in (1, 3, 4):  # epochs in which no partition had to be loaded
             assert asked == [{"read": 1, "put": 1}] * WORKERS
 
 
@@ -188,7 +188,7 @@ def test_a_version_that_is_committed_once_more_is_the_same_one(state):
 
 @pytest.fixture
 def hosts(monkeypatch):
-    """Let the code that follows run on the host named."""
+    """Return a function that pretends that this process runs on a host."""
 
     def on(name):
         monkeypatch.setattr(platform, "node", lambda: name)
@@ -217,7 +217,7 @@ def test_a_task_on_a_host_that_does_not_share_the_state_writes_nothing(tmp_path,
 
 
 def test_partitions_that_another_host_wrote_for_itself_make_no_version(tmp_path, hosts):
-    """Both hosts have the directory, and a copy of what was begun: only the parts are apart."""
+    """Both hosts have the directory and the begin file, but each sees only its own parts."""
     hosts("worker1")
     static = StaticStore(tmp_path / "worker1")
     writer = static.begin()
@@ -237,7 +237,7 @@ def test_partitions_that_another_host_wrote_for_itself_make_no_version(tmp_path,
 
 
 def apart(planner, root):
-    """The same planner where the directory has another disk behind it."""
+    """Return the planner as on a host where the directory is on another disk."""
     static = StaticStore(LocalStore(root / "static")).written_by("driver")
     return replace(planner, static=static, epochs=LocalStore(root / "epochs"))
 
@@ -267,7 +267,7 @@ def test_a_host_that_does_not_see_the_plan_joins_nothing(tmp_path, hosts, monkey
     hosts("worker2")
     for shared_static in (False, True):
         other = apart(planner, tmp_path / "worker2")
-        if shared_static:  # a copy of the static side is not enough
+        if shared_static:  # seeing the static side is not enough
             other = replace(other, static=planner.static)
         with pytest.raises(RunError, match="host worker2 does not see what") as raised:
             run_slots(other, 0, monkeypatch, [1])
@@ -319,7 +319,7 @@ def test_a_join_over_a_slow_store_is_exact_and_a_uri_is_a_path(
 
     def after_epoch(epoch):
         if epoch == 0:
-            # The same place as a URI.
+            # The same directory, given as a URI.
             uri = (tmp_path / "join").as_uri()
             assert refresh(static.withColumn("v", F.col("v") + 100), uri) == 2
 

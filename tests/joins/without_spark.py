@@ -26,13 +26,13 @@ QUERY = "q"
 
 
 def leaves_of(static, partitions):
-    """Divide space as the static geometries lie."""
+    """Divide space according to the static geometries."""
     bounds = shapely.bounds(shapely.from_wkb(static["geometry"].to_numpy()))
     return kdb((bounds[:, :2] + bounds[:, 2:]) / 2, partitions)
 
 
 def write(store, static, match, leaves):
-    """Write a version of the static side, as tasks of Spark do."""
+    """Write a version of the static side with Spark's tasks, run in this process."""
     writer, partitions = store.begin(), leaves.partitions
     numbers = pa.array(np.arange(static.num_rows, dtype=np.int32) % partitions)
     hashed = static.append_column(PARTITION, numbers) if match.by_hash else static
@@ -92,7 +92,7 @@ class Join:
         )
 
     def refresh(self, static):
-        """Write another version of the static side, divided as the first one is."""
+        """Write another version of the static side, with the division of the first."""
         self._write(static)
 
     def run(self, monkeypatch, epoch, published, digest):

@@ -1,4 +1,4 @@
-"""Obvious twins of the planner and of routing by a plan, in plain Python."""
+"""Obvious versions of the planner and of routing by a plan, in plain Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ APART = 0.7548776662466927
 
 
 def plan(keys, buckets, remaining, extra, before):
-    """Place ``{item: load}`` on workers; `before` gives the workers of keys and buckets."""
+    """Place ``{item: load}`` on workers; `before` has the previous workers of keys and buckets."""
     pieces = {}  # type: ignore[var-annotated]
     tolerance = [load * 0.005 / 1.005 for load in remaining]
     items = [*sorted(keys.items()), *enumerate(buckets)]
@@ -38,7 +38,7 @@ def plan(keys, buckets, remaining, extra, before):
 
 
 def route(keys, plan, source):
-    """Follow a plan message by message."""
+    """Route messages one by one according to a plan."""
     shares = {
         key: list(zip(plan.places[start:stop], plan.shares[start:stop], strict=True))
         for key, start, stop in zip(plan.keys, plan.starts, plan.starts[1:], strict=False)
@@ -62,7 +62,7 @@ def cell(key):
 
 
 def give_way(keys, homes, expected, shares, rules):
-    """Move messages of surprising keys from their `homes`; `expected` is the share by cell."""
+    """Move messages of unexpected hot keys away from `homes`; `expected` has a share per cell."""
     counts, sent, rings, out = Counter(), Counter(), defaultdict(lambda: [0, 1]), []  # type: ignore[var-annotated]
     workers = len(shares)
     for total, (key, home) in enumerate(zip(keys, homes, strict=True), start=1):

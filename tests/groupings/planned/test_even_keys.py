@@ -1,4 +1,4 @@
-"""Plans that give workers equally many keys too: what is guaranteed, and over streams."""
+"""Plans that also give workers equally many keys: their guarantee, and results on streams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def keys_by_buckets(plan, bucket_keys):
 @given(st.integers(0, 10**6), st.integers(1, 12))
 @settings(max_examples=60, deadline=None)
 def test_buckets_hold_equally_many_keys(seed, workers):
-    """Planned three times, over loads that change, and keys that are as many or others."""
+    """Each plan is the previous one of the next, while loads and numbers of keys change."""
     random, plan = np.random.default_rng(seed), None
     keys = np.arange(1, 8, dtype=np.uint64)
     for _ in range(3):
@@ -60,7 +60,7 @@ def test_a_plan_for_the_same_loads_moves_nothing():
     "stream", ["zipf(z=1.4,keys=100000)", "zipf(z=1.0,keys=100000)", "wikipedia-like"]
 )
 def test_keys_are_balanced_over_streams_at_almost_no_cost(stream):
-    """At most 5 % above the mean, for at most 0.02 in max/mean, and no more replication."""
+    """Keys are at most 5 % above the mean; max/mean grows by at most 0.02, replication does not."""
     plain, balanced = epochs(stream, "planned"), epochs(stream, "planned(even_keys=true)")
     above = [epoch.cardinality_imbalance * WORKERS / epoch.pairs for epoch in balanced]
     assert max(above) <= 0.05
@@ -72,7 +72,7 @@ def test_keys_are_balanced_over_streams_at_almost_no_cost(stream):
 
 @pytest.mark.slow(6)
 def test_keys_are_nearly_balanced_if_nothing_was_counted():
-    """The randomness of hashes adds up to four standard deviations."""
+    """Without counts, the random hashes cost up to four standard deviations."""
     grouping = "planned(even_keys=true,planning=previous)"
     for epoch in epochs("zipf(z=1.4,keys=100000)", grouping):
         mean = epoch.pairs / WORKERS

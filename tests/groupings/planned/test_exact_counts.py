@@ -1,4 +1,4 @@
-"""What workers leave of an epoch: as good for a plan as every message of it."""
+"""The counts that workers leave after an epoch: plans from them equal plans from all messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKERS = 4
 
 
 def left_by(grouping, keys, workers):
-    """What each worker leaves that held these messages."""
+    """Return the counts that each worker leaves, given its messages."""
     empty = grouping.statistics(WORKERS)
     held = {}
     for worker in np.unique(workers):
@@ -30,7 +30,7 @@ def left_by(grouping, keys, workers):
 
 
 def planned_from_all(grouping, keys, workers, memory):
-    """The next memory, of every key that there was."""
+    """Return the next memory, made from the counts of all keys."""
     statistics = grouping.statistics(WORKERS)
     distinct, loads = np.unique(keys, return_counts=True)
     statistics.add_counted(distinct, loads.astype(np.float64))
@@ -78,7 +78,7 @@ def test_of_many_keys_the_hottest_are_listed_and_none_is_lost(monkeypatch):
 
 
 def test_all_parts_of_a_split_key_count_if_all_are_listed(monkeypatch):
-    """A surprising key has a small part on a worker that holds heavier ones: it is not lost."""
+    """An unexpected hot key has a small part on a worker with hotter keys; that part counts."""
     monkeypatch.setattr("evenkey.groupings.planned.exact_counts._LEAST_KEPT", 1)
     grouping = PlannedGrouping(tracked=1, buckets=8)
     empty = grouping.statistics(2)
@@ -101,7 +101,7 @@ def test_all_parts_of_a_split_key_count_if_all_are_listed(monkeypatch):
 
 
 def test_distinct_keys_are_counted_only_if_all_are_listed(monkeypatch):
-    """Otherwise buckets are assumed to have equal numbers of keys, as hashes give."""
+    """Otherwise all buckets are assumed to have equally many keys, as with random hashes."""
     monkeypatch.setattr("evenkey.groupings.planned.exact_counts._LEAST_KEPT", 1)
     grouping = PlannedGrouping(tracked=1, buckets=2, even_keys=True)
     keys, loads = np.array([0, 1, 3, 5], np.uint64), np.ones(4)
@@ -149,7 +149,7 @@ def test_a_plan_that_is_fitted_stays():
 
 
 def test_the_order_in_which_messages_came_does_not_matter():
-    """A task that is retried gets its rows in another order, and leaves the same."""
+    """A retried task gets its rows in another order, and leaves the same counts."""
     empty = PlannedGrouping().statistics(WORKERS)
     keys, loads = np.unique(np.random.default_rng(0).zipf(1.3, 3000), return_counts=True)
     left = []

@@ -1,4 +1,4 @@
-"""The planner against its twin, and what plans guarantee."""
+"""The planner equals its naive version, and plans keep their guarantees."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from evenkey.groupings.planned.plan import Plan
 from tests.groupings.planned import naive
 
 TOLERANCE, STICKINESS = 0.005, 0.005
-# Sums of multiples of a quarter are exact, so that kernel and twin see the same ties.
+# Sums of multiples of 1/4 are exact, so that the kernel and the naive version have equal ties.
 loads = st.integers(0, 4000).map(lambda quarters: quarters / 4)
 
 
 @st.composite
 def problems(draw):
-    """Keys and buckets with loads, on one to nine workers, planned twice."""
+    """Draw loads of keys and buckets for two plans, one after the other, on one to nine workers."""
     workers, buckets = draw(st.integers(1, 9)), draw(st.sampled_from([1, 4, 32]))
     keys = draw(st.lists(st.integers(0, 2**64 - 1), max_size=12, unique=True))
     lists = [st.lists(loads, min_size=n, max_size=n) for n in (len(keys), buckets) * 2]
@@ -111,7 +111,7 @@ def test_unequal_workers_get_unequal_loads():
 
 @pytest.mark.soak
 def test_a_million_tracked_keys_on_a_thousand_workers():
-    """The bounds hold at this size too; how long it takes is for the benchmarks."""
+    """The bounds hold at this size too; benchmarks measure the time."""
     counts = (1e6 / np.arange(1, 1_000_001) ** 1.1).astype(np.float64)
     keys = np.random.default_rng(0).integers(0, 2**64, len(counts), dtype=np.uint64)
     plan = make_plan(keys, counts, np.zeros(65_536), np.ones(1000))

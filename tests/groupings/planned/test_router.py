@@ -1,4 +1,4 @@
-"""Routing by a plan against its twin; what is counted, merged and forgotten."""
+"""Routing by a plan equals its naive version; statistics are counted, merged and forgotten."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_routing_equals_its_twin(seed, workers, source):
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 50), max_size=200, unique=True))
 @settings(max_examples=40)
 def test_the_lookup_finds_every_key(keys):
-    """Also keys that are no hashes, small numbers, as long as one of a bucket is enough."""
+    """This holds for keys that are small numbers, not hashes, if no two collide in the lookup."""
     keys = np.sort(np.array(keys, dtype=np.uint64))
     buckets = 256
     upper = keys >> np.uint64(32)
@@ -69,7 +69,7 @@ def test_the_lookup_finds_every_key(keys):
 
 
 def test_messages_follow_the_shares():
-    """Every share of a split key is off by a few messages, in every prefix."""
+    """In every prefix, each share of a split key is exact up to a few messages."""
     keys, grouping = np.full(10_000, 7, dtype=np.uint64), PlannedGrouping()
     memory = grouping.plan(np.array([7], dtype=np.uint64), np.array([1.0]), 6)
     for source in range(4):
@@ -96,7 +96,7 @@ def test_an_epoch_planned_from_itself_is_balanced():
 
 @pytest.mark.parametrize("messages", [2_000, 20_000, 200_000])
 def test_a_fresh_sample_adds_sampling_noise_only(messages):
-    """The bound that the documentation states: 4.5 standard deviations of both samples."""
+    """The bound of the documentation allows 4.5 standard deviations of both samples."""
     workers, grouping = 20, PlannedGrouping()
     memory = plan(grouping, zipf(messages, seed=1), workers)
     sent, _ = loads(grouping, memory, zipf(messages, seed=2), workers)
@@ -134,7 +134,7 @@ def test_auto_counts_first_without_statistics_and_when_they_are_stale():
 
 
 def test_auto_counts_first_until_a_plan_of_earlier_epochs_would_be_balanced():
-    """Three epochs with new hot keys each, then two alike: counted epochs are balanced."""
+    """Hot keys change in three epochs, then stay: counted epochs are balanced."""
     workers, grouping = 10, PlannedGrouping(surprise=None)
     keys = zipf(40_000)
     memory = {}  # type: ignore[var-annotated]
@@ -155,7 +155,7 @@ def test_auto_counts_first_until_a_plan_of_earlier_epochs_would_be_balanced():
 
 @pytest.mark.slow(5)
 def test_keys_that_are_not_known_well_go_with_their_buckets():
-    """A plan of exact counts knows more hot keys than the sketch that plans the next epoch."""
+    """A plan from exact counts knows more hot keys than the sketch that plans the next epoch."""
     workers, grouping = 20, PlannedGrouping(tracked=300)
     memory = plan(grouping, zipf(200_000, 0.9, seed=1, keys=20_000), workers)
     for seed in (1, 2, 3):
@@ -230,7 +230,7 @@ def test_fields_are_of_their_kinds():
 
 @pytest.mark.parametrize(("more", "stale"), [(895, False), (905, True)])
 def test_a_plan_is_stale_beyond_its_tolerance_and_four_deviations(more, stale):
-    """10,000 a worker are fair: 5 % of that, and four times its root, may be on top."""
+    """The fair load is 10,000 messages; 5 % of it and four times its root are tolerated."""
     grouping, keys = PlannedGrouping(surprise=None), zipf(40_000)
     memory = plan(grouping, keys, 4)
     sent = np.array([10_000 + more, 10_000 - more, 10_000, 10_000])
@@ -249,7 +249,7 @@ def test_a_free_slot_of_the_lookup_holds_hash_0_and_the_owner_of_its_bucket():
 
 @pytest.mark.parametrize("planning", ["previous", "fit"])
 def test_a_router_restored_within_an_epoch_goes_on_as_the_first(planning):
-    """With the plan that it follows, what it expects of keys, and all that it has counted."""
+    """The snapshot contains the plan, the expected shares of keys, and all counts."""
     workers, grouping = 6, PlannedGrouping(planning=planning, tracked=200)
     memory = plan(grouping, zipf(20_000), workers)
     if planning == "previous":
@@ -269,7 +269,7 @@ def test_a_router_restored_within_an_epoch_goes_on_as_the_first(planning):
 
 
 def test_dealing_goes_on_under_the_same_plan_alone():
-    """Counters of one split key say nothing of two."""
+    """Counters made under a plan with one split key are useless for a plan with two."""
     grouping, hot = PlannedGrouping(surprise=None), np.full(10, 7, dtype=np.uint64)
     one = grouping.plan(np.array([7], dtype=np.uint64), np.array([1.0]), 6)
     two = grouping.plan(np.array([7, 8], dtype=np.uint64), np.array([1.0, 1.0]), 6)
@@ -307,7 +307,7 @@ GOLDEN = [1, 0, 1, 1, 0, 2, 3, 2, 1, 0, 2, 3, 0, 3, 2, 1]
 
 
 def test_golden_vector():
-    """Routing of a tiny stream after a plan; who changes it moves users' keys."""
+    """A tiny stream is routed by a plan; a change of the result would move users' keys."""
     keys = np.array([7, 7, 1, 7, 7, 2, 7, 3, 7, 7, 1 << 40, 7, 7, 7, 5, 7], dtype=np.uint64)
     grouping = PlannedGrouping(buckets=16)
     router = grouping.router(4, source=1)

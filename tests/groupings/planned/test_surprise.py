@@ -1,4 +1,4 @@
-"""Keys that surprise a plan: against the twin, and what is guaranteed of their spreading."""
+"""Unexpected hot keys are spread as in the naive version, and within the guaranteed bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def zipf(messages, exponent=1.4, seed=0, keys=1000):
 
 
 def learned(grouping, keys, workers, sources=3):
-    """What an epoch of these keys teaches."""
+    """Return the memory after an epoch with these keys."""
     routers = [grouping.router(workers, source) for source in range(sources)]
     for source, router in enumerate(routers):
         router.route(keys[source::sources])
@@ -34,7 +34,7 @@ def learned(grouping, keys, workers, sources=3):
 
 
 def shares_by_cell(memory):
-    """The expected share of each cell, and under None that of a cell without a known key."""
+    """Return the expected share of each cell, and by None that of a cell without a known key."""
     keys, shares = memory["expected_keys"].tolist(), memory["expected_shares"].astype(np.float64)
     rest = max(0.0, 1 - shares.sum()) / 2**16
     expected = {None: np.float32(rest)}
@@ -60,7 +60,7 @@ def test_surprising_keys_go_where_the_naive_twin_sends_them(seed, workers, sourc
 
 
 def test_an_epoch_of_other_keys_is_balanced():
-    """With nothing counted first and a plan of keys that no longer occur."""
+    """No keys are counted first, and the keys of the plan no longer occur."""
     workers, grouping = 10, parse("planned(planning=previous)")
     memory = learned(grouping, zipf(200_000), workers)
     for epoch in (~zipf(200_000, seed=1), zipf(200_000, exponent=2.0, seed=2)):
@@ -79,7 +79,7 @@ def test_the_first_epoch_is_balanced_without_a_plan():
 
 
 def test_no_key_is_surprising_if_frequencies_stay():
-    """A fresh sample is routed as without surprises, message by message."""
+    """A new sample of the same keys is routed as if no spreading were there."""
     keys = zipf(200_000, seed=5)
     routed = []
     for spelling in ("planned(planning=previous)", "planned(planning=previous,surprise=none)"):
@@ -92,7 +92,7 @@ def test_no_key_is_surprising_if_frequencies_stay():
 
 
 def test_nothing_is_surprising_in_an_epoch_that_was_counted():
-    """Its first half holds other keys than its second: the plan of both is right in the end."""
+    """The two halves of the epoch have different keys, but its plan covers both."""
     keys = np.concatenate((zipf(100_000), ~zipf(100_000, seed=1)))
     grouping = PlannedGrouping(planning="current")
     distinct, counts = np.unique(keys, return_counts=True)
@@ -113,7 +113,7 @@ def test_unequal_workers_keep_their_proportions():
 def test_weights_scale_all_that_is_counted():
     memory = learned(parse("planned(planning=previous)"), zipf(50_000), 8)
     routed = []
-    for weight in (1, 8):  # a power of two scales numbers of the machine exactly
+    for weight in (1, 8):  # a power of two scales floating-point numbers exactly
         router = parse("planned(planning=previous)").router(8)
         router.remember(memory)
         keys = ~zipf(50_000)
@@ -122,7 +122,7 @@ def test_weights_scale_all_that_is_counted():
 
 
 def test_weights_scale_the_counts_of_cold_keys_on_an_overloaded_worker():
-    """Where many keys lie on one worker, three messages of a key are enough, of any weight."""
+    """On a worker with too many keys, three messages move a key, whatever their weight."""
     random = np.random.default_rng(4)
     hashes = random.integers(0, 2**64, 3000, dtype=np.uint64)
     homes = parse("planned(surprise=none)").router(5).route(hashes)
@@ -134,7 +134,7 @@ def test_weights_scale_the_counts_of_cold_keys_on_an_overloaded_worker():
     )
     np.testing.assert_array_equal(plain, heavy)
     assert (plain[np.isin(keys, crowded)] != 0).sum() > 100
-    # By its first message none is surprising.
+    # The first message of a key never moves it.
     home = dict(zip(hashes.tolist(), homes.tolist(), strict=True))
     _, first = np.unique(keys, return_index=True)
     assert plain[first].tolist() == [home[key] for key in keys[first].tolist()]
@@ -153,7 +153,7 @@ def test_weights_scale_the_counts_of_cold_keys_on_an_overloaded_worker():
     ],
 )
 def test_every_epoch_of_a_drifting_stream_is_balanced(stream, workers, sources):
-    """Hot keys change abruptly, in the middle of epochs too; the first epoch counts as well."""
+    """Hot keys change abruptly, also within epochs; the first epoch must be balanced too."""
     report = simulate(
         generated(stream, messages=2_000_000),
         "planned",
@@ -168,9 +168,10 @@ def test_every_epoch_of_a_drifting_stream_is_balanced(stream, workers, sources):
 
 
 def test_cold_keys_on_one_worker_leave_it_sooner_if_they_become_hot():
-    """New hot keys were cold: a plan of few hot keys put them all on one worker with free capacity.
+    """Keys that were cold become hot. The plan had put them all on one worker with free capacity.
 
-    Each of 20 sources sees few of their messages; 1.73 times the mean while each keeps 16.
+    Each of 20 sources sees only a few of their messages. If each source kept 16 messages of a key
+    on that worker, its load would be 1.73 times the mean.
     """
     stream = generated("drift(z=1.2,keys=10000,every=25000)", messages=600_000)
     grouping = "planned(planning=previous)"
@@ -183,7 +184,7 @@ def test_cold_keys_on_one_worker_leave_it_sooner_if_they_become_hot():
 @pytest.mark.parametrize("sources", [1, 5, 20])
 @pytest.mark.parametrize("stream", ["drift(z=1.2,keys=10000,every=50000)", "cashtags-like"])
 def test_small_epochs_are_as_balanced_as_the_formula_says(stream, sources):
-    """2,000 messages a worker: docs/planned.md has the bound and what its terms are."""
+    """There are 2,000 messages per worker; docs/planned.md explains the bound."""
     workers, messages = 10, 20_000
     report = simulate(
         generated(stream, messages=10 * messages),
@@ -202,7 +203,7 @@ def test_small_epochs_are_as_balanced_as_the_formula_says(stream, sources):
     [("cashtags-like", 50), ("drift(z=1.2,keys=10000,every=1200000)", 100)],
 )
 def test_the_number_of_keys_that_auto_counts_as_few(stream, workers):
-    """58 and 100 keys a worker: spread by 20 sources they would lie on 1.12 and 1.17 workers."""
+    """With 58 and 100 keys per worker, spreading by 20 sources would need 1.12 and 1.17 workers."""
     messages = 20_000 * workers
     report = simulate(
         generated(stream, messages=3 * messages),
@@ -229,7 +230,7 @@ def test_without_an_empty_bucket_keys_are_many():
 
 
 def test_few_keys_are_split_no_more_than_they_must():
-    """204 keys on 100 workers: more tolerance, where each split adds to replication."""
+    """With 204 keys on 100 workers each split costs replication, so the tolerance is larger."""
     stream = generated("country-skew-r30", messages=4_000_000)
     report = simulate(stream, "planned", workers=100, sources=5, epoch_messages=2_000_000)
     for epoch in report.epochs:

@@ -1,4 +1,4 @@
-"""Plans that split nothing: heaviest first to the least loaded worker."""
+"""Plans that split no key: keys by falling load, each to the least loaded worker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def naive_loads(loads, workers):
 
 
 def least_possible(loads, workers):
-    """The maximum load of the best of all placements."""
+    """Return the least maximum load of all placements."""
     every = itertools.product(range(workers), repeat=len(loads))
     return min(np.bincount(each, loads, minlength=workers).max() for each in every)
 
