@@ -1,10 +1,10 @@
-"""Asking a run to pause."""
+"""Request that a run pauses."""
 
 from __future__ import annotations
 
 
 def when_running(paused):
-    """Give what asks for a pause when the first epoch has ended."""
+    """Return a callback that requests a pause when the first epoch has ended."""
 
     def pause(progress):
         if progress.phase == "running":

@@ -1,4 +1,4 @@
-"""Processes of a run that a test has started: all of its session."""
+"""Find and end the processes of a run: all processes of its session."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Member(NamedTuple):
 
 
 def members(session: int) -> list[Member]:
-    """Give the living processes of a session.
+    """Return the living processes of a session.
 
-    Spark's Python daemons make process groups of their own, but stay in the session of the run
-    that started them.
+    Spark's Python daemons have their own process groups, but stay in the session of the run that
+    started them.
     """
     listed = subprocess.run(
         ["ps", "-ww", "-A", "-o", "pid=,ppid=,stat=,command="],  # noqa: S607 - the system's own
@@ -65,7 +65,7 @@ def _session_of(pid: int) -> int | None:
 
 
 def python_workers(session: int) -> list[int]:
-    """Give Spark's Python workers of a run, daemons left out: those whose parent is a daemon."""
+    """Return Spark's Python workers of a run, without the daemons, which are their parents."""
     daemons = {
         each.pid: each.parent
         for each in members(session)
@@ -75,7 +75,7 @@ def python_workers(session: int) -> list[int]:
 
 
 def java_of(session: int, what: str = "SparkSubmit") -> list[int]:
-    """Give the JVMs of a run: its driver's, or its executors' (CoarseGrainedExecutorBackend)."""
+    """Return the JVMs of a run: the driver's, or the executors' (CoarseGrainedExecutorBackend)."""
     return [
         each.pid
         for each in members(session)
@@ -84,14 +84,14 @@ def java_of(session: int, what: str = "SparkSubmit") -> list[int]:
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> None:
-    """Send a signal; who is gone already is left out."""
+    """Send a signal to processes; ignore those that have ended already."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
 
 def freeze(session: int) -> None:
-    """Stop all processes of a run where they are, those included that it starts meanwhile."""
+    """Freeze all processes of a run, including those that it starts meanwhile."""
     while moving := [
         each.pid for each in members(session) if each.state not in _STATES_OF_THE_STOPPED
     ]:
@@ -100,12 +100,12 @@ def freeze(session: int) -> None:
 
 
 def thaw(session: int) -> None:
-    """Let the processes of a frozen run go on."""
+    """Wake up the processes of a frozen run."""
     send([each.pid for each in members(session)], signal.SIGCONT)
 
 
 def end_session(session: int) -> int:
-    """Kill all processes of a run, and give how many there were."""
+    """Kill all processes of a run, and return their number."""
     ended: set[int] = set()
     while living := [each.pid for each in members(session)]:
         send(living, signal.SIGKILL)

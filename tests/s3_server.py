@@ -1,7 +1,7 @@
-"""An S3 for tests: moto's server, in memory, in a process of its own.
+"""An S3 for tests: moto's server, in memory, in a separate process.
 
-``python s3_server.py HOST PORT [FILE]``: FILE may hold a number of seconds, read before each
-request, that the server takes to answer it.
+``python s3_server.py HOST PORT [FILE]``: FILE may contain a number of seconds, by which the server
+delays each answer; it is read before each request.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
             return application(environ, start)
 
     class Quiet(WSGIRequestHandler):
-        """Keeps connections open, as S3 does, and writes no line for each request."""
+        """Keeps connections open, as S3 does, and does not log requests."""
 
         protocol_version = "HTTP/1.1"
 

@@ -1,4 +1,4 @@
-"""Real servers on loopback, such as InfluxDB, Prometheus, S3 and HDFS, for as long as a test."""
+"""Real servers on loopback for tests, such as InfluxDB, Prometheus, S3 and HDFS."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _PATIENCE = 240.0
-"""Seconds that a test waits for an event: many run side by side, on loaded machines."""
+"""Seconds that a test waits for an event; many tests run at a time, on loaded machines."""
 
 ROOT = Path(__file__).resolve().parent.parent
 HADOOP = ROOT / "build" / "hadoop"
@@ -77,21 +77,21 @@ scrape_configs:
 
 
 def free_port() -> int:
-    """A port that nothing listens at now."""
+    """Return a port on which no process listens now."""
     with contextlib.closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def fetch(url: str, **parameters: str) -> str:
-    """What a server answers."""
+    """Request a URL, and return the answer as text."""
     query = f"?{urllib.parse.urlencode(parameters)}" if parameters else ""
     with urllib.request.urlopen(f"{url}{query}", timeout=5) as answer:  # noqa: S310 - loopback
         return str(answer.read().decode())
 
 
 def eventually(what: Any, *, within: float = _PATIENCE) -> Any:
-    """The first true value of a function that is asked again and again."""
+    """Call a function until it returns a true value, and return that value."""
     deadline = time.monotonic() + within
     while not (value := what()):
         assert time.monotonic() < deadline, f"nothing came within {within:g} s"
@@ -100,7 +100,7 @@ def eventually(what: Any, *, within: float = _PATIENCE) -> Any:
 
 
 class _Server:
-    """A program that listens, in a directory of its own."""
+    """A server program, in its own directory."""
 
     program: str
     ready: str
@@ -138,7 +138,7 @@ class _Server:
         try:
             fetch(self.url + self.ready)
         except urllib.error.HTTPError:
-            return True  # it answers, though not to a stranger
+            return True  # it answers, but requires a login
         except OSError:
             return False
         return True
@@ -166,7 +166,7 @@ class InfluxServer(_Server):
         return [self.program, "-config", str(self.directory / "influxdb.conf")]
 
     def query(self, text: str, **login: str) -> list[dict[str, Any]]:
-        """Series that a query selects; an error of it fails the test."""
+        """Return the series that a query selects; an error of the query fails the test."""
         url = f"{self.url}/query"
         answer = json.loads(fetch(url, db="evenkey", epoch="ms", q=text, **login))
         (result,) = answer["results"]
@@ -175,8 +175,8 @@ class InfluxServer(_Server):
         return series
 
     def points(self, measurement: str) -> int:
-        """How many points a measurement has."""
-        series = self.query(f'SELECT * FROM "{measurement}"')  # noqa: S608 - a test's own name
+        """Return the number of points of a measurement."""
+        series = self.query(f'SELECT * FROM "{measurement}"')  # noqa: S608 - the name comes from a test
         return sum(len(each["values"]) for each in series)
 
 
@@ -199,7 +199,7 @@ class PrometheusServer(_Server):
         ]
 
     def query(self, text: str, **parameters: str) -> list[dict[str, Any]]:
-        """Give the series of a query; of a range query if `start`, `end` and `step` are passed."""
+        """Return the series of a query, or of a range query with `start`, `end` and `step`."""
         kind = "query_range" if parameters else "query"
         url = f"{self.url}/api/v1/{kind}"
         try:
@@ -220,21 +220,21 @@ class S3Server(_Server):
 
     @property
     def settings(self) -> dict[str, str]:
-        """As Hadoop knows them; any key opens it."""
+        """Settings of Hadoop for this server, which accepts any key."""
         return s3_settings(self.url)
 
     def make_bucket(self, name: str) -> None:
-        """Make an empty bucket."""
+        """Create an empty bucket."""
         self.put(name)
 
     def put(self, path: str) -> None:
-        """Put an empty object, or a bucket, past all stores."""
+        """Create an empty object, or a bucket, without using a store."""
         request = urllib.request.Request(f"{self.url}/{path}", b"", method="PUT")  # noqa: S310 - loopback
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback
 
 
 class SeaweedServer(_Server):
-    """Another S3, which asks for the right secret and serves many at a time."""
+    """Another S3, which checks the secret and serves many clients at a time."""
 
     program = "weed"
     ready = "/"
@@ -251,13 +251,13 @@ class SeaweedServer(_Server):
         return [
             *(self.program, "server", f"-dir={self.directory}", "-ip=127.0.0.1", "-s3"),
             *(f"-s3.port={self.port}", f"-s3.config={self.directory / 'users.json'}"),
-            # Two of its services have fixed ports, which only one server can have at a time.
+            # Port 0 turns off two services with fixed ports, which only one server could have.
             *(*ports, "-s3.port.lance=0", "-s3.port.iceberg=0", "-master.volumeSizeLimitMB=64"),
         ]
 
 
 class AzureServer(_Server):
-    """Blobs in memory, of Azure's own emulator."""
+    """Azure's own emulator, with blobs in memory."""
 
     program = "azurite-blob"
     ready = "/"
@@ -269,7 +269,7 @@ class AzureServer(_Server):
 
 
 class GcsServer(_Server):
-    """Google's objects in memory."""
+    """An emulator of Google Cloud Storage, with objects in memory."""
 
     program = "fake-gcs-server"
     ready = "/_internal/healthcheck"
@@ -281,7 +281,7 @@ class GcsServer(_Server):
 
 
 class HdfsServer(_Server):
-    """One process: namenode and datanode."""
+    """An HDFS whose namenode and datanode run in one process."""
 
     ready = "/webhdfs/v1/?op=GETFILESTATUS"
 
@@ -298,14 +298,14 @@ class HdfsServer(_Server):
         return [self.program, *hdfs_arguments(), *where]
 
     def stop(self) -> None:
-        # Its shutdown waits for clients; nothing of it is used again.
+        # Killed, because its shutdown would wait for clients; its data is not needed any more.
         if self._process is not None:
             self._process.kill()
         super().stop()
 
 
 def hdfs_arguments() -> list[str]:
-    """What Java is given to start an HDFS; host, two ports and a directory follow."""
+    """Return Java's arguments to start an HDFS; host, two ports and a directory must follow."""
     spark = find_spec("pyspark")
     assert spark is not None
     assert spark.origin is not None
@@ -314,7 +314,7 @@ def hdfs_arguments() -> list[str]:
 
 
 def s3_settings(url: str) -> dict[str, str]:
-    """Settings by which Hadoop and stores reach an S3 for tests."""
+    """Return the settings with which Hadoop and stores reach an S3 for tests."""
     return {
         "fs.s3a.endpoint": url,
         "fs.s3a.endpoint.region": "us-east-1",

@@ -1,4 +1,4 @@
-"""The one Spark session of tests, and of examples in docstrings."""
+"""The Spark session that tests and examples in docstrings share."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# Spark's usual manager starts several processes (readlink, chmod) for each file of a checkpoint.
-# Programs of tests, those that kill runs among them, have the usual one.
+# Spark's default manager starts several processes (readlink, chmod) for each file of a checkpoint.
+# Programs that tests start, also those that are killed, use the default.
 _CHECKPOINTS = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming"
     ".checkpointing.FileSystemBasedCheckpointFileManager",
 }
 
-# Tests have few rows in many plans: to compile each plan costs a quarter of the processor, and what
-# it computes is the same. Promises, clusters and programs of their own run compiled plans.
+# Tests have few rows in many plans. Compiling these would cost a quarter of the processor time, and
+# change no result. Tests of promises, clusters and separate programs run compiled plans.
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
-"""Whether the session of tests is one over Spark Connect: ``make connect``."""
+"""Whether tests run over Spark Connect (``make connect``)."""
 
 
 def compiling(spark: SparkSession) -> SparkSession:
-    """Give another session that compiles its plans, as users' do."""
+    """Return another session that compiles its plans, as users' sessions do."""
     own = spark.newSession()
     for name in _INTERPRETED:
         own.conf.unset(name)
@@ -42,7 +42,7 @@ def compiling(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One small Spark: 4 task slots, 4 shuffle partitions, and no task gets a second chance."""
+    """Start a small Spark: 4 task slots, 4 shuffle partitions, failed tasks are not retried."""
     directory = tmp_path_factory.mktemp("spark")
     settings = {
         "spark.local.dir": str(directory / "local"),
@@ -69,7 +69,7 @@ def _classic(settings: Mapping[str, str]) -> Iterator[SparkSession]:
 
 @contextlib.contextmanager
 def _over_connect(settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Give a client of a server in a process of its own, with the settings of a classic session."""
+    """Yield a client of a Connect server in another process, with a classic session's settings."""
     from pyspark.sql import SparkSession
 
     from evenkey.spark.sessions.query_events import leave_over_connect
@@ -78,5 +78,5 @@ def _over_connect(settings: Mapping[str, str]) -> Iterator[SparkSession]:
     with ConnectServer(settings) as server:
         small = SparkSession.builder.remote(server.url).getOrCreate()
         yield small
-        leave_over_connect()  # of sessions that were made of this one, too
+        leave_over_connect()  # also for sessions made from this one
         small.stop()

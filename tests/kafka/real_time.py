@@ -61,7 +61,7 @@ def _user(number: int) -> str | None:
 
 
 def send(broker, topic, numbers):
-    """Send clicks, one per second of event time, whose user depends on the number."""
+    """Send clicks, one per second of event time; the number of a click determines its user."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": broker.server})

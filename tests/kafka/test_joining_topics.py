@@ -1,4 +1,4 @@
-"""Joins from topic to topic on a real broker: same pairs as one process, no record lost."""
+"""Joins from topic to topic on a real broker: the pairs of one process, no record lost."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def send(broker, topic, values):
 
 @pytest.fixture(scope="module")
 def topic(broker):
-    """A topic of 400 publications and some invalid records."""
+    """Create a topic of 400 publications and some invalid records."""
     address = f"{broker.server}/publications"
     produced = produce_publications(JoinConfig(**SMALL), Address.parse(address), partitions=3)
     assert produced.messages == 400
@@ -58,7 +58,7 @@ def topic(broker):
 
 @pytest.fixture(scope="module")
 def expected():
-    """Digest of the publications' pairs, from one tree in one process."""
+    """Return the digest of the publications' pairs, found by one tree in one process."""
     generated = JoinConfig(**SMALL)
     subscriptions = subscriptions_of(generated)
     leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", 6)
@@ -92,7 +92,7 @@ def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected,
     dead_letters = consume(broker, "matches-dead-letters")
     assert {key["topic"] for key, _ in dead_letters} == {"publications"}
     assert len({(key["partition"], key["offset"]) for key, _ in dead_letters}) == len(POISON)
-    # The same command again reads and writes no record.
+    # Repeating the command reads and writes no record.
     assert run_join(config).pairs_digest == report.pairs_digest
     assert len(consume(broker, "matches")) == len(records)
 

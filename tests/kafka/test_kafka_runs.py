@@ -92,7 +92,7 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     assert sorted(reasons) == list(range(100, 106))
     assert "not UTF-8" in reasons[102]
     assert {value["topic"] for value in values} == {topic}
-    # The same command again reads and writes no record.
+    # Repeating the command reads and writes no record.
     assert run(config).lines == 206
     assert len(consume(broker, f"{topic}-out")) == rows.count()
 

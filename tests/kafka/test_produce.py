@@ -36,7 +36,7 @@ def records_of(broker, topic):
 
 @pytest.fixture(scope="module")
 def small_broker():
-    """librdkafka's mock broker, with a topic."""
+    """Start librdkafka's mock broker, with a topic."""
     kafka = pytest.importorskip("confluent_kafka")
     settings = {"bootstrap.servers": "replaced:1", "test.mock.num.brokers": "1"}
     owner = kafka.Producer(settings, logger=SILENT)

@@ -23,7 +23,7 @@ _PATIENCE = 120
 
 @pytest.fixture
 def session(spark):
-    """A session for real-time mode, separate from the other tests' session."""
+    """Start a session for real-time mode, separate from the session of other tests."""
     if spark.version < "4.3":
         pytest.skip("state in real time needs Spark 4.3")
     beside = spark.newSession()
@@ -56,7 +56,7 @@ def plan_for(session, directory, *users):
 
 
 def listed(table):
-    """Return results by window and user."""
+    """Return a list of results as a dictionary by window and user."""
     return {
         (int(row["window"]["start"].timestamp()), row["user"]): (
             row["clicks"],

@@ -23,7 +23,7 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def config(broker, tmp_path):
-    """The configuration of a run from one topic to another."""
+    """Make the configuration of a run from one topic to another."""
     topic = f"same-{next(_numbers)}"
     fill(broker, topic, [b"first"] * 40)
     return PipelineConfig(
@@ -36,7 +36,7 @@ def config(broker, tmp_path):
 
 @pytest.fixture
 def begun(spark, config):
-    """The configuration of a run that was killed before its first epoch."""
+    """Return the configuration of a run that was killed before its first epoch."""
     with RunDirectory.opened(config.output) as directory, run_topics(spark, config, directory):
         directory.begin(config.manifest())
     return config

@@ -43,7 +43,7 @@ def counts(report):
 
 @pytest.fixture
 def mixed(broker, topic):
-    """A topic of 60 plain records, then 40 aborted and 20 committed ones."""
+    """Create a topic of 60 plain records, then 40 aborted and 20 committed ones."""
     fill(broker, topic, [b"plain"] * 60)
     begin_transaction(broker, topic, [b"aborted"] * 40).abort_transaction(240)
     begin_transaction(broker, topic, [b"committed"] * 20).commit_transaction(240)

@@ -18,8 +18,8 @@ from tests.kills.summary import kills_of, summary
 def main() -> int:
     """Play runs one after the other; print a JSON line per kill and run, then a table.
 
-    The records are appended to ``records.jsonl`` in the directory; what stands there already is
-    not played again. Directories of runs that were not right are kept.
+    The records are appended to ``records.jsonl`` in the directory; runs that it has already are
+    not played again. Directories of runs with faults are kept.
     """
     parser = argparse.ArgumentParser(prog="python -m tests.kills", description=main.__doc__)
     parser.add_argument("--kills", type=int, default=100, help="kills that must hit")

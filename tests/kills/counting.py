@@ -24,7 +24,7 @@ def expected(aggregator: str, messages: Iterable[Message]) -> Counter[Row]:
     Parameters
     ----------
     aggregator
-        Its name, such as ``sum``.
+        Name of the aggregator, such as ``sum``.
 
     Returns
     -------

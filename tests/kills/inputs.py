@@ -21,17 +21,17 @@ ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
 WINDOW_SECONDS = 60
 
 PARTS = 10
-"""Files of a user's own stream, one per epoch."""
+"""Number of files of a user's own stream, one per epoch."""
 
 _BAD_EVERY = 97
 _KEYS = 120
 _RATES = (20, 25, 40, 50)
-"""Lines per second, each a divisor of a million: no time is rounded across a window's end."""
+"""Lines per second, all divisors of a million, so that times are exact at ends of windows."""
 _LINES = 6_000, 15_000
 
 
 class Message(NamedTuple):
-    """A message that counts: its window, counted from the origin, its key and its number."""
+    """A valid message: the number of its window since `ORIGIN`, its key and its number."""
 
     window: int
     key: str | None
@@ -137,7 +137,7 @@ def _random(seed: str) -> np.random.Generator:
 
 
 def _key(random: np.random.Generator) -> str:
-    """One key has two messages in five, the others fewer and fewer."""
+    """Draw a key: one has two messages in five, the others fewer and fewer."""
     if random.random() < 0.4:
         return "hot"
     return f"key {int(_KEYS * random.random() ** 3)}"

@@ -26,7 +26,7 @@ _WRITTEN_BY_EPOCHS = (
     *("checkpoint/offsets", "checkpoint/commits", "checkpoint/state"),
     *("epochs", "join/epochs", "commits", "parts"),
 )
-"""Parts of a run's state that are written in epochs, and not while it starts."""
+"""Parts of a run's state that are written only in epochs, not at its start."""
 _ROOT = Path(__file__).parents[2]
 
 
@@ -52,11 +52,11 @@ class Living:
     Parameters
     ----------
     command
-        Its command.
+        Command of the process.
     output
-        The directory of its run.
+        Output directory of the run.
     place
-        Path of its printed output, without suffix.
+        Path of the files with its printed output, without suffix.
     """
 
     def __init__(self, command: list[str], output: Path, place: Path) -> None:
@@ -73,7 +73,7 @@ class Living:
 
     @property
     def runs(self) -> bool:
-        """Return whether its driver is alive."""
+        """Return whether the driver is alive."""
         return self.process.poll() is None
 
     def wait(self, seconds: float = LONGEST_WAIT) -> int | None:
@@ -100,17 +100,17 @@ class Living:
         return True
 
     def end(self) -> None:
-        """Kill its remaining processes."""
+        """Kill all remaining processes of the session."""
         leaders = [each.pid for each in members(self.pid) if each.pid == self.pid]
         another = leaders and self.process.returncode is not None
         if not self._gone and not another:
             end_session(self.pid)
-        # From here on, its number may belong to another process.
+        # From here on, the process id may belong to another process.
         self._gone = True
         self.process.wait()
 
     def report(self) -> dict[str, Any] | None:
-        """Return its printed JSON."""
+        """Return the JSON that the process printed."""
         try:
             report: dict[str, Any] = json.loads(self._printed.read_text())
         except ValueError:
@@ -118,18 +118,18 @@ class Living:
         return report
 
     def said(self) -> str:
-        """Return its standard error."""
+        """Return the standard error of the process."""
         return self._log.read_text(errors="replace")
 
     def reached(self, phase: Phase, after: int) -> bool:
-        """Return whether it has reached a phase, and completed this many epochs."""
+        """Return whether the process is in a phase, and has completed this many epochs."""
         if phase == "starting":
             return bool(java_of(self.pid)) and (self._output / "state").exists()
         ended = self.epochs_ended() - self._ended_before
         return self.at_work() and (ended >= after if phase == "inside" else self._closes())
 
     def where(self) -> Where:
-        """Return its progress."""
+        """Return the progress of the process."""
         begun, ended = self._numbers("offsets"), self._numbers("commits")
         following = max(ended, default=-1) + 1
         if not self.at_work():

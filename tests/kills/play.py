@@ -39,7 +39,7 @@ def play(run: Run, directory: Path, tell: Callable[[Record], None]) -> Record:
     Parameters
     ----------
     tell
-        Called with the record of each kill.
+        Function that is called with the record of each kill.
 
     Returns
     -------
@@ -156,7 +156,7 @@ class _Game:
         return living.runs
 
     def _take(self, living: Living, struck: Struck) -> None:
-        """Continue after a run was struck."""
+        """Continue with the process that survives a kill, if any."""
         self._living = struck.living
         if struck.living is None and not struck.leftovers:
             living.end()
@@ -166,7 +166,7 @@ class _Game:
         if ended is None:
             living.end()
             return [f"it hung for {LONGEST_WAIT:g} s: {living.said()[-500:]!r}"]
-        # Spark may end a run whose Python processes were killed; it must report this clearly.
+        # Spark may end a run whose Python processes were killed; the run must report this clearly.
         return not_one_line(living) if ended and self._subject.guarded else []
 
     def _end_all(self) -> None:
@@ -176,7 +176,7 @@ class _Game:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM unwind this process as Ctrl-C does, so its child processes are ended."""
+    """Make SIGTERM end this process as Ctrl-C does, so that its child processes end too."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         del frame

@@ -17,14 +17,14 @@ Value = TypeVar("Value")
 KILLS_A_RUN = 5
 
 KINDS_OF_OTHERS = ("driver", "machine", "jvm", "workers", "terminate", "interrupt")
-"""Kinds of kills for any program; a user's own program has no output that evenkey guards."""
+"""Kinds of kills for all programs; the others of `KINDS` need a run's output with a claim."""
 KINDS = (*KINDS_OF_OTHERS, "second", "freeze")
 
 _SUBJECTS = (
     *("pipeline", "aggregate", "join", "pipeline", "route"),
     *("pipeline", "join", "pipeline", "keyed-join"),
 )
-"""Interleaved, so that any few consecutive runs have some of each."""
+"""Subjects in an interleaved order, so that a few consecutive runs include each subject."""
 
 _GROUPINGS = (
     *("dkg", "pkg", "planned", "kg", "sg", "dchoices", "wchoices", "cam"),
@@ -34,7 +34,7 @@ _AGGREGATORS = (
     *("count", "sum(column={})", "mean(column={})", "tally(column={})"),
     *("histogram(column={})", "top-k(k=400,capacity=1000)", "heavy-hitters(k=400,capacity=1000)"),
 )
-"""All of them exact on the inputs here: there are fewer keys than places."""
+"""Aggregators, all exact on these inputs, which have fewer keys than a summary has counters."""
 _FORMS = (
     *("lines.txt", "words.txt.bz2", "records.jsonl.gz", "records.csv.zst", "lines.txt.gz"),
     *("records.csv", "words.txt.zst", "records.jsonl"),
@@ -46,16 +46,16 @@ _MODES = (
 )
 _PHASES = ("inside", "inside", "inside", "starting")
 _LAST_PHASES = ("closing", "inside")
-"""Only the last kill of a run can come while its windows are closed."""
+"""Phases of the last kill; no other kill can come while windows are closed."""
 
 _LONGEST = {"starting": 6.0, "inside": 3.0, "closing": 1.0}
-"""Seconds that a kill waits at most, once its phase has begun."""
+"""Maximum delay of a kill after the start of its phase, in seconds."""
 
 _MOST_EPOCHS_BETWEEN = 2
-"""Epochs that end between two kills at most, so that an input of ten lasts for a run's kills."""
+"""Most epochs between two kills, so that ten epochs are enough for all kills of a run."""
 
 Phase = str
-"""``starting`` (no epoch of this process has begun), ``inside`` (epochs run), ``closing``."""
+"""``starting`` (before the first epoch of a process), ``inside`` (epochs run), ``closing``."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class Kill:
     kind
         One of `KINDS`.
     phase
-        When it is to come; where it hits is seen then.
+        Phase in which it should come; the actual one is recorded when it hits.
     after
-        Epochs that the process must have ended before, if it is to be hit inside one.
+        For phase ``inside``: number of epochs that the process must have completed before.
     delay
-        Seconds to wait after all that.
+        Seconds to wait after both conditions hold.
     choice
-        0 to 1, decides between varieties of a kind.
+        Random number from 0 to 1 that decides between varieties of a kind.
     """
 
     kind: str
@@ -90,17 +90,17 @@ class Run:
     Parameters
     ----------
     seed, number
-        What it is drawn from: the same two give the same run.
+        Seed of the schedule and number of the run, which determine everything else.
     subject
         ``pipeline`` and ``join`` are commands; ``aggregate``, ``route`` and ``keyed-join`` are
         programs that use the library.
     grouping, aggregator, form
-        Of a pipeline, as far as it has them; `form` is the input's file name. The aggregator has
-        ``{}`` where its column goes.
+        Options of a pipeline, empty if the subject does not have them; `form` is the input's file
+        name. The aggregator has ``{}`` in place of its column.
     pipeline, mode
-        Of a join.
+        Options of a join, empty for other subjects.
     kills
-        In order.
+        The kills, in order.
     """
 
     seed: int
@@ -115,15 +115,15 @@ class Run:
 
 
 def run_of(seed: int, number: int) -> Run:
-    """Give one run of a schedule."""
+    """Return one run of a schedule."""
     return next(itertools.islice(runs(seed), number, None))
 
 
 def runs(seed: int) -> Iterator[Run]:
-    """Give the runs of a schedule, without end.
+    """Yield the runs of a schedule, without end.
 
-    What is chosen from a list is dealt: all of the list comes, in an order of its own, before
-    anything repeats. So any few consecutive runs cover kinds, groupings and the rest uniformly.
+    Values are dealt from each list like cards: all values of the list come, in a random order,
+    before any comes again. So a few consecutive runs cover kinds, groupings and the rest uniformly.
     """
     groupings = _dealt(_GROUPINGS, seed, "groupings")
     aggregators = _dealt(_AGGREGATORS, seed, "aggregators")
@@ -156,7 +156,7 @@ def runs(seed: int) -> Iterator[Run]:
 def _kills(
     seed: int, number: int, phases: Sequence[Phase], kinds: Iterator[str]
 ) -> tuple[Kill, ...]:
-    drawn = random.Random(f"{seed} {number}")  # noqa: S311 - chance, not secrets
+    drawn = random.Random(f"{seed} {number}")  # noqa: S311 - not for secrets
     kills = []
     for phase in phases:
         delay = round(drawn.uniform(0, _LONGEST[phase]), 2)
@@ -166,6 +166,6 @@ def _kills(
 
 
 def _dealt(values: Sequence[Value], seed: int, name: str) -> Iterator[Value]:
-    """All values in an order drawn for each round, round after round."""
+    """Yield all values in rounds without end, each round in a new random order."""
     for turn in itertools.count():
         yield from random.Random(f"{seed} {name} {turn}").sample(values, len(values))  # noqa: S311

@@ -20,7 +20,7 @@ __all__ = ["STRIKES", "Struck", "Target", "not_one_line"]
 
 _FAILED, _REFUSED = 1, 2
 _STOPPED = 128
-"""Exit codes of a signal: 128 plus its number."""
+"""Exit code after a signal, less the number of the signal."""
 _OUTLIVING_SECONDS = 240.0
 _REFUSING_SECONDS = 240.0
 
@@ -37,7 +37,7 @@ class Target(NamedTuple):
     subject
         The subject of the run.
     start
-        Starts another process of the same run.
+        Function that starts another process of the same run.
     """
 
     living: Living
@@ -55,7 +55,7 @@ class Struck:
     living
         The process that continues the run; None: it must be restarted.
     how
-        The variety of the kill, and observations.
+        Variety of the kill, and observations.
     ended
         Exit code of the process that was struck or rejected; None: it lives on.
     faults
@@ -80,7 +80,7 @@ def _driver(target: Target) -> Struck:
     os.kill(living.pid, signal.SIGKILL)
     ended = living.wait()
     if target.kill.choice < 0.5:
-        # Its remaining processes live on beside its successor, as with a hasty supervisor.
+        # Its remaining processes live on beside its successor, as after an early restart.
         return Struck(None, "driver alone, restarted immediately", ended, leftovers=True)
     faults = []
     if not living.wait_until_gone(_OUTLIVING_SECONDS):

@@ -33,7 +33,7 @@ _EPOCH_SECONDS = 2.0
 _WORKERS = 4
 _THE_SAME = 0.5
 _KNOWN_KEYS, _REGIONS = 90, 7
-"""Keys of the static side of a join by key; some keys are missing."""
+"""Number of keys on the static side of a join by key (some are missing), and of regions."""
 
 Compared = tuple[str, "Counter[Any]", "Counter[Any]"]
 """A name, the expected rows, and the actual rows."""
@@ -78,7 +78,7 @@ class Subject(ABC):
                 for what, wanted, got in self.compared()
                 for line in difference(what, got & wanted, got)
             ]
-        except Exception as error:  # noqa: BLE001 - whatever it is, it was not to be read so
+        except Exception as error:  # noqa: BLE001 - any error means that such rows cannot be read
             return [f"after a kill, results cannot be read: {error!r}"]
 
     def differences(self, report: Mapping[str, Any] | None) -> list[str]:
@@ -96,7 +96,7 @@ class Subject(ABC):
         """
         try:
             said = [line for each in self.compared() for line in difference(*each)]
-        except Exception as error:  # noqa: BLE001 - whatever it is, they are not exact
+        except Exception as error:  # noqa: BLE001 - any error means that results are not exact
             said = [f"results cannot be read: {error!r}"]
         if report is None:
             return [*said, "the last process printed no report"] if self.figures else said
@@ -253,7 +253,7 @@ class _Join(Subject):
 
     @cached_property
     def _wanted(self) -> tuple[Counter[Any], list[int]]:
-        # Drawn by evenkey, but in this process, which is never killed: part of the input.
+        # The publications are input: evenkey draws them in this process, which is never killed.
         drawn = draw_subscriptions(read_atlas(self.places), self._SUBSCRIPTIONS, self.run.seed)
         return all_pairs(self.publications, drawn)
 

@@ -25,5 +25,5 @@ def test_a_killed_run_ends_with_the_counts_of_an_independent_program(number, tmp
     written = "\n".join(json.dumps(record) for record in [*records, ended])
     assert not ended["faults"], f"{written}\nthis run alone: {ended['repeat']}"
     assert kills_of(records) == ended["kills"] > 0, written
-    # Successful runs are deleted: Spark's state is many files.
+    # Delete successful runs, because Spark's state has many files.
     shutil.rmtree(tmp_path)

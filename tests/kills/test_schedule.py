@@ -1,4 +1,4 @@
-"""The schedule of kills: determined by its seed, and balanced in any prefix."""
+"""The schedule of kills depends on its seed alone, and any prefix of it is balanced."""
 
 from __future__ import annotations
 

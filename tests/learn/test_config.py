@@ -1,4 +1,4 @@
-"""The options of a run with an application, and the pipeline that it becomes."""
+"""The options of a run with an application, and the pipeline made from them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ RECORDS = Documents(words=200, size=5, length=120).records(0, 120)
 def groupings(*quick):
     """Return all groupings that route streams; those not in `quick` are marked for long runs.
 
-    All of them run in test_anywhere.py, without Spark. Not those that are given frequencies.
+    Groupings that need frequencies are left out. test_anywhere.py runs all groupings without Spark.
     """
     return [
         grouping if grouping in quick else pytest.param(grouping, marks=pytest.mark.soak)
@@ -65,7 +65,7 @@ def test_the_model_is_the_same_under_every_grouping(grouping):
     assert figures["records"] == 120
     assert figures["messages"] == 120 * 6
     assert [each["accuracy"] is None for each in figures["learned"]] == [True, False]
-    # Counters are pairs of word and class: on one worker under kg, on at most two under pkg.
+    # A counter is a pair of word and class; it is on one worker under kg, on at most two under pkg.
     for each, half in zip(
         figures["learned"], (RECORDS.slice(0, 60), RECORDS.slice(60)), strict=True
     ):

@@ -1,4 +1,4 @@
-"""Metrics of an epoch, and those that summarize all epochs."""
+"""Metrics of an epoch, and metrics that summarize all epochs."""
 
 from __future__ import annotations
 

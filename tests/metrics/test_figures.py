@@ -1,4 +1,4 @@
-"""The vocabulary of figures: one declaration each, from which all that shows them is made."""
+"""Each metric is declared once, and everything that shows it uses the declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-checked figures of load, and what empty or senseless loads give."""
+"""Metrics of load, checked by hand; empty and invalid loads."""
 
 from __future__ import annotations
 

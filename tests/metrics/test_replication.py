@@ -1,4 +1,4 @@
-"""Pairs, keys and loads against counting in Python's own sets."""
+"""Pairs, keys and loads, compared with counting by Python sets."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_it_grows_and_pickles():
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 256, 257, 5000])
 def test_keys_are_held_apart_on_any_number_of_workers(workers):
-    """The hash 0 and the first worker too, whose word would be that of a free slot."""
+    """This includes the hash 0 on worker 0, whose word is that of a free slot."""
     on = np.random.default_rng(1).integers(0, workers, 3000)
     hashes = np.random.default_rng(2).integers(0, 40, 3000, dtype=np.uint64)
     counts = PairCounts(workers)
@@ -137,14 +137,14 @@ def test_the_lower_bound_counts_weights_of_keys(batches):
     for _, key, weight in (message for batch in batches for message in batch):
         weights[key] += weight
     total = sum(weights.values())
-    # In whole numbers: a key of weight w needs ceil(w W 100 / (105 total)) workers.
+    # In whole numbers, a key of weight w needs ceil(w W 100 / (105 total)) workers.
     needed = [-(-weight * WORKERS * 100 // (105 * total)) for weight in weights.values()]
     expected = sum(needed) / len(needed) if needed else 1.0
     assert parts[0].dist_cost_lower_bound == pytest.approx(expected)
 
 
 def test_lower_bound_takes_a_message_without_a_count_for_one():
-    """Nine of one key and one that counts nine of another: each fits a worker of two."""
+    """One key has nine messages, another has one message that counts nine: each fits one worker."""
     counts = PairCounts(2)
     counts.add(np.zeros(9, dtype=np.int32), np.full(9, 1, dtype=np.uint64))
     counts.add(np.array([1]), np.array([2], dtype=np.uint64), np.array([9]))
@@ -152,7 +152,7 @@ def test_lower_bound_takes_a_message_without_a_count_for_one():
 
 
 def test_lower_bound_lets_keys_fit_exactly():
-    """Rounding must not add a worker where a key is just what one or two may hold."""
+    """A key that exactly fits one or two workers must not get another by rounding."""
     for count in (3, 0.1, 1e9 / 7):
         assert dist_cost_lower_bound([count] * 3, 3, 0) == 1.0
         assert dist_cost_lower_bound([2 * count, count], 3, 0) == 1.5

@@ -1,4 +1,4 @@
-"""Throughput, hand-checked, and what senseless measurements give."""
+"""Throughput, checked by hand; invalid measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our readings of Prompt and KIP against their naive twins, and what they guarantee."""
+"""Our versions of Prompt and KIP equal naive versions, and keep their guarantees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan_of(grouping, counts, workers):
 
 
 def pieces_of(plan, workers):
-    """The shares in which a plan of `prompt` splits each key, ``{key: {worker: share}}``."""
+    """Return how a plan of `prompt` splits each key: ``{key: {worker: share}}``."""
     pieces = {}
     for key, _, place in plan["items"].tolist():
         if place < workers:
@@ -48,7 +48,7 @@ def pieces_of(plan, workers):
 @given(batches, st.integers(1, 9))
 @settings(max_examples=80, deadline=None)
 def test_prompt_places_pieces_as_its_twin(counts, workers):
-    """Where sums are off by rounding, a worker may get a piece of next to nothing."""
+    """Because of rounding, a worker may get a tiny piece that the naive version does not have."""
     exact = {key: Fraction(count) for key, count in counts.items()}
     expected = naive.prompt(exact, workers)
     pieces = pieces_of(plan_of(PromptGrouping(), counts, workers), workers)
@@ -101,7 +101,7 @@ def test_prompt_deals_a_split_key_in_its_shares(sources):
 
 
 def test_a_prompt_router_restored_within_an_epoch_deals_on():
-    """It follows the same plan, and knows how often each split key was dealt."""
+    """The snapshot contains the plan, and how often each split key was dealt."""
     grouping, keys = PromptGrouping(), zipf(4000)
     counts = dict(Counter(keys.tolist()))
     first, restored = grouping.router(5, 1), grouping.router(5, 1)
@@ -115,7 +115,7 @@ def test_a_prompt_router_restored_within_an_epoch_deals_on():
 
 @pytest.mark.slow(3)
 def test_every_epoch_of_prompt_is_buffered():
-    """Its hot keys change in the middle of an epoch; sizes are still balanced."""
+    """Hot keys change in the middle of an epoch, and loads are still balanced."""
     stream = generated("drift(z=1.2,keys=1000,every=30000)", messages=200_000)
     report = simulate(stream, "prompt", workers=10, sources=3, epoch_messages=50_000)
     assert len(report.epochs) == 4
@@ -196,7 +196,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("spelling", GOLDEN)
 def test_golden_vector(spelling):
-    """Routing of a tiny stream after a plan; who changes it moves users' keys."""
+    """A tiny stream is routed by a plan; a change of the result would move users' keys."""
     keys = np.array([7, 7, 1, 7, 7, 2, 7, 3, 7, 7, 1 << 40, 7, 7, 7, 5, 7], dtype=np.uint64)
     grouping = parse(spelling)
     router = grouping.router(4, source=1)

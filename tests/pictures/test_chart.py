@@ -1,4 +1,4 @@
-"""Charts: what is drawn where."""
+"""Charts: which points, lines and panels are drawn."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_columns_beside_each_other_are_distinguished_by_whose_they_are():
     ours, paper = figure.data
     assert (ours.name, paper.name) == ("ours", "paper")
     assert list(ours.y) == frame["imbalance"].tolist()
-    assert list(paper.y) == [0.5, 0.25, 0.125, 1.0]  # none where there is no figure
+    assert list(paper.y) == [0.5, 0.25, 0.125, 1.0]  # no point for a missing value
     assert figure.layout.legend.title.text == "Figures"
 
 

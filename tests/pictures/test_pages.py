@@ -1,4 +1,4 @@
-"""Pages: templates of any package around the same frame, and nothing drawn without plots."""
+"""Pages: templates of any package in the same frame; no script without plots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHART = Chart("Loads & more", Axis("workers", "Workers"), Axis("load", "Load"), 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch) -> str:
-    """Write a package with a template of its own."""
+    """Write a package with its own template."""
     folder = tmp_path / "pages_of_a_test" / "templates"
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").write_text("")
@@ -37,7 +37,9 @@ def test_a_page_has_its_plots_and_the_colours_in_it(package, tmp_path):
     assert "<h2>Loads &amp; more</h2>" in text
     assert "plotly.js v" in text
     assert f"--ink: {THEMES['light'].ink}" in text
-    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)  # nothing from elsewhere
+    assert not re.search(
+        r"<(script|link|img)[^>]+(src|href)=", text
+    )  # loads nothing from other servers
 
 
 def test_a_page_without_plots_has_no_script(package, tmp_path):

@@ -1,4 +1,4 @@
-"""Tables: raw figures for JSON, written ones for readers."""
+"""Tables: raw values for JSON, formatted ones for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours: the same names in light and dark, all that style sheets use, readable text."""
+"""Themes: equal names in light and dark, all variables of the style sheets, readable text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHEETS = sorted(PACKAGE.rglob("style.css"))
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance, as WCAG 2 defines it."""
+    """Return the relative luminance of a colour, as WCAG 2 defines it."""
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts

@@ -1,8 +1,8 @@
-"""End-to-end tests of headlines of the product.
+"""End-to-end tests of the main promises to users.
 
-Each test uses the public API or the command line alone. Counts by `collections.Counter` or NumPy
-judge the results, never evenkey's own figures. Where it can, a test also shows that the same bound
-fails for Spark's own operator on the same rows.
+Each test uses only the public API or the command line. Counts by `collections.Counter` or NumPy
+judge the results, never evenkey's own metrics. If possible, a test also shows that Spark's own
+operator does not keep the same bound on the same rows.
 
-`README.md` lists the headlines.
+`README.md` lists the promises.
 """

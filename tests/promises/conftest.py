@@ -1,4 +1,4 @@
-"""A promise that was skipped is a failure where ``EVENKEY_REQUIRE`` names ``promises``."""
+"""Turn a skipped promise into a failure if ``EVENKEY_REQUIRE`` names ``promises``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail instead of skipping, wherever the skip comes from."""
+    """Report a skipped test as failed, whatever skipped it."""
     report = yield
     _require(report)
     return report
@@ -25,7 +25,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Fail where a whole file is skipped."""
+    """Report a skipped file as failed."""
     report = yield
     _require(report)
     return report
@@ -41,7 +41,7 @@ def _require(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 @pytest.fixture(scope="package")
 def session(spark: SparkSession) -> SparkSession:
-    """A session that compiles its plans as users' do, and broadcasts and merges nothing."""
+    """Make a session that compiles plans, as users' sessions do, without broadcasts or merging."""
     own = compiling(spark)
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     own.conf.set("spark.sql.streaming.stateStore.providerClass", provider)

@@ -44,7 +44,7 @@ spark.stop()
 """
 
 
-@pytest.mark.usefixtures("spark")  # it finds the Java that programs of tests use
+@pytest.mark.usefixtures("spark")  # which finds the Java for programs of tests
 def test_diagnose_names_the_skewed_stage_and_the_line(tmp_path):
     logs, job = tmp_path / "logs", tmp_path / "job.py"
     logs.mkdir()

@@ -1,4 +1,4 @@
-"""DKG, PKG and planned balance hot keys on Spark, and keep each key on few workers."""
+"""`dkg`, `pkg` and `planned` balance hot keys on Spark, and keep each key on few workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS, SOURCES = 24_000, 4
 
 
 class Bound(NamedTuple):
-    """What the papers and docs/groupings.md say of the stream below."""
+    """The bounds of the papers and of docs/groupings.md for the stream below."""
 
     workers: int
     balance: float
@@ -22,18 +22,18 @@ class Bound(NamedTuple):
 
 
 BOUNDS = {
-    # Two candidates for each key: a key of at most 2/W of the rows is balanced.
+    # Each key has two candidates, so keys with at most 2/W of the rows can be balanced.
     "pkg": Bound(4, 1.05, 2.0),
-    # 1 + 1/sqrt(100/W) = 1.28, and a tenth for the rows before the hot key is known to be hot.
+    # 1 + 1/sqrt(100/W) = 1.28, plus 0.1 for the rows before the hot key is known to be hot.
     "dkg": Bound(8, 1.38, 2.0),
-    # At most W - 1 pairs of worker and key more than keys.
+    # There are at most W - 1 more (worker, key) pairs than keys.
     "planned": Bound(8, 1.05, 1.01),
 }
 
 
 @pytest.fixture(scope="module")
 def events(session):
-    """40 % of the rows of each source have one key, the others one of 1,500; 5 rows a second."""
+    """Make rows, 5/s: 40 % of the rows of each source have one key, the others one of 1,500."""
     number = F.col("id")
     key = F.when(number % 10 < 4, "hot").otherwise(
         F.concat(F.lit("cold "), F.pmod(F.xxhash64(number), F.lit(1500)))
@@ -44,7 +44,7 @@ def events(session):
 
 
 def placed(events, grouping, workers):
-    """Key and Spark partition of each row that `place` put somewhere."""
+    """Route and place rows; return the key and the Spark partition of each."""
     time = "time" if grouping == "dkg" else None
     routed = eks.route(events, "key", grouping, workers, time=time)
     rows = eks.place(routed, workers).select("key", F.spark_partition_id().alias("partition"))
@@ -59,7 +59,7 @@ def balance_of(rows, workers):
 
 
 def dist_cost_of(rows):
-    """Return the number of pairs of worker and key for each distinct key."""
+    """Return the number of (worker, key) pairs per distinct key."""
     return len(set(rows)) / len({key for key, _ in rows})
 
 

@@ -1,4 +1,4 @@
-"""Joins on a cluster load static partitions once, and their load is balanced by moving some."""
+"""Joins on a cluster load static partitions once, and balance the load by moving some."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 MODES = ["static-stal", "dynamic-db-stal", "dynamic-lb-stal"]
 WORKERS, PARTITIONS, EPOCHS, PUBLICATIONS = 4, 16, 3, 3000
 THRESHOLD = 0.5
-"""MLDC above which partitions move; the paper's, and the program's default."""
+"""MLDC above which partitions move: the default, as in the paper."""
 
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Join the same publications in each mode, on two executors with a core each."""
+    """Join the same publications in each mode, on two executors with one core each."""
     place = tmp_path_factory.mktemp("joins") / "out"
     options = {
         "modes": ",".join(MODES),
@@ -49,7 +49,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def records_of(output: Path, mode: str) -> list[list[dict[str, Any]]]:
-    """Give what each slot wrote down of the work it did, by epoch."""
+    """Return the work that each slot recorded, by epoch."""
     epochs = defaultdict(list)
     for file in (output / mode / "state" / "epochs").glob("*/epoch=*/slot-*.json"):
         epochs[file.parent.name].append(json.loads(file.read_text()))
@@ -75,16 +75,16 @@ def loads_of(records: list[list[dict[str, Any]]]) -> list[int]:
 def test_static_partitions_are_loaded_once_and_moving_some_balances_the_load(output):
     records = {mode: records_of(output, mode) for mode in MODES}
     assert {len(each) for each in records.values()} == {EPOCHS}
-    # Every static partition is loaded in the first epoch, and none of those that stay later.
+    # All static partitions are loaded in the first epoch, and those that do not move never again.
     assert loads_of(records["static-stal"]) == [PARTITIONS] + [0] * (EPOCHS - 1)
     static = distances_of(records["static-stal"])
     assert min(static) > 2 * THRESHOLD
     data, load = (loads_of(records[mode]) for mode in MODES[1:])
     assert data[0] == load[0] == PARTITIONS
-    # What moved is loaded once more, by its new slot.
+    # A partition that moves is loaded once more, by its new slot.
     assert 0 < sum(data[1:]) < PARTITIONS
-    # LB goes by processor time, which so few items hardly take: whether it moves is up to the
-    # machine. tests/publish_subscribe/test_joining_cluster.py has more items.
+    # LB balances processor time, of which so few items take little: whether partitions move depends
+    # on the machine. tests/publish_subscribe/test_joining_cluster.py has more items.
     assert sum(load[1:]) < PARTITIONS
     balanced = distances_of(records["dynamic-db-stal"])
     assert balanced[0] == pytest.approx(static[0])

@@ -1,4 +1,4 @@
-"""A run from a Kafka broker that is killed and started again gives exact results."""
+"""A run from a Kafka broker that is killed and started again has exact results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_killed_run_goes_on_from_kafka_and_gives_exact_sums(broker, tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
     with started(command(broker, output, cost_ms=8), log) as process:
         kill_in_the_middle(process, output, log)
-    # Records that come after the first start are not part of the run.
+    # Records that come after the first start do not belong to the run.
     more = [b'{"user": "hot", "n": 100}'] * 10
     refill(broker, more)
     report = finish(command(broker, output, cost_ms=0))
@@ -55,7 +55,7 @@ def test_a_killed_run_goes_on_from_kafka_and_gives_exact_sums(broker, tmp_path):
 
 
 def refill(broker, values):
-    """Send more records to the topic that there is."""
+    """Send more records to the existing topic."""
     from confluent_kafka import Producer
 
     from tests.brokers import delivered

@@ -1,4 +1,4 @@
-"""groupBy, join and partition_for_write give what Spark gives, and balance its tasks."""
+"""groupBy, join and partition_for_write have Spark's results, and balance its tasks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SUMMED = "user long, rows long, total long, task int"
 
 @pytest.fixture(scope="module")
 def plain(session):
-    """A session in which Spark's own shuffles have as many tasks as there are workers."""
+    """Make a session in which Spark's own shuffles have one task per worker."""
     own = session.newSession()
     own.conf.set("spark.sql.shuffle.partitions", str(WORKERS))
     own.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
@@ -42,7 +42,7 @@ def plain(session):
 
 
 def test_group_by_of_whole_keys_balances_them(plain):
-    """40 keys have equally many rows: five belong on each worker."""
+    """40 keys have equally many rows, so five fit on each worker."""
     rows = plain.range(0, 4000, 1, 2).selectExpr("id % 40 as user", "id")
     ours = eks.groupBy(rows, "user", workers=WORKERS).applyInPandas(summed, SUMMED).collect()
     spark_s_own = rows.groupBy("user").applyInPandas(summed, SUMMED).collect()
@@ -64,7 +64,7 @@ def test_group_by_of_whole_keys_balances_them(plain):
 
 
 def hot(session, rows):
-    """60 % of the rows are of user 0."""
+    """Make rows; 60 % of them have user 0."""
     user = "if(id % 10 < 6, 0L, pmod(xxhash64(id), 300L))"
     return session.range(0, rows, 1, 2).selectExpr(f"{user} as user", "id")
 
@@ -129,11 +129,11 @@ def test_partition_for_write_gives_large_values_equal_files_and_small_ones_one(p
         found = found.collect()
         assert sorted(row["id"] for row in found) == list(range(40_000))
         assert all((row["id"] % 10 < 6) == (row["day"] == "large") for row in found)
-        # A file's name begins with the number of the task that wrote it.
+        # The name of a file begins with the number of the task that wrote it.
         tasks[name] = Counter(row["file"].rpartition("/")[2].split("-")[1] for row in found)
         files[name] = Counter(day for day, _ in {(row["day"], row["file"]) for row in found})
     assert balance_of(tasks["ours"]) <= 1.1
     assert balance_of(tasks["spark"]) > 4.8
-    assert files["ours"].pop("large") == 5  # 24,000 rows, of which a task takes 5,400 at most
+    assert files["ours"].pop("large") == 5  # 24,000 rows, at most 5,400 per task
     assert set(files["ours"].values()) == {1}
     assert len(files["ours"]) == 50

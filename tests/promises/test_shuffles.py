@@ -25,9 +25,9 @@ def test_the_next_operator_by_worker_needs_no_further_shuffle(session, grouping)
     placed = eks.place(eks.route(rows, "key", grouping, WORKERS), WORKERS)
     assert shuffles_of(placed) == 1
     assert shuffles_of(placed.groupBy("worker").count()) == 1
-    # What evenkey's joins do in each epoch to bring a worker's rows back to its executor.
+    # evenkey's joins do this in each epoch to keep the rows of a worker on its executor.
     anchor = session.range(WORKERS).select(F.col("id").cast("int").alias("worker"))
     anchor = anchor.repartitionById(WORKERS, "worker")
-    assert shuffles_of(placed.join(anchor.hint("shuffle_hash"), "worker")) == 2  # one a side
-    # Spark's own placement by another column needs one.
+    assert shuffles_of(placed.join(anchor.hint("shuffle_hash"), "worker")) == 2  # one per side
+    # Placement by another column, by Spark itself, needs a shuffle.
     assert shuffles_of(rows.repartition(WORKERS, "key").groupBy("id").count()) == 2

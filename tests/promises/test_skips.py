@@ -1,4 +1,4 @@
-"""A skipped promise is a failure where it must run, whatever skips it."""
+"""A skipped promise is a failure if promises are required, whatever skips it."""
 
 from __future__ import annotations
 

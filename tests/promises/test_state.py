@@ -1,4 +1,4 @@
-"""A stream with state on balanced keys goes on exactly after a restart."""
+"""A stream with state, balanced by keys, continues exactly after a restart."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.epochs import run_epochs
 from tests.spark.offered import offer, stream_of
 
 eks: Any = operators
-WORKERS = 4  # as many as there are shuffle partitions
+WORKERS = 4  # equals the number of shuffle partitions
 USERS, ROWS = 12, 480
 
 
 class Seen(StatefulProcessor):
-    """How many rows of a user there have been, and in which task."""
+    """Counts the rows of a user, and records the task that they are in."""
 
     def init(self, handle):
         self.seen = handle.getValueState("seen", "n long")
@@ -46,7 +46,7 @@ def test_a_restarted_stream_finds_the_state_of_each_key(session, tmp_path):
     eks.fit(everything, "user", "whole", WORKERS, state=plans)
     seen: dict[str, int] = {}
     tasks: dict[str, set[int]] = {}
-    for offered in (1, 2):  # the second query starts from the checkpoint of the first
+    for offered in (1, 2):  # the second query continues from the checkpoint of the first
         offer(place, epochs[:offered])
         grouped = eks.groupBy(stream_of(session, place), "user", workers=WORKERS, state=plans)
         counted = grouped.transformWithStateInPandas(
@@ -57,11 +57,11 @@ def test_a_restarted_stream_finds_the_state_of_each_key(session, tmp_path):
                 seen[row["user"]] = row["seen"]
                 tasks.setdefault(row["user"], set()).add(row["task"])
         assert sum(seen.values()) == 240 * offered
-        # A later plan, made of other rows, must not move keys away from their state.
+        # A later plan, made from other rows, must not move keys away from their state.
         eks.fit(everything.where("user > 'user 4'"), "user", "whole", WORKERS, state=plans)
     assert seen == Counter(rows["user"].to_pylist())
     assert {len(each) for each in tasks.values()} == {1}
     assert Counter(task for each in tasks.values() for task in each) == dict.fromkeys(range(4), 3)
-    # Spark's own placement of the same users is uneven.
+    # Spark's own placement of the same users is unbalanced.
     own = everything.select("user", F.expr(f"pmod(hash(user), {WORKERS})")).distinct().collect()
     assert max(Counter(task for _, task in own).values()) > 3

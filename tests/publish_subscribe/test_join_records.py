@@ -1,4 +1,4 @@
-"""Records of a join, made from what its slots wrote down."""
+"""Records of a join's epochs, made from the records of its slots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTITIONS, WORKERS = 4, 2
 
 @pytest.fixture
 def log(tmp_path):
-    """Two epochs: partition 2 moves from slot 0 to slot 1 before the second."""
+    """Write the log of two epochs; partition 2 moves from slot 0 to slot 1 before the second."""
     log = EpochLog(tmp_path / "log")
     version = StaticVersion(0, "made-up")
     log.settle(EpochPlan(0, version, (0, 1, 0, 1)))
@@ -72,7 +72,7 @@ def test_a_join_is_recorded_epoch_by_epoch(tmp_path, log):
     assert [each["epoch_max_over_mean"] for each in (first, last)] == [1.5, 1.5]
     assert (last["max_over_mean"], last["stddev_percent"], last["mldc_threshold"]) == (1, 0, 0.5)
     assert last["mldc_seconds"] == pytest.approx(1.5 / 1.0 - 1)
-    # Of the second epoch's 39 publications one never came to the join.
+    # One of the 39 publications of the second epoch never reached the join.
     assert [each["epoch_messages"] for each in (first, last)] == [38, 39]
     assert (last["messages"], last["messages_per_second"]) == (77, pytest.approx(77 / 1.5))
     assert [each["epoch_matches"] for each in (first, last)] == [12, 4]

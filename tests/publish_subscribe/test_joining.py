@@ -1,4 +1,4 @@
-"""Join pipelines from configuration to report."""
+"""Join pipelines, from the configuration to the report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SMALL: dict[str, Any] = {
 
 
 def recorded(config, tmp_path):
-    """Records of the epochs of a run that has ended, made from its log and its commits."""
+    """Return the records of a finished run's epochs, made from its log and its commits."""
     (log,) = (config.output / "state" / "epochs").iterdir()
     history = History(tmp_path / "history")
     run = RunInfo("join", "publications", config.name, config.workers, config.sources)
@@ -88,7 +88,7 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
     last = records[-1]
     assert last["moved_partitions"] == figures["moved_partitions"]
     if pipeline == "sps":
-        # Others give the join rows that are not publications, which the log cannot tell apart.
+        # In other pipelines the join also gets rows that are not publications, and logs them too.
         assert last["messages"] == figures["messages"] == 600
         assert last["matches"] == figures["matches"]
     assert len(last["loads"]) == config.workers
@@ -117,10 +117,10 @@ def test_a_paused_run_goes_on(tmp_path):
         ConfigurationError, match="workers was 2 and is now 3, but space was divided"
     ):
         run_join(config.with_options(workers=3))
-    # What only says how it is done may be another.
+    # Options that do not affect the results may change.
     report = run_join(config.with_options(sources=5, threshold=0.2, period=1.0, cache_mb=64))
     assert report.finished
-    # A run that is paused before it has read anything leaves an empty epoch.
+    # A run that is paused before it has read any row leaves an empty epoch.
     assert sum(each.items.any() for each in report.epochs) == SMALL["epochs"]
     assert report.pairs_digest == report.expected_digest
 

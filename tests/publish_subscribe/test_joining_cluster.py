@@ -1,4 +1,4 @@
-"""Joins on a small cluster: where static partitions stay, and every mode of every pipeline."""
+"""Joins on a small cluster: places of static partitions, and all modes of all pipelines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_static_partitions_are_loaded_as_each_mode_predicts():
     assert stal["epoch_static_loads"] == [PARTITIONS] + [0] * (EPOCHS - 1)
     moved = {each["epoch"]: len(each["moved_partitions"]) for each in moving["redistributions"]}
     assert FORCED in moved
-    # Loaded where they are needed for the first time: a moved partition may wait for an item.
+    # A partition is loaded when its first item comes, which may be some epochs after a move.
     loads = moving["epoch_static_loads"]
     assert loads[0] == PARTITIONS
     assert all(loads[epoch] <= moved.get(epoch, 0) for epoch in range(1, EPOCHS))

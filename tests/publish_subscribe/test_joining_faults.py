@@ -1,4 +1,4 @@
-"""Joins that lose a process in the middle, and end with the pairs of one process all the same."""
+"""Joins that lose a process in the middle still find the pairs of a single process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a join, as it is kept beside its results."""
+"""The report of a join, as it is stored beside the results."""
 
 from __future__ import annotations
 

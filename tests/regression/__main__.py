@@ -1,4 +1,4 @@
-"""Freeze the figures of the regression bench anew: ``python -m tests.regression``."""
+"""Measure and store the frozen figures of the regression bench: ``python -m tests.regression``."""
 
 from __future__ import annotations
 

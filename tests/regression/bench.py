@@ -1,4 +1,4 @@
-"""The quality regression bench: frozen scenarios, and how far figures may be from theirs."""
+"""The quality regression bench: scenarios with frozen figures, and allowed differences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import evenkey.papers  # noqa: F401 - its groupings and data sets have names then
+import evenkey.papers  # noqa: F401 - registers its groupings and data sets
 from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
 from evenkey.simulation import simulate
@@ -21,7 +21,7 @@ EXCUSES: dict[str, str] = _BENCH["excuses"]
 
 
 class Scenario(NamedTuple):
-    """One grouping on one stream; `options` are those of `simulate`."""
+    """One grouping on one stream; `options` are arguments of `simulate`."""
 
     dataset: str
     messages: int
@@ -29,14 +29,14 @@ class Scenario(NamedTuple):
     options: dict[str, Any]
 
     def measure(self) -> dict[str, float]:
-        """Simulate it, and give the figures that are compared."""
+        """Simulate a scenario, and return the figures that are compared."""
         stream = generated(self.dataset, messages=self.messages)
         figures = _flat(simulate(stream, self.grouping, **self.options).to_json())
         return {metric: figures[metric] for metric in TOLERANCES if metric in figures}
 
 
 def scenarios() -> dict[str, Scenario]:
-    """Every scenario by its permanent name."""
+    """Return all scenarios, by their permanent names."""
     found = {}
     for table in _BENCH["scenarios"]:
         options = dict(table)
@@ -49,13 +49,13 @@ def scenarios() -> dict[str, Scenario]:
 
 
 def frozen() -> dict[str, dict[str, float]]:
-    """The frozen figures of each scenario."""
+    """Return the frozen figures of each scenario."""
     figures: dict[str, dict[str, float]] = json.loads(FIGURES.read_text("utf-8"))
     return figures
 
 
 def freeze() -> None:
-    """Measure every scenario and write its figures down."""
+    """Measure every scenario, and store its figures."""
     rows = [
         f"  {json.dumps(name)}: {json.dumps(_rounded(scenario.measure()))}"
         for name, scenario in sorted(scenarios().items())
@@ -64,7 +64,7 @@ def freeze() -> None:
 
 
 def differences(before: dict[str, float], now: dict[str, float]) -> dict[str, str]:
-    """Say which metrics are further from the frozen figures than they may be."""
+    """Return the metrics that differ too much from the frozen figures."""
     return {
         metric: f"was {before[metric]:g}, is {now[metric]:g}"
         for metric, allowed in TOLERANCES.items()
@@ -75,7 +75,7 @@ def differences(before: dict[str, float], now: dict[str, float]) -> dict[str, st
 
 
 def unaccounted() -> dict[str, str]:
-    """Groupings without scenario and excuse, and excuses that excuse nothing; with the fix."""
+    """Return groupings without a scenario or an excuse, and useless excuses, each with the fix."""
     shown = {parse(scenario.grouping).name for scenario in scenarios().values()}
     missing = available().keys() - shown - EXCUSES.keys()
     idle = {name for name in EXCUSES if name in shown or name not in available()}
@@ -86,7 +86,7 @@ def unaccounted() -> dict[str, str]:
 
 
 def _flat(figures: dict[str, Any]) -> dict[str, Any]:
-    """Figures with dots in the names of those that lay in another."""
+    """Flatten nested figures; their names are joined with dots."""
     parts = {name: each for name, each in figures.items() if isinstance(each, dict)}
     inner = {f"{name}.{part}": each for name in parts for part, each in parts[name].items()}
     return {**figures, **inner}

@@ -1,4 +1,4 @@
-"""Balance and replication of every grouping are what they were, or were changed on purpose."""
+"""Balance and replication of every grouping change only on purpose."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ RECIPE = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 CONDA = {"xxhash": "python-xxhash"}
-"""Packages that conda calls by another name."""
+"""Names of packages that differ in conda."""
 
 
 def test_every_file_has_the_same_version():

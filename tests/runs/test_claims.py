@@ -43,7 +43,7 @@ def left_behind(store, **changes):
 
 @pytest.fixture
 def no_locks(monkeypatch):
-    """A file system that rejects every lock."""
+    """Make the file system reject every lock."""
 
     def refused(*_):
         raise OSError
@@ -87,7 +87,7 @@ def test_one_of_many_concurrent_processes_gets_it(store):
 @pytest.mark.parametrize("changes", [{"pid": 2**22 + 1}, {"started": 1}])
 def test_the_output_of_a_dead_process_is_free_immediately(store, changes):
     left_behind(store, **changes)
-    # Waiting for a heartbeat would take a day.
+    # If the run waited for a heartbeat, it would wait for a day.
     taken = claim(store, patience=86_400)
     assert taken.number == 2
     taken.release()
@@ -229,7 +229,7 @@ def test_a_deleted_output_is_not_created_again(tmp_path, monkeypatch):
     for name in store.names():
         store.delete(name)
     threading.Event().wait(0.1)
-    # A heartbeat in progress may still be written.
+    # A heartbeat that has begun may still be written.
     assert store.names() in ([], [f"{CLAIMS}/00000001.beat"])
     with pytest.raises(RunError, match="is gone: it was deleted"):
         held.check()

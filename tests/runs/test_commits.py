@@ -41,7 +41,7 @@ def stage(commits, values, number=0, name=EPOCH):
 
 
 def seen(root):
-    """Return what a plain reader sees."""
+    """Return the rows that a plain reader of the files sees."""
     store = store_at(root)
     tables = [pq.read_table(pa.BufferReader(store.read(name))) for name in store.names("results")]
     return sorted(value for table in tables for value in table["n"].to_pylist())

@@ -68,7 +68,7 @@ def test_an_output_contains_the_history_of_its_run(tmp_path):
     )
     assert [each["epoch_latency_ms"] for each in (first, last)] == list(report.timing.epoch_ms)
 
-    keys = Counter(lines[:251])  # 251 lines are half of them
+    keys = Counter(lines[:251])  # the first half of the lines
     assert first.hottest[0].key == "hot"
     assert {each.key: each.messages for each in first.hottest} == {
         key: keys[key] for key in keys if key

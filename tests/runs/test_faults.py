@@ -83,7 +83,7 @@ def test_a_killed_executor_is_replaced_and_its_messages_go_to_the_same_workers(t
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A directory on a disk of 600 kB, and a function that enlarges the disk."""
+    """Make a disk of 600 kB; return a directory on it, and a function that enlarges the disk."""
     directory = tmp_path / "disk"
     directory.mkdir()
 

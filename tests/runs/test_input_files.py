@@ -15,7 +15,7 @@ from evenkey.pipeline.runs.output.directory import RunDirectory
 
 @pytest.fixture
 def given(tmp_path):
-    """The options of a run that is finished according to its directory."""
+    """Return the options of a run that, according to its directory, is finished."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("user\nx\n")
     (tmp_path / "in" / "b.csv").write_text("user\ny\n")

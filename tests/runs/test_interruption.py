@@ -11,7 +11,7 @@ from evenkey.pipeline.runs.driving.interruption import pausing
 
 @pytest.fixture
 def terminations():
-    """Counts SIGTERM signals instead of ending the process."""
+    """Count SIGTERM signals, which then do not end the process."""
     heard: list[int] = []
     earlier = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
     yield heard

@@ -16,7 +16,7 @@ LINES = 4000
 
 @pytest.fixture
 def lines(tmp_path):
-    """A file of JSON lines, one in a hundred invalid, with the true sums and counts."""
+    """Write a file of JSON lines, one in a hundred invalid; return it, and true sums and counts."""
     path = tmp_path / "clicks.jsonl"
     sums: Counter[str] = Counter()
     counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Readers of Python sources, in Spark's own process for them."""
+"""Python data sources in the reader process that Spark starts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def greeting(closing_file):
     sent = io.BytesIO()
     for text in ("{}.{}".format(*sys.version_info), "/nowhere"):
         write_with_length(text.encode(), sent)
-    write_int(0, sent)  # no files of Python
+    write_int(0, sent)  # no additional Python files
     pickled = CPickleSerializer().dumps(_ClosingSource({"closing_file": str(closing_file)}))
     write_with_length(pickled, sent)
     write_with_length(StructType().add("time", "timestamp").json().encode(), sent)

@@ -30,7 +30,7 @@ def store(request, tmp_path):
 
 @pytest.mark.parametrize(("log", "kept"), [(".0.9f25.tmp", False), ("0", True)])
 def test_a_checkpoint_without_an_epoch_is_deleted(tmp_path, log, kept):
-    # Spark always rejects it: the process was killed while it logged its first epoch.
+    # Spark always rejects such a checkpoint, left by a kill while the first epoch was logged.
     checkpoint = Path(RunDirectory(tmp_path).checkpoint)
     (checkpoint / "offsets").mkdir(parents=True)
     (checkpoint / "metadata").write_text("{}")

@@ -169,7 +169,7 @@ def test_a_paused_run_continues(tmp_path):
     finished = run(config.with_options(cost_ms=0.0))
     assert finished.finished
     assert finished.metrics.messages == 3000
-    # Including the epochs of the paused process.
+    # The counts include the epochs of the paused process.
     assert len(finished.timing.epoch_ms) == len(finished.epochs) == 6
     rows = ds.dataset(finished.results, partitioning="hive").to_table().to_pylist()
     assert by_window(rows) == expected(stream)

@@ -34,7 +34,7 @@ RATE = 3.0
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    """The same 1,500 rows from each kind of source: row i has the text of i."""
+    """Make the same 1,500 rows for each kind of source; row i has the text of i."""
     directory = tmp_path_factory.mktemp("input")
     texts = [str(position) for position in range(TOTAL)]
     half = TOTAL // 2
@@ -56,7 +56,7 @@ KINDS = pytest.mark.parametrize("kind", ["generator", "lines", "rows"])
 
 
 def shares(reading, start, stop, sources):
-    """Read each source's rows, as its task would."""
+    """Read the rows of each source, as the source's task does."""
     reading = pickle.loads(pickle.dumps(reading))
     read = (list(reading.read(start, stop, source, sources)) for source in range(sources))
     return [pa.Table.from_batches(batches).to_pylist() if batches else [] for batches in read]
@@ -196,7 +196,7 @@ def test_a_new_session_of_a_session_with_sources_has_them_too(spark, tmp_path):
 
 
 class Clock:
-    """The clock of sources, which sleeping advances."""
+    """A clock for sources that advances when they sleep."""
 
     def __init__(self):
         self.time = 100.0
@@ -238,7 +238,7 @@ def test_an_epoch_is_offered_when_its_messages_have_arrived(readings, clock, tmp
 
 def test_a_slow_query_finds_what_has_arrived_in_the_meantime(readings, clock, tmp_path):
     reader = reader_of(readings, str(tmp_path / "stop"), "60")
-    assert offered(reader, 600) == 1200  # what a restart had read already does not arrive again
+    assert offered(reader, 600) == 1200  # rows that were read before a restart do not come again
     clock.time = 500.0
     assert (offered(reader, 1200), clock.time) == (TOTAL, 500.0)
 
@@ -252,7 +252,7 @@ def test_a_stop_does_not_wait_for_arrivals(readings, clock, tmp_path):
 
 
 class _Touching:
-    """Its pickle creates a file when it is read."""
+    """An object whose pickle creates a file when it is loaded."""
 
     def __init__(self, file):
         self.file = file

@@ -33,7 +33,7 @@ class OwnDisk(LocalStore):
 
 @pytest.fixture
 def hosts(tmp_path, monkeypatch):
-    """The driver's disk and the executors' disk, as one output."""
+    """Make an output that is a different disk on the driver and on the executors."""
     disks = tmp_path / "driver", tmp_path / "executors"
 
     def store(place, spark=None):
@@ -49,7 +49,7 @@ def hosts(tmp_path, monkeypatch):
 def test_a_location_that_executors_do_not_see_is_named(hosts, grouping):
     driver, executors = hosts
     config = PipelineConfig(dataset="country-skew-r80", grouping=grouping, output=driver, **SMALL)
-    # The first task reports it: one that reads the routing tables, or one that writes.
+    # The first task that needs the output reports it: a reader of routing tables, or a writer.
     wanted = (
         r"host \S+ does not see what host \S+ wrote at .*executors/state/(?:claims|tables)/.*: "
         r"(?:an output|state) must be a place that the driver and all executors share"
@@ -64,7 +64,7 @@ def test_a_location_that_executors_do_not_see_is_named(hosts, grouping):
 @pytest.mark.parametrize("split", [None, "words"])
 def test_executors_files_that_the_driver_does_not_see_are_missed(hosts, tmp_path, split):
     driver, executors = hosts
-    # Executors see the driver's files, but it does not see theirs.
+    # Executors see the files of the driver, but the driver does not see theirs.
     (executors / "state").mkdir(parents=True)
     for name in ("claims", "tables"):
         (driver / "state" / name).mkdir(parents=True)

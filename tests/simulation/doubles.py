@@ -1,4 +1,4 @@
-"""Groupings that route only by the memory that they get."""
+"""Groupings for tests, which route only by the memory that they are given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evenkey.groupings import Grouping, Router
 
 
 class MemoryRouter(Router):
-    """Routes to the worker in its memory; counts its messages, and keeps the whole memory."""
+    """Routes all messages to one worker, the sum in its memory; counts its messages."""
 
     def __init__(self, workers, source):
         super().__init__(workers, source)
@@ -38,7 +38,7 @@ class MemoryRouter(Router):
 
 @dataclass(frozen=True)
 class ByEpoch(Grouping):
-    """All messages of an epoch to the worker that has the number of the messages so far."""
+    """Routes an epoch to worker n (mod W), where n is the number of messages before the epoch."""
 
     name: ClassVar[str] = "by-epoch"
     plans_epochs: ClassVar[bool] = True
@@ -52,7 +52,7 @@ class ByEpoch(Grouping):
 
 @dataclass(frozen=True)
 class ByCountedEpoch(ByEpoch):
-    """As `ByEpoch`, but the first epoch is counted first, and all after a multiple of two."""
+    """Like `ByEpoch`, but an epoch is counted first if a multiple of two messages came before."""
 
     name: ClassVar[str] = "by-counted-epoch"
 
@@ -67,7 +67,7 @@ class ByCountedEpoch(ByEpoch):
 
 @dataclass(frozen=True)
 class ByFrequencies(Grouping):
-    """All messages to the worker that has the number of messages."""
+    """Routes all messages to worker n (mod W), where n is the number of messages."""
 
     name: ClassVar[str] = "by-frequencies"
     given_frequencies: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""An obvious twin of the simulator: one message at a time, every sum taken anew."""
+"""An obvious version of the simulator: one message at a time, every sum computed again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def source_of(i, sender, feed, sources):
 
 
 def plan_of(messages, grouping, workers):
-    """The plan of a grouping that needs the frequencies of keys; empty for the others."""
+    """Return the plan of a grouping that needs the frequencies of keys; empty for others."""
     counts: Counter[int] = Counter()
     for key, _, weight, *_ in messages:
         counts[key] += weight
@@ -24,7 +24,7 @@ def plan_of(messages, grouping, workers):
 
 
 def probe(routers, local):
-    """Each router takes for every load the part of it that its messages are of all messages."""
+    """Divide the true loads over the routers, in proportion to the messages of each."""
     sent, loads = [int(each.sum()) for each in local], local.sum(axis=0)
     for i, router in enumerate(routers):
         below, above = sum(sent[:i]), sum(sent[: i + 1])
@@ -33,10 +33,10 @@ def probe(routers, local):
 
 
 def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=None):
-    """Give decisions, loads, and I(t) and the sources' own after each message.
+    """Return decisions, loads, and after each message the imbalance: global, and summed by source.
 
-    A message is (key, time, weight, sender, weight for the metrics); `one` is global estimation,
-    `probing` seconds.
+    A message is (key, time, weight, sender, weight for the metrics). `one` means global
+    estimation; `probing` is the period of probing in seconds.
     """
     routers = [grouping.router(workers, source) for source in range(1 if one else sources)]
     plan = plan_of(messages, grouping, workers)

@@ -1,4 +1,4 @@
-"""Streams for tests, given message by message and cut at will."""
+"""Streams for tests, given as lists of messages and cut into any batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenkey.core.streams import MessageBatch
 
 
 class ListStream:
-    """Messages (id, time, count, sender or None), cut into batches of any size at `cuts`."""
+    """A stream of messages (id, time, count, sender or None), cut into batches at `cuts`."""
 
     name = "list"
 
@@ -39,7 +39,7 @@ class ListStream:
 
 @st.composite
 def list_streams(draw, *, senders=False):
-    """Up to 60 messages over up to 300 seconds, few keys of which come often."""
+    """Draw a stream of up to 60 messages over up to 300 seconds, with a few frequent keys."""
     size = draw(st.integers(1, 60))
     ids = st.lists(st.one_of(st.just(0), st.integers(0, 20)), min_size=size, max_size=size)
     times = st.lists(st.floats(0, 300, width=32), min_size=size, max_size=size)

@@ -1,4 +1,4 @@
-"""Epochs have metrics of their own, and routers that do not plan them never notice."""
+"""Epochs have their own metrics, and do not affect routers that do not plan epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each key is hashed once, whatever the batches."""
+"""Each key is hashed only once, for any batches."""
 
 from __future__ import annotations
 

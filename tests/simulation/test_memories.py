@@ -1,4 +1,4 @@
-"""What groupings get: frequencies before the stream, memories between epochs."""
+"""Groupings get frequencies before the stream, and memories between epochs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_frequencies_come_before_the_first_message():
 def test_at_the_end_of_an_epoch_every_router_gets_what_all_learned():
     stream = ListStream([(i, i, 1, None) for i in range(8)], cuts=[1, 4, 5])
     report = simulate(stream, ByEpoch(), workers=4, sources=2, epoch_messages=3)
-    # Epochs of 3, 3 and 2 messages, after 0, 3 and 6 messages.
+    # The epochs have 3, 3 and 2 messages, and start after 0, 3 and 6 messages.
     assert report.loads.tolist() == [3, 0, 2, 3]
     assert [epoch.messages for epoch in report.epochs] == [3, 3, 2]
 
@@ -61,7 +61,7 @@ def test_at_the_end_of_an_epoch_every_router_gets_what_all_learned():
     ],
 )
 def test_epochs_are_counted_first_on_request(by, by_epoch, in_one):
-    # Given 10 + the count of each key; then 3, the messages so far, which is odd; then again.
+    # Epoch 1 is counted: 10 + its count per key. Epoch 2 is not, as 3 is odd. Epoch 3 is counted.
     stream = ListStream([(i % 2, i, 2, None) for i in range(8)], cuts=[1, 4, 5])
     for every, expected in ((3, by_epoch), (None, in_one)):
         report = simulate(

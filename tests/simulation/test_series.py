@@ -1,4 +1,4 @@
-"""Points of a long course."""
+"""A series with a bounded number of points for a long simulation."""
 
 from __future__ import annotations
 

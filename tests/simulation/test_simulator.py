@@ -1,4 +1,4 @@
-"""The simulator is its naive twin, whatever the grouping, the estimation and the feed."""
+"""The simulator equals its naive version, for any grouping, estimation and feed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.simulation import naive
 from tests.simulation.streams import ListStream, list_streams
 
 WORKERS = 4
-QUICK = "dkg(warm_up=5,teenage_period=10)"  # promotes within the streams of these tests
+QUICK = "dkg(warm_up=5,teenage_period=10)"  # keys become old within these short streams
 GROUPINGS = (*sorted(available()), QUICK)
 units = st.sampled_from(["messages", "weights"])
 PROBED = [each for each in GROUPINGS if "sent" in parse(each).router(1).local_fields]
@@ -121,7 +121,7 @@ def test_figures_are_the_metrics_of_the_loads():
     assert figures["dist_cost"] == report.pairs / report.keys
     assert figures["average_imbalance_fraction"] == report.average_imbalance / 3000
     assert figures["makespan_ms"] == 0.5 * max(figures["loads"])
-    assert figures["rejected"] == 0  # of what is generated nothing is
+    assert figures["rejected"] == 0  # a generated stream has no rejected lines
     assert figures["messages_per_second"] == pytest.approx(3000 / (figures["makespan_ms"] / 1000))
     assert report.to_json(cost_ms=0)["messages_per_second"] is None
     with pytest.raises(ConfigurationError, match="cost_ms = -1"):

@@ -1,4 +1,4 @@
-"""Routers of all sources together: their size, the time in them."""
+"""The routers of all sources together: their size, and the time spent in them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_warming_up_leaves_no_trace():
 
 
 class Noting(Router):
-    """Notes of each batch how many messages it has, and how many seconds it spans."""
+    """Records the number of messages of each batch, and the seconds that it spans."""
 
     batches: ClassVar[list[tuple[int, float]]] = []
 
@@ -79,7 +79,7 @@ def test_probing_sets_every_routers_loads():
     keys = np.arange(40, dtype=np.uint64)
     routed = sources.route(Messages(keys, np.zeros(40), None, np.repeat([0, 1], 20)))
     for mine in np.split(routed, 2):
-        assert (mine == 0)[:9].sum() >= 5  # keys with that choice go to the worker that is behind
+        assert (mine == 0)[:9].sum() >= 5  # keys that may go to worker 0 do, as its load is least
     assert loads.tolist() == [0, 9, 9]
 
 
@@ -88,7 +88,7 @@ def believed(sources):
 
 
 def test_the_loads_that_routers_estimate_add_up_to_the_true_loads():
-    """Uneven sources, loads beyond 2**53 and others that do not divide: not one is lost."""
+    """No message is lost, with unequal sources, loads above 2**53 and indivisible loads."""
     sources = Sources(parse("pkg"), Probing(5.0), 3, 4)
     origins = np.repeat([0, 1, 2], [5, 70, 25])
     keys = np.arange(100, dtype=np.uint64)
@@ -103,7 +103,7 @@ def test_the_loads_that_routers_estimate_add_up_to_the_true_loads():
 @pytest.mark.parametrize("feed", ["shuffle", "key"])
 @pytest.mark.parametrize("sources", [2, 5, 20])
 def test_probed_sources_do_not_overshoot_together(sources, feed):
-    """They made up for each difference as often as there were sources once: 200 times local."""
+    """Once, each source corrected all of the difference; the imbalance was 200 times local."""
     stream = generated("slashdot0811-like", messages=100_000)
     local, probed = (
         simulate(
@@ -116,7 +116,7 @@ def test_probed_sources_do_not_overshoot_together(sources, feed):
 
 @pytest.mark.slow(3)
 def test_often_probed_sources_stay_as_they_are():
-    """What rounding takes from a source at one probe must not be missing at the next."""
+    """What rounding takes from a source at one probe must come back at the next."""
     stream = generated("cashtags-like", messages=100_000)
     local, probed = (
         simulate(stream, PAPERS, workers=20, estimation=estimation).average_imbalance

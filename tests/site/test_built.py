@@ -1,4 +1,4 @@
-"""The site as it is built: strictly, without the network, and no wider than a phone."""
+"""The site builds in strict mode, loads nothing from the network, and fits a phone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.soak
 
 @pytest.fixture(scope="module")
 def site():
-    done = subprocess.run(["make", "site"], capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S607 - the user's own make
+    done = subprocess.run(["make", "site"], capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S607 - make from the PATH
     assert done.returncode == 0, done.stdout + done.stderr
     return ROOT / "build" / "site"
 

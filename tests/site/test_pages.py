@@ -13,11 +13,11 @@ from tools.site.links import relinked
 from tools.site.modules import MODULES
 from tools.site.tree import ROOT, pages
 
-PAGES = pages()  # links that lead nowhere raise
+PAGES = pages()  # raises for links without a target
 
 
 class Settings(yaml.SafeLoader):
-    """Reads mkdocs.yml, which names a function of Python's."""
+    """Loads mkdocs.yml, which names a Python function."""
 
 
 Settings.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)

@@ -1,4 +1,4 @@
-"""The chapter on the papers' results says what the kept outcomes say."""
+"""The chapter on the papers' results agrees with the stored outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sketches as the papers' pseudo-code has them, on dictionaries and lists."""
+"""Sketches written after the papers' pseudo-code, with dictionaries and lists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def naive_space_saving(
     capacity: int, messages: Iterable[tuple[int, float]]
 ) -> dict[int, tuple[float, float]]:
-    """Key to (count, error) after messages of (key, weight)."""
+    """Return {key: (count, error)} after messages of (key, weight)."""
     held: dict[int, tuple[float, float]] = {}
     for key, weight in messages:
         if weight == 0:
@@ -34,7 +34,7 @@ Bin = tuple[float, float, float, float]
 
 
 def naive_histogram(capacity: int, parts: Iterable[list[Bin]]) -> list[Bin]:
-    """Enter lists of bins one after the other, and each time join the closest till they fit."""
+    """Insert lists of bins in turn; after each, join the closest bins until they fit."""
     bins: list[Bin] = []
     for part in parts:
         bins = sorted(bins + part)
@@ -50,7 +50,7 @@ def naive_histogram(capacity: int, parts: Iterable[list[Bin]]) -> list[Bin]:
 
 
 def naive_sum(bins: list[Bin], point: float) -> float:
-    """Algorithm 3 of the paper, but for bins that hold one value: these are steps."""
+    """Compute Algorithm 3 of the paper, except that a bin with a single value is a step."""
     ends = [(min(low for _, _, low, _ in bins), 0.0), (max(high for _, _, _, high in bins), 0.0)]
     curved = [(p, m if low < high else 0.0) for p, m, low, high in bins]
     total = sum(m for p, m, low, high in bins if low == high and p <= point)

@@ -1,4 +1,4 @@
-"""The approximate histogram: kernels against naive twins, the paper's example, guarantees."""
+"""The approximate histogram: equal to naive versions, the paper's example, guarantees."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_sum_equals_naive_twin(capacity, messages):
 
 
 def papers_histogram():
-    """Ten values in five bins, every bin wide enough to count as the paper's."""
+    """Make the paper's example: ten values in five bins, none of which counts as a single value."""
     positions = np.array([2, 9.5, 58 / 3, 98 / 3, 45])
     weights = np.array([1.0, 2, 3, 3, 1])
     wide = np.full(5, 100.0)
@@ -97,7 +97,7 @@ def test_examples_of_the_paper():
 
 
 def test_of_equally_close_bins_the_left_ones_are_joined():
-    """0, 1 and 2 lie equally close: 0 and 1 become one, however the values came together."""
+    """0, 1 and 2 are equally close, and 0 and 1 are joined, in any order of insertion."""
     whole, first, second = (ApproximateHistogram(3) for _ in range(3))
     whole.update([0, 1, 2, 10])
     first.update([0, 2])
@@ -147,7 +147,7 @@ def test_uniform_is_the_inverse_of_sum(capacity, messages):
     wanted = histogram.total * np.arange(1, 6) / 6
     slack = 1e-6 * histogram.total
     assert (np.diff(points) >= 0).all()
-    # Rounding may put a point on either side of a step.
+    # Rounding may move a point to the other side of a step.
     assert (histogram.sum(points + 1e-6 * (1 + np.abs(points))) >= wanted - slack).all()
     assert (histogram.sum(points - 1e-6 * (1 + np.abs(points))) <= wanted + slack).all()
 

@@ -1,4 +1,4 @@
-"""How close histograms come to exact ranks and quantiles, in one piece and merged."""
+"""The errors of ranks and quantiles of histograms, both unmerged and merged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evenkey.core.sketches import ApproximateHistogram
 
 COUNT, BINS, PARTS = 40_000, 64, 16
 RANK_ERROR = 0.03
-"""Part of the weight, as `ApproximateHistogram` states; the exponential comes to 2.4 %."""
+"""Largest error as a share of the weight; the exponential distribution reaches 2.4 %."""
 
 RANDOM = np.random.default_rng(7)
 DISTRIBUTIONS = {
@@ -39,7 +39,7 @@ def merged(values):
 
 
 def ranks(values, points):
-    """The part of the values at or below each point."""
+    """Return the share of the values at or below each point."""
     return np.searchsorted(np.sort(values), points, side="right") / len(values)
 
 

@@ -1,4 +1,4 @@
-"""SpaceSaving: the kernel against its naive twin, and the guarantees."""
+"""SpaceSaving: the kernel equals its naive version, and keeps the guarantees."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_merge_keeps_the_guarantees_of_the_sum(
     assert merged == other.merge(one)
     assert merged.total == one.total + other.total
     assert_guarantees(merged, true_weights(first + second))
-    # A merged sketch goes on counting and merging.
+    # A merged sketch can continue to count and merge.
     merged.update([key for key, _ in later], [weight for _, weight in later])
     assert_guarantees(merged, true_weights(first + second + later))
     twice = merged.merge(sketch_of(capacity, later))

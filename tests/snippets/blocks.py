@@ -1,4 +1,4 @@
-"""The code in README and docs: which is run by tests, and why the rest is not."""
+"""The code blocks in README and docs: those that tests run, and why the others are not run."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ NOT_RUN = {
         for page in sorted((ROOT / "docs" / "reproduction").glob("*.md"))
     },
 }
-"""Page, then how a block begins, to the reason that no test runs it; "" is each of the page.
+"""Why no test runs a block, by its page and its first characters; "" means all blocks of a page.
 
-Of what is not run, the commands of evenkey are parsed all the same.
+The evenkey commands in these blocks are parsed nevertheless.
 """
 
 
@@ -77,14 +77,14 @@ class Block(NamedTuple):
 
     @property
     def reason(self) -> str | None:
-        """Why it is not run; None if it is."""
+        """Why no test runs the block; None if one does."""
         listed = NOT_RUN.get(self.page, {})
         begins = [start for start in listed if self.text.startswith(start)]
         return listed[max(begins, key=len)] if begins else None
 
 
 def blocks() -> list[Block]:
-    """Give every block of Python and shell of README and docs."""
+    """Return all blocks of Python and shell code in README and docs."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
     return [
         Block(page.relative_to(ROOT).as_posix(), language, text)
@@ -97,7 +97,7 @@ def blocks() -> list[Block]:
 
 
 def snippets(page: str, language: str) -> list[str]:
-    """Give the blocks of a page that tests run, in their order; who asks for them runs them all."""
+    """Return the blocks of a page that tests run, in order; the caller must run all of them."""
     return [
         each.text
         for each in blocks()

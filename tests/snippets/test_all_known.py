@@ -32,7 +32,7 @@ def test_every_reason_is_of_a_block():
 
 
 def commands():
-    """Every command line of evenkey in README and docs."""
+    """Return all evenkey command lines in README and docs."""
     for each in blocks():
         if each.language == "sh":
             for line in re.sub(r"\\\n", " ", each.text).splitlines():

@@ -1,4 +1,4 @@
-"""Code of README and docs that no other test runs."""
+"""Run the code of README and docs that no other test runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.snippets.blocks import snippets
 
 @pytest.fixture
 def invoke(monkeypatch, tmp_path):
-    """Run command lines in an empty directory."""
+    """Return a function that runs command lines in an empty directory."""
     from typer.testing import CliRunner
 
     from evenkey.cli import app
@@ -41,7 +41,7 @@ def test_start(invoke, spark, capsys, tmp_path):
     exec(own, {})  # noqa: S102 - our own text
     (printed,) = invoke(snippets("docs/start.md", "sh")[1])
     assert "planned on 8 workers" in " ".join(printed.split())
-    file = str(tmp_path / "clicks.csv")  # Java keeps the directory that it was started in
+    file = str(tmp_path / "clicks.csv")  # Java keeps the working directory in which it was started
     exec(program.replace("clicks.csv", file), {})  # noqa: S102 - our own text
     assert "|      ann|898323|" in capsys.readouterr().out
     counted = spark.read.csv(file, header=True, inferSchema=True)
