@@ -164,7 +164,7 @@ def in_a_thread(batch, _):
 @pytest.mark.slow(7)
 @pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_a_task_that_does_not_know_its_epoch_fails(session, stream, tmp_path, grouping):
-    """What it learned would be lost."""
+    """Otherwise, what it learned would be lost."""
     df = oracle.streaming(session, stream, tmp_path, epochs=EPOCHS)
     options = {"time": "time", "window": "1 minute", "state": tmp_path / "tables"}
     df = aggregate(df, "key", grouping, WORKERS, "sum(column=position)", **options)

@@ -144,7 +144,7 @@ def diagnose(
     ------
     ConfigurationError
         There is nothing to read, the source is not a log, no server answers, no application has
-        this id, or a limit is not a number, is below 1, or (`least_seconds`) is below 0.
+        this id, or a limit is not a number or too small (below 1; `least_seconds`: below 0).
 
     Examples
     --------

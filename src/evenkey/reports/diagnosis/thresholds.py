@@ -24,7 +24,7 @@ class Thresholds:
     Raises
     ------
     ConfigurationError
-        A limit is not a number, is below 1, or (`least_seconds`) is below 0.
+        A limit is not a number, or is too small (below 1; `least_seconds`: below 0).
 
     Examples
     --------
