@@ -1,4 +1,4 @@
-"""No password of an address is shown, however it is written and wherever it stands."""
+"""No password of an address is printed, in any notation and at any place of a text."""
 
 from __future__ import annotations
 

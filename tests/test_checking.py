@@ -1,4 +1,4 @@
-"""Checks of what callers pass: what is let pass, and in which words the rest is refused."""
+"""Checks of arguments: which values pass, and the messages for all others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenkey.core.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Thing:
-    """Has a field of each kind that is checked."""
+    """A class with a field of each checked kind."""
 
     count: int = 1
     share: float = 0.5

@@ -1,4 +1,4 @@
-"""compose.yaml, as far as it can be checked without docker: names, images, ports, files."""
+"""compose.yaml is checked without docker: names, images, ports, files."""
 
 from __future__ import annotations
 

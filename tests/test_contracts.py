@@ -1,4 +1,4 @@
-"""The import contracts of our own refuse what they are there to refuse."""
+"""The project's own import contracts detect violations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_string_is_no_way_past_a_package(graph, monkeypatch, source, past):
 def test_a_circle_through_the_init_of_a_package_is_found(graph):
     graph.add_import(importer="evenkey.spark.keys", imported="evenkey.spark.plain")
     assert contract(NoCircles).check(graph, verbose=False).kept
-    # Importing the module runs the package, which imports the importer.
+    # Importing the module also runs its package, which imports the importing module.
     graph.add_import(importer="evenkey.spark.plain", imported="evenkey.spark.keys.names")
     checked = contract(NoCircles).check(graph, verbose=False)
     assert set(checked.metadata["circle"]) == {"evenkey.spark.plain", "evenkey.spark.keys"}

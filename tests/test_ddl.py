@@ -1,4 +1,4 @@
-"""Columns and types as Spark writes them: mistakes; that types are Spark's is in tests/spark."""
+"""Columns and types in Spark's notation: mistakes. tests/spark compares the types with Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of the decision records, and what each record says of itself."""
+"""The index of the decision records is complete, and each record has valid metadata."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_index_is_the_one_that_the_records_make():
 
 
 def test_every_record_has_a_number_of_its_own_a_topic_and_a_status():
-    known = records()  # one without a topic or with another status raises
+    known = records()  # raises for a record without a topic or with an unknown status
     assert len(known) == len({each.number for each in known})
     assert {each.topic for each in known} == {*TOPICS}
 

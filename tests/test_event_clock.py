@@ -1,4 +1,4 @@
-"""The event clock: what it follows, what it does not, and that batches are nothing to it."""
+"""The event clock: which times it follows, and that batches do not matter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ streams = st.lists(
 
 
 def by_hand(times, start):
-    """One row after the other, as the docstring has it."""
+    """Follow times row by row, as the docstring describes."""
     clock, support, out = None, 0, []
     for time in times:
         if np.isfinite(time):
@@ -70,7 +70,7 @@ def test_a_third_of_wrong_rows_are_not_believed():
     times = np.linspace(1e9, 1e9 + 60, 100_000)
     times[rng.random(100_000) < 1 / 3] = FAR_FUTURE
     followed = EventClock().follow(times)
-    # The very first rows may all be wrong by chance.
+    # By chance, the first rows may all be wrong.
     assert (followed[100:] < 2e9).all()
 
 

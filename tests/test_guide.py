@@ -1,4 +1,4 @@
-"""The guide's Python runs as it stands, in the order of its text."""
+"""The Python code of the guide runs unchanged, in the order of the text."""
 
 from __future__ import annotations
 

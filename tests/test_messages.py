@@ -6,7 +6,7 @@ import re
 
 from tools.messages import ROOT, messages, write
 
-# More than one line, a gap, an end as of a sentence, Latin.
+# More than one line, double spaces, a full stop at the end, Latin abbreviations.
 BAD = re.compile(r"\n|  |[^.][.!]$|\b(e\.g|i\.e|etc|via)\b")
 
 

@@ -1,4 +1,4 @@
-"""A module's base name says what is in it, and occurs once."""
+"""The base name of a module says what it contains, and occurs only once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "src" / "evenkey"
 SHARED = {
     "__init__",
-    "_kernels",  # Numba is imported in these alone
-    "base",  # what every class of its folder extends
+    "_kernels",  # only these modules import Numba
+    "base",  # the base class of its folder
     "config",  # the options of a kind of run
-    "report",  # what a kind of run, or an experiment, reports
+    "report",  # the report of a kind of run or of an experiment
 }
 IN_A_PAPER = re.compile(r"(figure|table)_\d+(_[a-z])?")
 

@@ -1,4 +1,4 @@
-"""The sampler of mutants: what it changes, what it leaves alone, and that tests see the change."""
+"""The sampler of mutants: what it changes, what it leaves alone, and how tests are chosen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY = subpackages(ROOT)
 
 
 def changed(source):
-    """Every mutant's whole source, laid out alike."""
+    """Return the whole source of every mutant, in a uniform layout."""
     found: dict[str, list[str]] = {}
     for each in mutants("one.py", source.encode()):
         text = ast.unparse(ast.parse(each.apply(source.encode())))
@@ -80,7 +80,7 @@ def test_mutants_of_the_package_are_python():
     for subpackage in EVERY.values():
         drawn = sample(ROOT, subpackage, 7)
         assert len({each.name for each in drawn}) == len(drawn)
-        # The modules beside subpackages only give names on.
+        # The modules beside subpackages only re-export names.
         assert len(drawn) > 100 or subpackage.name in {TOP, "papers", "pipeline", "reports"}
         for each in drawn[:20]:
             before = (ROOT / each.path).read_bytes()
@@ -120,9 +120,11 @@ def test_fast_tests_are_those_of_the_subpackage_and_those_that_name_the_module_e
     own = {each.relative_to(ROOT).as_posix() for each in EVERY["groupings"].tests(ROOT)}
     assert own <= {*named, *others}
     named, _ = fast_tests(ROOT, EVERY["spark"], "src/evenkey/spark/routing/for_files.py")
-    assert "tests/compare/test_compare.py" not in named  # it names another function of that name
+    assert (
+        "tests/compare/test_compare.py" not in named
+    )  # it names a different function with the same name
     assert any(not each.startswith("tests/spark/") for each in named)
-    # A subpackage without tests of its own has those of subpackages that import it.
+    # A subpackage without its own tests uses those of subpackages that import it.
     _, others = fast_tests(ROOT, EVERY["pipeline.options"], "src/evenkey/pipeline/options/base.py")
     assert any(each.startswith("tests/cli/") for each in others)
 
@@ -134,14 +136,14 @@ def test_tests_that_name_a_module_come_first():
     assert named[0] == "tests/groupings/planned/test_router.py"
     every = [*(ROOT / "tests" / "groupings").rglob("test_*.py")]
     assert len({*named, *others}) == len(named) + len(others) == len(every)
-    # No test names kernels: all of the subpackage are as near.
+    # No test names kernels, so all tests of the subpackage are equally near.
     assert nearest_tests(ROOT, EVERY["simulation"], "src/evenkey/simulation/_kernels.py")[1] == []
 
 
 @pytest.mark.slow(2)
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_killed_and_surviving_mutants_are_distinguished(tmp_path):
-    """In a repository of one module, whose test detects one of two changes."""
+    """The repository has one module, whose test detects one of two changes."""
     root, place = tmp_path / "repository", tmp_path / "place"
     for folder in (place, root / "src/evenkey/core/metrics", root / "tests/metrics"):
         folder.mkdir(parents=True)

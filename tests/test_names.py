@@ -1,4 +1,4 @@
-"""Names that the public modules offer."""
+"""The names that public modules export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding and ending the processes of a run."""
+"""The processes of a run are found and ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ child.wait()
 
 @pytest.fixture
 def parent():
-    """A process in a session of its own, whose child is in another process group."""
+    """Start a process in its own session, with a child in another process group."""
     process = subprocess.Popen(
         [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -1,4 +1,4 @@
-"""The project as a whole: exported names, what an import loads, and the make targets."""
+"""The whole project: exported names, modules that an import loads, and make targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ON_SPARK = {"spark", "joins", "kafka", "runs", "aggregate", "learn", "papers", "
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its name, found in the folders and not imported."""
+    """Return the names of all modules of the package, found without importing them."""
     found = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -35,7 +35,7 @@ def public_packages() -> list[str]:
 
 
 def loaded_by(*names: str) -> set[str]:
-    """Top-level packages that a fresh interpreter holds after it imported modules."""
+    """Return the top-level packages that a new interpreter loads when it imports modules."""
     script = f"import sys, {', '.join(names)}; print(*{{m.split('.')[0] for m in sys.modules}})"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
@@ -76,7 +76,7 @@ def test_packages_without_an_engine_load_none() -> None:
 
 
 def test_sources_load_nothing_of_configurations() -> None:
-    # Each query starts a process for each of its sources, which loads no more than it reads with.
+    # Each query starts a process per source, which loads only what it needs for reading.
     loaded = loaded_by("evenkey.pipeline.runs.input.sources")
     assert loaded.isdisjoint({"pydantic", "pandas", "numba"})
 
@@ -86,7 +86,7 @@ def test_every_make_target_is_listed_with_its_help() -> None:
     targets = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
     assert targets is not None
     printed = subprocess.run(
-        ["make", "--no-print-directory", "help"],  # noqa: S607 - the user's own make
+        ["make", "--no-print-directory", "help"],  # noqa: S607 - make from the PATH
         capture_output=True,
         text=True,
         check=True,

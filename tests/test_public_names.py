@@ -1,4 +1,4 @@
-"""Every name of a public module is documented, with an example that is run."""
+"""Every name of a public module has a docstring with an example, which is run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_RUN = {
     "evenkey.run": SECONDS,
     "evenkey.spark.rows_far_ahead": "it needs a stream that runs; tests/spark/test_event_time.py",
 }
-"""Names whose example, or the end of it, `make test` does not run, with the reason."""
+"""Names whose example `make test` does not run, or not to its end, with the reason."""
 
 NOT_SHOWN = {
     "apply": "Spark's own is deprecated: use applyInPandas",
@@ -43,7 +43,7 @@ NOT_SHOWN = {
 
 
 def own_docstring(module, name):
-    """Give the docstring of a class or function, not its parent's; of a constant the text below."""
+    """Return a class's or function's own docstring, or the text below a constant."""
     value = getattr(importlib.import_module(module), name)
     if inspect.isclass(value):
         written = value.__dict__.get("__doc__") or ""
@@ -54,7 +54,7 @@ def own_docstring(module, name):
 
 
 def texts_below(module, name):
-    """Give the texts below assignments of the name, in all files of the module's folder."""
+    """Yield the texts below assignments of the name, in all files of the module's folder."""
     folder = Path(*importlib.import_module(module).__path__)
     files = folder.rglob("*.py") if module != "evenkey" else [folder / "__init__.py"]
     for file in files:
@@ -93,7 +93,7 @@ def test_defaults_are_those_that_running_streams_began_with(function, defaults):
 
 
 def methods(kind):
-    """Functions and properties that a class defines itself, by name."""
+    """Yield the functions and properties that a class itself defines, with their names."""
     for name, value in vars(kind).items():
         match value:
             case property(fget=function) | cached_property(func=function):
@@ -105,7 +105,7 @@ def methods(kind):
 
 
 def shown(text):
-    """Names that the examples in a text call, read or define."""
+    """Yield the names that the examples in a text call, read or define."""
     for example in doctest.DocTestParser().get_examples(text or ""):
         for node in ast.walk(ast.parse(example.source)):
             match node:
@@ -114,7 +114,7 @@ def shown(text):
 
 
 def public_methods():
-    """The class, the name and the texts of each method that the site shows."""
+    """Yield class, name, docstring and whether an example shows it, for each public method."""
     classes = {
         value: None
         for module, name in NAMES

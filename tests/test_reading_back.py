@@ -1,4 +1,4 @@
-"""What the program reads back is data: modules that could make code of bytes are known by name."""
+"""Stored files are read as data; the modules that could turn bytes into code are listed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNPICKLES = {
     "spark/sessions/open_task.py": "functions that Spark brought to a worker",
     "spark/sessions/access.py": "answers of tasks over Connect, of a restricted kind",
 }
-"""Each is described in SECURITY.md."""
+"""Modules that unpickle; SECURITY.md describes each of them."""
 
 
 def found(pattern):

@@ -1,4 +1,4 @@
-"""The README's Python runs as it stands."""
+"""The Python code of the README runs unchanged."""
 
 from __future__ import annotations
 

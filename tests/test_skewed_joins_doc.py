@@ -1,4 +1,4 @@
-"""The Python of docs/skewed-joins.md runs as it stands."""
+"""The Python code of docs/skewed-joins.md runs unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_python_of_the_document(spark, tmp_path, capsys):
     before = str(spark.conf.get(threshold))
     names: dict[str, Any] = {}
     try:
-        # Spark writes where Java was started, whatever the directory is now.
+        # Spark writes relative to the directory in which Java was started.
         for code in snippets("docs/skewed-joins.md", "python"):
             here = code.replace('"sales"', repr(str(tmp_path / "sales")))
             exec(here, names)  # noqa: S102 - our own text

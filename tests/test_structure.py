@@ -1,4 +1,4 @@
-"""The counter of what there is to learn, on a package made up for it."""
+"""The counter of names that a reader must learn, on a made-up package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is fetched is what was chosen: actions by commit, packages by hash; and their licenses."""
+"""Downloads are pinned: actions by commit, packages by hash; and licenses are listed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IMAGE = "tools/image/requirements.lock"
 
 
 def requirements(lock):
-    """The text of each requirement of a lock, by its name and version."""
+    """Return the text of each requirement of a lock, by its name and version."""
     text = (ROOT / lock).read_text()
     blocks = re.split(r"^(?=\S+==)", text, flags=re.MULTILINE)[1:]
     return {block.split()[0]: block for block in blocks}

@@ -1,4 +1,4 @@
-"""Files are replaced whole or stay as they were."""
+"""A file is replaced completely, or stays unchanged."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_a_key_that_is_an_expression_gets_a_column_first(tmp_path):
     log.execution(0, applied(key="upper(cast(customer#1L as string))#5, shop name#6"))
     log.stage(0, [100, 700, 100, 100], [1, 7, 1, 1])
     change = only(tmp_path, log).changes[0]
-    assert "first give upper(cast(customer as string)), shop name a column" in (
+    assert "first add a column named key with upper(cast(customer as string)), shop name" in (
         change.remedy.condition
     )
     assert 'eks.groupBy(df, "key", workers=4)' in change.remedy.code

@@ -170,7 +170,7 @@ def test_a_server_that_is_not_spark_is_refused_in_one_line(served):
     ):
         diagnose(address, application="app-7")
     known["/applications"] = [{"id": "app-1", "name": "orders", "attempts": [{}]}]
-    with pytest.raises(ConfigurationError, match=r"cannot be read .*; name the application's"):
+    with pytest.raises(ConfigurationError, match=r"cannot be read .*; pass the path of"):
         diagnose(address)
 
 

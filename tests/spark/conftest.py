@@ -1,4 +1,4 @@
-"""A Spark session for this folder: its settings and data sources do not reach other tests."""
+"""A separate Spark session for this folder, so that its settings do not reach other tests."""
 
 from __future__ import annotations
 

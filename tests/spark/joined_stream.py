@@ -1,4 +1,4 @@
-"""A stream of a user's own, joined with a batch, to be killed: ``python -m ... DIRECTORY``."""
+"""A user's stream, joined with a batch, for a test to kill: ``python -m ... DIRECTORY``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORK_SECONDS = 1.5
 
 
 def main(directory: Path) -> None:
-    """Write each epoch's pairs and workers to a directory of its own, after slow work."""
+    """Write the pairs and workers of each epoch to a separate directory, after slow work."""
     spark = session("local[2]", {"spark.sql.autoBroadcastJoinThreshold": "-1"})
     stream = generated(NAME, messages=MESSAGES)
     df = oracle.streaming(spark, stream, directory, epochs=EPOCHS)

@@ -1,4 +1,4 @@
-"""Rows that a test makes itself, offered as the epochs of a stream."""
+"""Rows made by a test, as the epochs of a stream."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SOURCES = 2
-"""Files of an epoch, each of which one task reads."""
+"""Number of files per epoch; one task reads each file."""
 
 
 def offer(directory: Path, epochs: Sequence[pa.Table]) -> None:
-    """Write the epochs that are not there yet."""
+    """Write the files of epochs that do not exist yet."""
     directory.mkdir(parents=True, exist_ok=True)
     for epoch, rows in enumerate(epochs):
         half = -(-rows.num_rows // SOURCES)
@@ -27,11 +27,11 @@ def offer(directory: Path, epochs: Sequence[pa.Table]) -> None:
             file = directory / f"{epoch}-{source}.parquet"
             if not file.exists():
                 pq.write_table(rows.slice(source * half, half), file)
-                os.utime(file, (epoch + 1, epoch + 1))  # Spark takes the oldest first
+                os.utime(file, (epoch + 1, epoch + 1))  # Spark reads the oldest file first
 
 
 def stream_of(session: SparkSession, directory: Path) -> DataFrame:
-    """Read them, one epoch after the other."""
+    """Return a stream that reads the files, one epoch after the other."""
     session.conf.set("spark.sql.files.openCostInBytes", str(1 << 40))  # no two files in one task
     schema = session.read.parquet(str(directory)).schema
     reader = session.readStream.schema(schema).option("maxFilesPerTrigger", SOURCES)

@@ -1,4 +1,4 @@
-"""Streams for the operators, and what the Python routers make of the same messages."""
+"""Streams for the operators, and the results of Python routers on the same messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def skewed(spark, rows, partitions):
-    """A batch: 40 % of the rows of each partition have one key, some have null; 5 rows/s."""
+    """Make a batch, 5 rows/s: 40 % of the rows of each partition have one key, some have null."""
     number = F.col("id")
     key = (
         F.when(number % 10 < 4, "hot")
@@ -35,9 +35,10 @@ def skewed(spark, rows, partitions):
 
 
 def streaming(spark, stream, directory, *, sources=2, epochs=3, offered=None):
-    """A generated stream as a streaming DataFrame, from files: one for each source of an epoch.
+    """Make a streaming DataFrame of a generated stream, with a file per source and epoch.
 
-    It has `epochs` epochs, of which only the first `offered` are there yet; a later call adds more.
+    It has `epochs` epochs, but only the files of the first `offered` are written; a later call may
+    write more.
     """
     spark.conf.set("spark.sql.files.openCostInBytes", str(1 << 40))  # no two files in one task
     place, reading = directory / "input", GeneratorReading(stream)
@@ -50,21 +51,21 @@ def streaming(spark, stream, directory, *, sources=2, epochs=3, offered=None):
             if not file.exists():
                 rows = pa.Table.from_batches(reading.read(start, stop, source, sources))
                 pq.write_table(rows, file)
-                os.utime(file, (epoch + 1, epoch + 1))  # Spark takes the oldest first
+                os.utime(file, (epoch + 1, epoch + 1))  # Spark reads the oldest file first
     reader = spark.readStream.schema(reading.schema).option("maxFilesPerTrigger", sources)
     return reader.parquet(str(place))
 
 
 def run(df, directory, after_epoch=lambda _: None, **hooks):
-    """Run a query until its source offers no more; gives the rows of its epochs, as Arrow."""
+    """Run a query until its source has no more rows; return the rows of its epochs, as Arrow."""
     epochs = run_epochs(df, directory / "checkpoint", after_epoch=after_epoch, **hooks)
     return {epoch: rows for epoch, rows in epochs.items() if rows.num_rows}
 
 
 def shares(rows):
-    """Hashes, times in seconds and positions in the table of each source's rows, in order.
+    """Return, by source, the hashes, the times in seconds and the positions of its rows, in order.
 
-    The table has the columns ``source``, ``hash`` and ``seconds``.
+    The table `rows` has the columns ``source``, ``hash`` and ``seconds``.
     """
     source = rows["source"].to_numpy()
     hashes = rows["hash"].to_numpy().view(np.uint64)
@@ -74,7 +75,7 @@ def shares(rows):
 
 
 def expected_workers(spelling, workers, epochs, load="epoch"):
-    """Route epochs of messages source by source; what they learn goes from epoch to epoch."""
+    """Route epochs of messages source by source, with the memory of each epoch for the next."""
     grouping = parse(spelling)
     memory: Snapshot = {}
     local: dict[int, Snapshot] = {}
@@ -96,7 +97,7 @@ def expected_workers(spelling, workers, epochs, load="epoch"):
 
 
 def with_clues(df, time="time"):
-    """Add what the oracle needs of each row: its source, its key's hash and its time."""
+    """Add columns that the oracle needs: source, hash of the key, and time in seconds."""
     clock = F.current_timestamp() if time is None else F.col(time)
     return df.select(
         "*",
@@ -107,7 +108,7 @@ def with_clues(df, time="time"):
 
 
 def plan_of(df, mode="simple"):
-    """The plan that Spark will run; or more of it, by a mode of `explain`."""
+    """Return the plan that Spark will run, or the output of another mode of `explain`."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         df.explain(mode=mode)
     return printed.getvalue()

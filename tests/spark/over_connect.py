@@ -1,6 +1,6 @@
 """A user's own program over Spark Connect: ``python -m tests.spark.over_connect URL DIRECTORY``.
 
-The client may not touch the state: every file of it is read and written by the server's processes.
+The client must not touch the state: only processes of the server read and write its files.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from evenkey.joins import balanced_join, refresh
 
 WORKERS, ROWS, FILES = 5, 4000, 4
 SPEED = 100
-"""Rows a second: an epoch ends before a key of its own is old enough for its pool to grow."""
+"""Rows per second; an epoch ends before a new key is old enough for its pool to grow."""
 
 
 class TouchedError(AssertionError):
-    """The client has touched a path of the state."""
+    """The client has accessed the state."""
 
 
 def refuse(*_args: object, **_named: object) -> None:
-    """Stand for what a client must not do."""
+    """Replace a method that the client must not call."""
     message = "the client touched the state"
     raise TouchedError(message)
 
@@ -52,7 +52,7 @@ def write_input(directory: Path) -> None:
 
 
 def stream(spark: SparkSession, directory: Path):
-    """Read the input, a file an epoch."""
+    """Return a stream that reads the input, one file per epoch."""
     rows = (
         spark.readStream.schema("user string, amount bigint, seconds double")
         .option("maxFilesPerTrigger", 1)
@@ -62,7 +62,7 @@ def stream(spark: SparkSession, directory: Path):
 
 
 def drive(df, directory: Path, name: str):
-    """Run a query until its input is read; gives its rows."""
+    """Run a query until its input is read; return its rows."""
     query = (
         df.writeStream.format("parquet")
         .option("path", str(directory / f"{name}-out"))
@@ -74,12 +74,12 @@ def drive(df, directory: Path, name: str):
     error = query.exception()
     if error:
         raise error
-    time.sleep(1)  # what is heard of a query comes a little later
+    time.sleep(1)  # events of a query come a little later
     return df.sparkSession.read.parquet(str(directory / f"{name}-out"))
 
 
 def peaks(rows, place: str = "seconds") -> list[float]:
-    """Give the max/mean load of each epoch."""
+    """Return the max/mean load of each epoch."""
     epoch = F.floor(F.col(place) * SPEED / ROWS)
     counts = rows.groupBy(epoch.alias("epoch"), "worker").count()
     top = counts.groupBy("epoch").agg(F.max("count").alias("most")).sort("epoch").collect()
@@ -87,7 +87,7 @@ def peaks(rows, place: str = "seconds") -> list[float]:
 
 
 def left_of_queries() -> int:
-    """Temporary routing tables of queries that have ended, after a while; they are on this host."""
+    """Count the temporary routing tables that queries left; wait until there are none."""
     deadline = time.monotonic() + 240
     while left := list(Path(tempfile.gettempdir()).glob("evenkey-*/tables-*")):
         if time.monotonic() > deadline:
@@ -97,13 +97,13 @@ def left_of_queries() -> int:
 
 
 def differing(found, expected) -> int:
-    """How many rows only one of two DataFrames has."""
+    """Count the rows that only one of two DataFrames has."""
     expected = expected.select(found.columns)
     return int(found.exceptAll(expected).count() + expected.exceptAll(found).count())
 
 
 def refusals(spark: SparkSession, batch) -> dict[str, list[str]]:
-    """Give the lines of the error of a worker that there is not, and those without the trace."""
+    """Return the lines of the error for an invalid worker, with and without the server's trace."""
     found = {}
     for name, traces in (("refused", "true"), ("refused in short", "false")):
         spark.conf.set("spark.sql.connect.serverStacktrace.enabled", traces)
@@ -115,10 +115,10 @@ def refusals(spark: SparkSession, batch) -> dict[str, list[str]]:
 
 
 def main(url: str, directory: Path) -> None:
-    """Print what came of each operator, as JSON."""
+    """Print the results of each operator, as JSON."""
     write_input(directory / "input")
     spark = SparkSession.builder.remote(url).getOrCreate()
-    # Tasks are other processes, which know nothing of this.
+    # Tasks run in other processes, where these methods are not replaced.
     for name in ("read", "put", "create", "names", "delete"):
         setattr(LocalStore, name, refuse)
     batch = spark.read.parquet(str(directory / "input"))
@@ -178,7 +178,7 @@ def main(url: str, directory: Path) -> None:
     model = app.train(labelled, app.NaiveBayes(), grouping="pkg", workers=2)
     right = app.classify(labelled, model).where("label = prediction").count()
     seen["right"] = right
-    # It ends without stopping its session, as programs do.
+    # Like users' programs, it ends without stopping its session.
     sys.stdout.write(f"{json.dumps(seen)}\n")
 
 

@@ -1,4 +1,4 @@
-"""A stream of a user's own under planned grouping, to be killed: ``python -m ... DIRECTORY``."""
+"""A user's stream under ``planned``, for a test to kill: ``python -m ... DIRECTORY``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORK_SECONDS = 1.5
 
 
 def main(directory: Path) -> None:
-    """Write each epoch's keys and workers to a directory of its own, after slow work."""
+    """Write the keys and workers of each epoch to a separate directory, after slow work."""
     stream = generated(NAME, messages=MESSAGES)
     df = oracle.streaming(session("local[2]"), stream, directory, epochs=EPOCHS)
     tables = directory / "state" / "tables"

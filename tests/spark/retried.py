@@ -1,6 +1,6 @@
 """A batch that loses an executor: ``python -m tests.spark.retried DIRECTORY CASE``.
 
-Its rows come out of a shuffle, so that tasks which run again see them in another order.
+Its rows come from a shuffle, so that repeated tasks see them in another order.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ ROWS, WORKERS = 60_000, 4
 
 
 class KillOnce:
-    """Kills the executor that it runs on, when other tasks have read what was placed first."""
+    """Kills its executor once, after earlier tasks have read the rows that were placed."""
 
     def __init__(self, mark: Path) -> None:
         self._mark = mark
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give the rows on."""
+        """Pass the rows on, then kill the executor if this is the chosen task."""
         yield from batches
         context = TaskContext.get()
         assert context is not None
@@ -47,7 +47,7 @@ class KillOnce:
 
 
 def shuffled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give rows in an order that is never the same twice."""
+    """Yield rows in a different random order each time."""
     rng = np.random.default_rng()
     for batch in batches:
         yield batch.take(rng.permutation(batch.num_rows))
@@ -61,7 +61,7 @@ def _routed(grouping: str) -> Callable[[DataFrame], DataFrame]:
 
 
 def _names(rows: DataFrame) -> DataFrame:
-    """A name for the hot key, for some others, and for some that no row has."""
+    """Make names for the hot key, for some other keys, and for some keys that no row has."""
     key = F.when(F.col("id") == 0, "hot").otherwise(F.concat(F.lit("cold "), "id"))
     names = rows.sparkSession.range(0, 150, 1, 2).select(key.alias("key"), F.col("id").alias("n"))
     return names.repartition(2, "n").mapInArrow(shuffled, names.schema)
@@ -82,7 +82,7 @@ CASES: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 
 def main(directory: Path, case: str) -> None:
-    """Print how many rows and numbers of rows came out, as JSON."""
+    """Print the number of result rows, and of distinct row ids, as JSON."""
     settings = {
         "spark.sql.shuffle.partitions": f"{WORKERS}",
         "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -97,7 +97,7 @@ def main(directory: Path, case: str) -> None:
     )
     rows = spark.range(0, ROWS, 1, 4).withColumn("key", key).repartition(4, "id")
     placed = CASES[case](rows.mapInArrow(shuffled, rows.schema))
-    # Nothing is shuffled again: what has read the rows is the job's result, and is not taken back.
+    # No shuffle follows: the tasks that read the rows produce the job's result, which stays.
     read = placed.mapInArrow(KillOnce(directory / "killed"), placed.schema)
     ids = [row["id"] for row in read.select("id").collect() if row["id"] is not None]
     sys.stdout.write(f"{json.dumps([len(ids), len(set(ids))])}\n")

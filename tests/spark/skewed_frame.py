@@ -1,4 +1,4 @@
-"""A frame with keys of many types, skewed in each of them."""
+"""A DataFrame with key columns of many types, each of them skewed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def skewed_frame(spark: SparkSession, rows: int) -> DataFrame:
-    """Most rows have one key in each column, some have null; some doubles are NaN."""
+    """Make a DataFrame: in each column most rows have one key, some null; some doubles are NaN."""
     number = F.when(F.col("id") % 5 < 3, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(40)))
     made = spark.range(0, rows, 1, 2).withColumn("n", number)
     some = F.col("n") % 9 != 4
@@ -21,7 +21,7 @@ def skewed_frame(spark: SparkSession, rows: int) -> DataFrame:
         .otherwise(F.col("n") / 8)
     )
     text = F.concat(F.lit("Zoë 名前 "), (F.col("n") % 12).cast("string"))
-    seconds = F.col("n") * 1800 + 1_761_400_000  # over the end of summer time
+    seconds = F.col("n") * 1800 + 1_761_400_000  # includes the end of daylight saving time
     return made.select(
         "id",
         F.when(some, text).alias("text"),
@@ -46,5 +46,5 @@ def skewed_frame(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def text_of(key: object) -> str:
-    """Spell a key with its types; Spark itself takes one zero or the other as it comes."""
+    """Return a key with its types as text; -0.0 becomes 0.0, since Spark may return either."""
     return repr(key).replace("-0.0", "0.0")

@@ -1,4 +1,4 @@
-"""Skewed sides to join, and Spark's own join to hold results against."""
+"""Skewed sides to join, and comparisons with Spark's own join."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ TYPES = {
     "text and number": ("cast(n as string)", "n"),
     "collation": ("collate(if(id % 2 = 0, 'A', 'a'), 'UTF8_LCASE')",) * 2,
 }
-"""The key as SQL on both sides, of a number `n` that is 0 in 60 % of the left rows."""
+"""SQL of the key on both sides, computed from a number `n`, which is 0 in 60 % of left rows."""
 
 
 class Sides(NamedTuple):
-    """What is joined."""
+    """The two sides of a join, and its columns."""
 
     left: DataFrame
     right: DataFrame
@@ -41,7 +41,7 @@ class Sides(NamedTuple):
 
 
 def of_type(spark: SparkSession, name: str, rows: int = 600) -> Sides:
-    """Sides with a key of some type; 60 % of the left rows have the same key."""
+    """Make sides with a key of some type; 60 % of the left rows have the same key."""
     expressions = TYPES[name]
     number = "case when id % 10 < 6 then 0 else id % 37 end as n"
     left = spark.range(0, rows, 1, 3).selectExpr("id", number)
@@ -54,7 +54,7 @@ def of_type(spark: SparkSession, name: str, rows: int = 600) -> Sides:
 
 
 def of_counts(spark: SparkSession) -> Sides:
-    """Sides with a key of two columns: hot on the left, the right or both sides, cold, and null."""
+    """Make sides with a key of two columns; keys are hot on one side or on both, cold, or null."""
     shapes = {
         "left heavy": (900, 2),
         "right heavy": (2, 900),
@@ -81,12 +81,12 @@ def of_counts(spark: SparkSession) -> Sides:
 
 
 def rows_of(df: DataFrame, sign: int) -> DataFrame:
-    """Rows as text, each counted once; columns go by their places, as two may have one name."""
+    """Return rows as JSON texts, counted by `sign`; columns are renamed, as names may repeat."""
     placed = df.toDF(*(f"c{number}" for number in range(len(df.columns))))
     return placed.select(F.to_json(F.struct("*")).alias("row"), F.lit(sign).alias("n"))
 
 
 def differing(got: DataFrame, expected: DataFrame) -> DataFrame:
-    """Rows that one DataFrame has more often than the other; none where both are the same."""
+    """Return rows that one DataFrame has more often than the other; none if both are equal."""
     both = rows_of(got, 1).unionAll(rows_of(expected, -1))
     return both.groupBy("row").agg(F.sum("n").alias("more")).where("more <> 0")

@@ -1,4 +1,4 @@
-"""Aggregate: the result of any grouping is that of a plain aggregation."""
+"""aggregate: under any grouping, the result is that of a plain aggregation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 ROWS, WORKERS, WINDOW = 6000, 5, "1 minute"
-# What is given frequencies is refused without a plan: tests/spark/test_route.py.
+# Groupings that need frequencies are rejected without a plan: tests/spark/test_route.py.
 SPELLINGS = sorted(name for name, each in available().items() if not each.given_frequencies)
 GROUPINGS = pytest.mark.parametrize("grouping", SPELLINGS)
-# One of each way to route: by hash, by loads, by what was learned, by a plan.
+# A grouping of each kind: by hash, by loads, by learned hot keys, by a plan.
 KINDS = pytest.mark.parametrize("grouping", ["kg", "pkg", "dkg", "planned"])
 PLAIN = {
     "count": "count(*) AS count",
@@ -37,7 +37,7 @@ PLAIN = {
 
 @pytest.fixture(scope="module")
 def batch(spark):
-    """Amounts and times are null here and there."""
+    """Make a batch in which some amounts and some times are null."""
     df = oracle.skewed(spark, ROWS, 3)
     amount = F.when(F.col("id") % 11 != 0, F.col("amount"))
     time = F.when(F.col("id") % 101 != 0, F.col("time"))
@@ -86,7 +86,7 @@ def test_batch_in_windows(batch, grouping):
 
 
 def assert_within_the_bound(top, counts, k, capacity):
-    """SpaceSaving's bound, with `counts` of all keys of the group."""
+    """Check SpaceSaving's bound, given the `counts` of all keys of the group."""
     total = sum(counts.values())
     ranked = sorted(top, key=lambda row: row["rank"])
     assert [row["rank"] for row in ranked] == list(range(1, min(k, len(counts)) + 1))
@@ -94,7 +94,7 @@ def assert_within_the_bound(top, counts, k, capacity):
     for row in ranked:
         assert row["error"] <= total / capacity
         assert row["count"] - row["error"] <= counts[row["key"]] <= row["count"]
-    # Whatever is heavier than the bound is not missed.
+    # No key with a count above the bound is missing.
     sure = [key for key, count in counts.most_common(k - 1) if count > 2 * total / capacity]
     assert set(sure) <= {row["key"] for row in ranked}
     return max(row["error"] for row in ranked)
@@ -108,7 +108,7 @@ def test_heaviest_keys(batch, grouping, capacity):
     found = [row.asDict() for row in aggregated(batch, grouping, top).collect()]
     counts = Counter({row["key"]: row["count"] for row in batch.groupBy("key").count().collect()})
     error = assert_within_the_bound(found, counts, 5, top.counters)
-    # 99 keys: a small summary has errors, one with capacity for all keys has none.
+    # There are 99 keys: a small summary has errors, one with capacity for all keys has none.
     assert (error > 0) == (capacity is not None)
 
 
@@ -128,7 +128,7 @@ def test_heaviest_keys_of_windows(batch):
 
 @pytest.mark.soak
 def test_stream_over_epochs(session, tmp_path):
-    """All groupings in one query: 200 s in 3 epochs, so that three windows close."""
+    """One query runs all groupings over 200 s in 3 epochs, so three windows close."""
     session = session.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     stream = generated("zipf(z=1.3,keys=60)", messages=4000, rate=20)
@@ -183,7 +183,7 @@ def test_stream_of_heaviest_keys(session, tmp_path):
 
 @dataclass(frozen=True)
 class Largest(Fold):
-    """A user's own: the largest amount and how often it was there."""
+    """A user's aggregator: the largest amount, and how often it occurred."""
 
     name: ClassVar[str] = "largest"
     columns = ("amount",)

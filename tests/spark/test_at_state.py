@@ -1,4 +1,4 @@
-"""A function runs where state may be touched: here, or over Connect in a task."""
+"""A function that accesses state runs in this process, or over Connect in a task."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from evenkey.spark.sessions.open_task import open_task
 
 @pytest.fixture
 def remote(monkeypatch):
-    """Treat any session as one over Connect."""
-    # Through sys.modules: the package exports a function with the name of this module.
+    """Treat every session as a Connect session."""
+    # Taken from sys.modules, because the package exports a function with this module's name.
     monkeypatch.setattr(sys.modules["evenkey.spark.sessions.access"], "is_remote", lambda _: True)
 
 

@@ -1,4 +1,4 @@
-"""Aggregates by worker, merged, are Spark's own groupBy; what real time cannot have is refused."""
+"""Merged aggregates by worker equal Spark's own groupBy; calls unfit for real time are errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AGGREGATES = {
 
 
 def clicks(spark):
-    """Rows of a hot key, of many others, and of the null key, with nulls and decimals."""
+    """Make rows of a hot key, of many others, and of the null key, with nulls and decimals."""
     at = F.timestamp_seconds(F.lit(1_577_836_800) + F.col("id"))
     key = F.when(F.col("id") % 10 < 8, "alice").when(
         F.col("id") % 10 < 9, (F.col("id") % 23).cast("string")
@@ -41,7 +41,7 @@ def clicks(spark):
 
 
 def again(rows):
-    """Rows as a topic has them that were sent again and again, the last of each being right."""
+    """Repeat rows as in a topic of updates, where the last record of each key is right."""
     earlier = rows.withColumns({"count": F.col("count") + 99, "known": F.lit(0).cast("bigint")})
     return earlier.withColumn("offset", F.lit(5)).unionByName(
         rows.withColumn("offset", F.lit(10)).union(rows.withColumn("offset", F.lit(7)))

@@ -1,4 +1,4 @@
-"""Event times in streams: rows far ahead are left out and counted, routers learn on."""
+"""Event times in streams: rows far ahead are left out and counted; routers still learn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WINDOW, SECONDS, EPOCHS = "1 minute", 100, 3
 
 @dataclass(frozen=True)
 class Rows(Fold):
-    """A user's own: how many rows."""
+    """A user's aggregator: the number of rows."""
 
     name: ClassVar[str] = "rows"
     columns: ClassVar[tuple[str, ...]] = ()
@@ -55,7 +55,7 @@ class Rows(Fold):
 
 
 class Setting:
-    """Epochs of 100 s, one file and one source each, and the query that runs over them."""
+    """A stream with epochs of 100 s, each one file and one source, and a query over it."""
 
     def __init__(self, spark, directory):
         self.spark, self.directory = spark.newSession(), directory
@@ -63,7 +63,7 @@ class Setting:
         self.progress = []
 
     def write(self, epoch, rows):
-        """Rows of (key, seconds since 1970 or None)."""
+        """Write rows of (key, seconds since 1970 or None) to an epoch."""
         schema = "key string, seconds long"
         df = self.spark.createDataFrame(rows, schema).coalesce(1)
         time = F.timestamp_seconds("seconds")
@@ -76,7 +76,7 @@ class Setting:
         return reader.parquet(str(self.directory / "input"))
 
     def run(self, df, checkpoint="checkpoint"):
-        """Rows of all epochs, and what `rows_far_ahead` says."""
+        """Run a query; return the rows of all epochs, and the result of `rows_far_ahead`."""
         left_out = []
         epochs = run_epochs(
             df,
@@ -92,12 +92,12 @@ def setting(session, tmp_path):
 
 
 def good(epoch):
-    """A row a second."""
+    """Make the rows of an epoch with right times, one row per second."""
     return [(f"u{n % 3}", ORIGIN + SECONDS * epoch + n) for n in range(SECONDS)]
 
 
 def in_order(frame):
-    """The rows as Arrow has them: Python's times end with the year 9999."""
+    """Return sorted rows as Arrow, since Python has no times after the year 9999."""
     rows = frame.select("window.start", "window.end", "key", "count").toArrow()
     return rows.sort_by([(name, "ascending") for name in rows.column_names])
 
@@ -107,7 +107,7 @@ def counts(rows):
 
 
 def expected(epochs, until):
-    """What a plain count gives of the windows before a time."""
+    """Count rows by window and key in plain Python, for the windows that end by a time."""
     found: Counter[tuple[int, str]] = Counter()
     for key, seconds in (row for epoch in range(epochs) for row in good(epoch)):
         start = seconds // 60 * 60
@@ -123,7 +123,7 @@ def in_seconds(counted):
 @pytest.mark.slow(8)
 @pytest.mark.parametrize(("grouping", "first"), [("kg", 1), ("dkg", 0)])
 def test_rows_far_ahead_are_left_out_and_counted_whatever_comes(setting, grouping, first):
-    """One source, the first row of the first epoch among them, and a restart."""
+    """Wrong times are in the first epoch's first row or in a later epoch; the query restarts."""
     for epoch in range(EPOCHS):
         setting.write(epoch, good(epoch))
     wrong = [("u0", seconds) for seconds in (FUTURE, YEAR_9999, PAST, 0, None, FUTURE)]
@@ -145,7 +145,7 @@ def test_rows_far_ahead_are_left_out_and_counted_whatever_comes(setting, groupin
     assert left_out == 3
     for epoch in (EPOCHS, EPOCHS + 1):
         setting.write(epoch, good(epoch))
-    # An epoch of nothing else moves nothing.
+    # An epoch with only wrong times does not move the clock.
     setting.write(EPOCHS + 2, [("u0", FUTURE)] * 5)
     more, left_out = setting.run(plan())
     assert left_out == 5
@@ -158,7 +158,7 @@ def test_rows_far_ahead_are_left_out_and_counted_whatever_comes(setting, groupin
 
 @pytest.mark.slow(3)
 def test_without_max_ahead_all_rows_are_taken_in(setting):
-    """For streams that are dated in the future as a whole."""
+    """A stream may have all of its times in the future."""
     later = FUTURE - ORIGIN
     for epoch in range(2):
         setting.write(epoch, [(key, seconds + later) for key, seconds in good(epoch)])
@@ -224,7 +224,7 @@ def test_a_stream_of_times_without_a_zone_has_windows_without_one(setting, aggre
     plain = setting.stream().groupBy(F.window("local", "1 hour")).count()
     assert df.schema["window"] == plain.schema["window"]
     assert "end:timestamp_ntz" in df.schema["window"].simpleString()
-    # Past the end of the window, for its rows to appear.
+    # Rows past the end of the window, so that the window closes.
     setting.write(EPOCHS, [("u0", ORIGIN + 7200)])
     setting.write(EPOCHS + 1, [("u0", ORIGIN + 7201)])
     found, left_out = setting.run(df)
@@ -239,7 +239,7 @@ def test_a_source_gives_its_router_times_that_most_rows_confirm():
     seen: list[float] = []
 
     class Noting:
-        """Stands for a router, and notes the times that it is given."""
+        """Replaces a router, and records the times that it gets."""
 
         now = 7.0
 
@@ -272,7 +272,7 @@ def test_rows_without_times_leave_the_clock_of_the_table_alone(spark, tmp_path):
 
 @pytest.mark.slow(3)
 def test_a_stream_routed_by_wrong_times_goes_on_learning(setting):
-    """Of one source, in which the first row of each epoch is wrong."""
+    """The stream has one source, and the first row of each epoch has a wrong time."""
     for epoch in range(5):
         rows = [
             ("hot" if n % 5 else f"cold {n}", seconds)

@@ -1,4 +1,4 @@
-"""`explain`: what it predicts is what the operator then does, and what Spark's own would do."""
+"""`explain` predicts exactly how the operator, and Spark's own, place rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTITIONS = 7
 
 @pytest.fixture(scope="module")
 def plain(session):
-    """A session that broadcasts nothing on its own, and leaves partitions as they are."""
+    """Make a session without automatic broadcasts and without adaptive execution."""
     session = session.newSession()
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     session.conf.set("spark.sql.adaptive.enabled", "false")
@@ -25,14 +25,14 @@ def plain(session):
 
 @pytest.fixture(scope="module")
 def rows(plain):
-    """40 % of 2,000 rows have the key 7, 10 % a null key, the others one of 300."""
+    """Make 2,000 rows: 40 % have the key 7, 10 % a null key, the others one of 300 keys."""
     number = F.col("id")
     key = F.when(number % 10 < 4, 7).when(number % 10 > 4, number % 300 + 10)
     return plain.range(0, 2000, 1, 3).select(key.alias("k"), number.alias("v"))
 
 
 def by_task(df, tasks, work=None):
-    """Rows of each task of a DataFrame as it is partitioned, or what they sum up to."""
+    """Return the number of rows of each task of a DataFrame, or the sum of their `work`."""
     load = F.count(F.lit(1)) if work is None else F.sum(work)
     found = df.groupBy(F.spark_partition_id().alias("task")).agg(load.alias("load")).collect()
     loads = np.zeros(tasks)
@@ -82,7 +82,7 @@ def test_a_write_is_as_predicted(rows):
 @pytest.mark.slow(20)
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti"])
 def test_a_join_is_as_predicted(plain, rows, how):
-    """Work of a task by an independent count: 1 for each of its results, 0.1 for each input row."""
+    """The work of a task, counted independently, is 1 per result row and 0.1 per input row."""
     right = plain.range(0, 400, 1, 2).select((F.col("id") % 200).alias("k"), F.col("id").alias("w"))
     explanation = eks.explain(eks.join, rows, right, "k", how, WORKERS)
     (placement,) = explanation.placements

@@ -1,4 +1,4 @@
-"""Spark's Java process: quiet, and named when it dies."""
+"""Spark's Java process: it starts silently, and errors name it when it dies."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def start(program=START, **environment):
 @pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_a_start_and_a_task_that_fails_are_silent_and_other_lines_come_through():
-    """Secret settings are not passed to the process: all users can read its command line."""
+    """The command line of the process, which all users can read, contains no secret settings."""
     done = start()
     assert done.returncode == 0, done.stderr
     assert done.stdout == "True False True\n"
@@ -132,7 +132,7 @@ def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
     assert done.returncode == 0, done.stderr
     first, *rest = done.stderr.splitlines()
     assert first == "raised: True"
-    # Of other queries it is logged as before.
+    # Errors of other queries are still logged.
     assert any("terminated with error" in line for line in rest)
     assert rest[-1] == "raised: True"
 

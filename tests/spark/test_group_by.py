@@ -1,10 +1,10 @@
-"""groupBy: every method gives what Spark's own gives, and each key is where its weight puts it."""
+"""groupBy: every method has Spark's results, and keys are placed according to their weight."""
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints
+from collections.abc import Iterator  # noqa: TC003 - Spark reads the type hints
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ def frame(session):
 
 @pytest.fixture(scope="module")
 def grouped(frame):
-    """Groups by each key, ours and Spark's own."""
+    """Group by each key, with evenkey and with Spark."""
     return {
         case: (eks.groupBy(frame, *_keys(keys), workers=WORKERS), frame.groupBy(*_keys(keys)))
         for case, keys in KEYS.items()
@@ -129,12 +129,15 @@ WORKS = {
 
 
 def collected(frames):
-    """Rows of many frames, in one job."""
+    """Collect the rows of many DataFrames in one job."""
     every = functools.reduce(lambda one, more: one.unionAll(more), frames)
     return sorted(map(tuple, every.collect()))
 
 
-EVERY = ("key and rows", "key and table")  # of all keys; the others differ in their form only
+EVERY = (
+    "key and rows",
+    "key and table",
+)  # run for all keys; the other forms differ only in their arguments
 
 
 @pytest.mark.slow(4)
@@ -227,7 +230,7 @@ def test_parts_are_merged_by_key(grouped):
 
 
 def shape_and_rows(case, df):
-    """The rows as texts, each behind its frame's schema."""
+    """Return the rows as texts, each after the schema of its DataFrame."""
     rows = df.select(F.lit(f"{case}: {df.schema.simpleString()}"), F.expr("to_json(struct(*))"))
     return rows.toDF("shape", "row").withColumn("row", F.lower(F.replace("row", F.lit("-0.0"))))
 
@@ -240,7 +243,7 @@ def ids_of(pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
 @pytest.mark.slow(4)
 @pytest.mark.parametrize("partial", [partial_of("any"), ids_of], ids=["rows", "pieces"])
 def test_parts_are_merged_by_spark_s_aggregates(frame, grouped, partial):
-    """With a null key and a NaN; a whole number and a string are spelled by workers."""
+    """There are null and NaN keys; workers write whole numbers and strings as text."""
     schema = PARTIAL if partial is not ids_of else "rows long, ids long"
     totals = [F.sum("rows").alias("rows"), F.sum("ids").alias("ids")]
     own = [F.count("*").alias("rows"), F.sum("id").alias("ids")]
@@ -273,7 +276,7 @@ def in_worker(pdf):
 
 
 def tasks_of(grouped) -> pd.DataFrame:
-    """Rows and task of each key."""
+    """Return the number of rows and the task of each key."""
     found: Any = grouped.applyInPandas(in_worker, "n int, rows long, task int")
     return found.toPandas()
 

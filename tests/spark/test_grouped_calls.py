@@ -1,4 +1,4 @@
-"""groupBy in the words of Spark's documentation, and wrong calls, each refused in one line."""
+"""groupBy accepts the calls of Spark's documentation, and rejects wrong calls in one line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints
+from collections.abc import Iterator  # noqa: TC003 - Spark reads the type hints
 from typing import Any
 
 import pandas as pd
@@ -73,9 +73,9 @@ def frames(session):
 
 
 def documented(group, frames):
-    """What the documentation of GroupedData shows, method by method."""
+    """Make the calls that the documentation of GroupedData shows, method by method."""
     pairs, prices, labels, people = frames
-    with warnings.catch_warnings(action="ignore"):  # it is old, and Spark says so
+    with warnings.catch_warnings(action="ignore"):  # the method is deprecated, and Spark warns
         older = pandas_udf(center, "id int, v double", PandasUDFType.GROUPED_MAP)
         yield group(pairs, "id").apply(older)
     yield group(pairs, "id").applyInPandas(center, schema="id int, v double")
@@ -100,7 +100,7 @@ def documented(group, frames):
 
 
 def texts_of(results):
-    """The rows of many frames, by number of the frame, in one job."""
+    """Collect the rows of many DataFrames, by the number of the DataFrame, in one job."""
     texts = [
         df.select(F.lit(number), F.lit(df.schema.simpleString()), F.to_json(F.struct("*")))
         for number, df in enumerate(results)

@@ -1,4 +1,4 @@
-"""groupBy on streams: windows are Spark's own; keys with state stay where one plan put them."""
+"""groupBy on streams: windows as in Spark; keys with state stay on the workers of one plan."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from tests.spark import oracle
 
-# Wrong calls and Spark's own options go untyped.
+# Untyped, because of wrong calls and of Spark's own options.
 eks: Any = operators
-WORKERS = 4  # as many as there are shuffle partitions
+WORKERS = 4  # equals the number of shuffle partitions
 EPOCHS, MESSAGES = 3, 3000
 OUT = "key string, seen long, task int"
 
 
 class Seen(StatefulProcessor):
-    """How many messages of a key there have been, and in which task."""
+    """Counts the messages of a key, and records the task that they are in."""
 
     def init(self, handle):
         self.seen = handle.getValueState("seen", "n long")
@@ -106,7 +106,7 @@ def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
     begun = everything.groupBy("key").count().select("key", F.lit(1000).alias("n"))
     seen: dict[str, int] = {}
     tasks: dict[str, set[int]] = {}
-    for offered in (2, EPOCHS):  # the second time it goes on after a restart
+    for offered in (2, EPOCHS):  # the second query continues after a restart
         source = rows_of(session, stream, tmp_path, offered)
         grouped = eks.groupBy(source, "key", workers=WORKERS, state=state)
         initial = None if way == "older" else eks.groupBy(begun, "key", workers=WORKERS)
@@ -115,7 +115,7 @@ def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
             for row in epochs[epoch].to_pylist():
                 seen[row["key"]] = row["seen"]
                 tasks.setdefault(row["key"], set()).add(row["task"])
-        # Another plan is made of other rows; the query does not follow it.
+        # The query does not follow a later plan, which is made from other rows.
         eks.fit(everything.where("key != '0'"), "key", "whole", WORKERS, state=state)
     more = 0 if way == "older" else 1000
     assert seen == {key: count + more for key, count in counts.items()}
@@ -155,7 +155,7 @@ def test_another_plan_on_a_checkpoint_is_refused_before_its_first_batch(
     says = str(refused.value)
     assert f"state {other}/whole holds no plan of this query" in says
     assert f"restore {other}/whole/pinned as it was when the query began, or start with" in says
-    # Nothing of the epoch was done: with its own plan the query goes on.
+    # The rejected epoch had no effect: with its own plan the query continues.
     assert list(run(state, 2)) == [1]
 
 

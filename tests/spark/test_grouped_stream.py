@@ -1,4 +1,4 @@
-"""groupBy on streams: of keys of all types every method gives what Spark's own gives."""
+"""groupBy on streams: every method has the results of Spark, for keys of all types."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ CASES: dict[str, list[str]] = {
 }
 COLUMNS = ["text", "double", "decimal", "time", "local_time", "date", "struct", "bytes", "one"]
 KEYS = ["case", *COLUMNS]
-"""All frames are one stream: of the columns of keys each case has its own, and null in others."""
+"""Key columns of a stream of all cases; a case has values in its own columns, null in others."""
 
 
 @pytest.fixture(scope="module")
 def tagged(session, tmp_path_factory):
-    """The rows of all cases, as a batch and as the place of a stream of some epochs."""
-    # In state Spark itself takes the two zeros for one key or for two, as rows come.
+    """Write the rows of all cases as epochs of streams; return their directory."""
+    # In state, Spark treats 0.0 and -0.0 as one key or as two, depending on the order of rows.
     zero = F.when(F.col("double") == 0, 0.0).otherwise(F.col("double"))
     frame = skewed_frame(session, ROWS).withColumn("double", zero)
-    # Spark's transformWithState takes no key with a space in its name.
+    # Spark's transformWithState rejects a key with a space in its name.
     frame = frame.withColumnRenamed("local time", "local_time")
     cases = [
         frame.where(F.lit(case != "no rows")).select(
@@ -93,7 +93,7 @@ COMBINED = {
 
 
 def rows_of(epochs):
-    """What there is by method, whatever the epoch, and how often."""
+    """Count the rows of all epochs, by method."""
     tables = [rows for rows in epochs.values() if rows.num_columns]
     return Counter(tuple(row.values()) for rows in tables for row in rows.to_pylist())
 
@@ -104,8 +104,8 @@ def as_text(df, method):
 
 @pytest.mark.soak
 def test_windows_give_what_they_give_on_spark(session, tagged, tmp_path):
-    """All methods of a side are one query."""
-    own = session.newSession()  # without RocksDB, which so many small states need not
+    """One query runs all methods of a side."""
+    own = session.newSession()  # without RocksDB, which so many small states do not need
     own.conf.set("spark.sql.shuffle.partitions", str(WORKERS))
     rows = stream_of(own, tagged / "closed").withWatermark("at", "0 seconds")
     keys = [F.window("at", "1 hour"), *KEYS]
@@ -122,7 +122,7 @@ def test_windows_give_what_they_give_on_spark(session, tagged, tmp_path):
 
 @pytest.mark.slow(4)
 def test_growing_results_are_those_of_spark(session, tagged, tmp_path):
-    """Without windows a query gives all results anew, or those that changed."""
+    """Without windows a query repeats all results, or those that changed."""
     own = session.newSession()
     own.conf.set("spark.sql.shuffle.partitions", str(WORKERS))
     found = {}
@@ -144,7 +144,7 @@ OUT = "key string, seen long, ids long"
 
 
 class Seen(StatefulProcessor):
-    """Counts the rows of a key, and adds their ids up."""
+    """Counts the rows of a key, and sums their ids."""
 
     def init(self, handle):
         self.seen = handle.getValueState("seen", "n long, ids long")

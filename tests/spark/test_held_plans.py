@@ -25,11 +25,11 @@ def tables(tmp_path):
 
 @pytest.fixture
 def followed(tables, monkeypatch):
-    """Give the plan of an epoch in a run, when there is a newest one; each is a number."""
+    """Return a function that returns the plan of an epoch, given the newest; plans are numbers."""
     tables.store.put("_shared_storage_check/one", b"")
 
     def follow(run, epoch, plan, workers=2):
-        # It would be there for an epoch that runs again, too.
+        # The newest plan exists also when an epoch runs again.
         tables.of_query("query").put(0, RoutingTable({"plan": np.array(plan)}))
         monkeypatch.setattr(plan_source, "current_run", lambda: run)
         mark = SharedMark(tables.store, "_shared_storage_check/one", "here")
@@ -42,7 +42,7 @@ def followed(tables, monkeypatch):
 
 
 def read_past(tables, run, end, latest):
-    """Report an epoch's progress to the driver."""
+    """Report the progress of an epoch to the driver."""
     source = SimpleNamespace(endOffset=end, latestOffset=latest)
     progress = SimpleNamespace(id="query", runId=run, sources=[source])
     where = json.dumps([tables.store.url, "planned", 2, ""])
@@ -68,7 +68,7 @@ def test_after_a_restart_plans_stay_until_all_was_read(followed, tables):
     assert [followed("b", epoch, 3) for epoch in (1, 2)] == [2, 2]
     read_past(tables, "b", '{"clicks": {"0": 6}}', '{"clicks": {"0": 9}}')
     assert followed("b", 3, 3) == 2
-    # What has come since does not count: no earlier run has seen it.
+    # Records that came later do not matter, because no earlier run has read them.
     read_past(tables, "b", '{"clicks": {"0": 9}}', '{"clicks": {"0": 30}}')
     assert followed("b", 4, 3) == 3
     assert followed("c", 5, 4) == 3, "a run after that holds, too"

@@ -1,4 +1,4 @@
-"""Joins on conditions: equalities of columns of both sides, as in Spark's own join."""
+"""Joins on conditions that compare columns of both sides for equality, as in Spark's join."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKERS = 6
 
 @pytest.fixture(scope="module")
 def plain(session):
-    """A session that broadcasts nothing on its own."""
+    """Make a session without automatic broadcasts."""
     session = session.newSession()
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     session.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
@@ -31,7 +31,7 @@ def plain(session):
 
 @pytest.fixture(scope="module")
 def sides(plain):
-    """Sides of which each has a column `k` of its own; six of ten left rows have one key."""
+    """Make sides that both have a column `k`; 60 % of the left rows have one key."""
     left = plain.range(0, 600, 1, 3).selectExpr(
         "case when id % 10 < 6 then 0 else id % 37 end as a",
         "id as k",

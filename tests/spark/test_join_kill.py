@@ -1,4 +1,4 @@
-"""A user's stream, joined with a batch, killed with -9: each pair comes once, workers balanced."""
+"""A user's stream, joined with a batch and killed with -9: exact pairs, balanced workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.runs.killing import kill_in_the_middle, running
 from tests.spark.joined_stream import EPOCHS, MESSAGES, NAME, WORKERS
 
 BEFORE = 3
-"""Epochs that end before the kill: the plan of epoch 2 is made of epoch 0."""
+"""Number of epochs that end before the kill; the plan of epoch 2 is made from epoch 0."""
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""A balanced join leaves its rows on the workers that its plan names, by one shuffle a side."""
+"""A balanced join puts its rows on the workers of its plan, with one shuffle per side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORKERS = 16
 
 @pytest.fixture(scope="module")
 def plain(session):
-    """A session that broadcasts nothing on its own, and merges small partitions."""
+    """Make a session without automatic broadcasts, which merges small partitions."""
     session = session.newSession()
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     session.conf.set("spark.sql.adaptive.enabled", "true")
@@ -26,13 +26,13 @@ def plain(session):
 
 
 def hot(session, rows):
-    """60 % of the rows have one key, the others one of 5000."""
+    """Make rows: 60 % have one key, the others one of 5000 keys."""
     key = F.when(F.col("id") % 10 < 6, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(5000)))
     return session.range(0, rows, 1, 4).select(key.alias("k"), F.col("id").alias("v"))
 
 
 def max_over_mean(joined):
-    """The rows of the largest task over the mean of all workers, and the number of rows."""
+    """Return the rows of the largest task over the mean of all workers, and the number of rows."""
     tasks = joined.groupBy(F.spark_partition_id().alias("task")).count().toArrow()
     assert set(tasks["task"].to_pylist()) <= set(range(WORKERS))
     counts = tasks["count"].to_numpy()
@@ -42,7 +42,7 @@ def max_over_mean(joined):
 @pytest.mark.slow(4)
 @pytest.mark.parametrize("how", ["inner", "full"])
 def test_a_key_with_most_rows_is_divided(plain, how):
-    """Also where most keys of the right side have no match."""
+    """Most keys of the right side have no match."""
     left, right = hot(plain, 16_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as w")
     uneven, rows = max_over_mean(operators.join(left, right, "k", how, WORKERS))
     assert uneven < 1.15
@@ -51,7 +51,7 @@ def test_a_key_with_most_rows_is_divided(plain, how):
 
 @pytest.mark.soak
 def test_a_key_with_rows_on_both_sides_is_divided_by_what_it_makes(plain):
-    """One key makes 500 x 1,000 of the rows; the others 40,000 in all."""
+    """One key makes 500 x 1,000 result rows, all others together 40,000."""
     left, right = many_by_many(plain, 500, 1000)
     for how in ("inner", "right"):
         joined = operators.join(left, right, "k", how, WORKERS)
@@ -103,7 +103,7 @@ def test_a_kept_plan_is_used_again(plain, tmp_path):
     made = operators.explain(operators.join, left, right, "k", "inner", WORKERS, state=tmp_path)
     assert "hot keys: k 0 (58.7%" in str(made)
     assert "state= keeps the plan" in str(made)
-    # Of other rows: the result is exact whatever the plan was made of.
+    # The plan is made from other rows, and the result is exact nevertheless.
     later = left.where("k <> 0").unionAll(left.selectExpr("k + 7", "v"))
     kept = operators.explain(operators.join, later, right, "k", "inner", WORKERS, state=tmp_path)
     assert "the plan was read from state=" in str(kept)
@@ -127,7 +127,7 @@ def test_a_side_that_spark_broadcasts_is_left_to_it(session):
 
 @pytest.mark.soak
 def test_other_columns_are_named_as_in_sparks_own_join(plain):
-    """A column of one name on both sides is found by its DataFrame only."""
+    """A column with the same name on both sides can only be found through its DataFrame."""
     left, right = hot(plain, 3000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as v")
     for how in ("inner", "left", "full"):
         joined = operators.join(left, right, "k", how, 3)

@@ -1,4 +1,4 @@
-"""Plans of joins: which side of a key is dealt, and that every dealt row meets its copies."""
+"""Plans of joins: which side of a key is dealt, and that each dealt row meets its copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOW = (1 << WORKER_BITS) - 1
 
 
 def counts_of(rows, workers):
-    """Counts of keys with these rows on the left and right, and of a few cold keys."""
+    """Make counts of keys with these (left, right) rows, and of a few cold keys."""
     buckets = PlannedGrouping().bucket_count(workers)
     keys = np.arange(1, len(rows) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     left, right = np.array(rows, dtype=np.int64).reshape(-1, 2).T
@@ -33,18 +33,18 @@ def counts_of(rows, workers):
 @pytest.mark.parametrize(
     ("how", "rows", "dealt"),
     [
-        # The larger side, where either may be dealt.
+        # Either side may be dealt: the larger one is.
         ("inner", (5000, 10_000), "right"),
         ("inner", (10_000, 5000), "left"),
         ("full", (5000, 10_000), "right"),
-        # The side that is kept, if it has rows enough for its parts.
+        # The outer side is dealt if it has enough rows for its parts.
         ("left", (5000, 10_000), "left"),
         ("left", (2, 10_000), "right"),
         ("left", (500, 10_000), "right"),
         ("left", (500, 400), "left"),
         ("right", (10_000, 5000), "right"),
         ("right", (10_000, 2), "left"),
-        # A semi join has no use for a copy of a left row.
+        # A semi join cannot copy left rows.
         ("semi", (5000, 10_000), "left"),
         ("anti", (2, 10_000), "neither"),
         ("inner", (3, 4), "neither"),
@@ -83,7 +83,7 @@ def test_plans_hold_all_work(rows, workers, how):
     st.integers(2, 20),
 )
 def test_a_dealt_row_goes_only_where_copies_go(rows, workers):
-    """Copies go to the first worker of each of a key's cells; a row may go to a cell's other."""
+    """Copies go to the first worker of each of a key's cells, rows to the second worker too."""
     plan = make_join_plan(counts_of(rows, workers), kind_of("inner"), "output", workers, 0.0).plan
     assert plan is not None
     words = pack_plan(plan)

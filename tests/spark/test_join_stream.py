@@ -1,4 +1,4 @@
-"""A stream joined with a batch: exact in every epoch, and balanced once keys are known."""
+"""A stream joined with a batch is exact in every epoch, and balanced once keys are known."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tests.spark.offered import offer, stream_of
 WORKERS, EPOCHS, MESSAGES = 5, 3, 12_000
 STREAM = generated("country-skew-r80", messages=MESSAGES)
 OF_STREAM = {"left": ("inner", "left", "semi", "anti"), "right": ("inner", "right")}
-"""Kinds of joins with a batch that Spark has, by the side on which the stream is."""
+"""Kinds of joins with a batch that Spark supports, by the side of the stream."""
 
 
 @pytest.fixture(scope="module")
 def plain(session):
-    """A session that broadcasts nothing on its own."""
+    """Make a session without automatic broadcasts."""
     session = session.newSession()
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     session.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
@@ -41,7 +41,7 @@ def plain(session):
 
 
 def static_of(session, messages):
-    """Two rows for each key but some of them, and keys that the stream has not."""
+    """Make a static side: two rows for most keys, and a key that the stream lacks."""
     counts = messages.groupBy("key").count()
     keys = counts.where("xxhash64(key) % 9 <> 0 or count > 1000").select("key")
     every = keys.unionAll(session.sql("select 'nobody' as key"))
@@ -62,7 +62,7 @@ def test_epochs_equal_sparks_join_and_become_balanced(plain, tmp_path, how, stre
     state = tmp_path / "state"
 
     def wait_for_plan(epoch):
-        """Of epoch 0, which has ended when epoch 1 hands over its rows, that of epoch 2 is made."""
+        """Wait in epoch 1 until the plan of epoch 2 exists, which is made from epoch 0."""
         deadline = time.monotonic() + 240
         while epoch == 1 and not list(state.glob("*/*/table-0000000002.npz")):
             assert time.monotonic() < deadline, "no plan was made"
@@ -93,7 +93,7 @@ def joined_so(side, how, rows, static, join):
 
 
 def all_of(rows, static, join):
-    """What every join that Spark has gives, with its name and the task that gave it."""
+    """Make all joins that Spark supports; add their name and the task of each row."""
     named = [
         joined_so(side, how, rows, static, join).select(
             F.lit(f"{side} {how}").alias("case"),
@@ -107,7 +107,7 @@ def all_of(rows, static, join):
 
 
 def epoch_of(number):
-    """Half of the rows have one key; others have a null in one or both of its columns."""
+    """Make an epoch: half of its rows have one key, some have null in one or both key columns."""
     names = [
         "hot" if n % 2 else (None, f"k{n % 11}", "nobody", "cold")[n % 8 // 2] for n in range(200)
     ]
@@ -117,7 +117,7 @@ def epoch_of(number):
 
 
 def counted(rows):
-    """How often each row came of each case."""
+    """Count the rows by case and content."""
     return Counter(zip(rows["case"].to_pylist(), rows["row"].to_pylist(), strict=True))
 
 
@@ -127,7 +127,7 @@ def own(left, right, on, how):
 
 @pytest.mark.soak
 def test_every_kind_gives_the_rows_of_sparks_own_stream(plain, tmp_path):
-    """Also where keys are split from the first epoch on; all go on with other workers."""
+    """Keys are split from the first epoch on, and the query continues with other workers."""
     epochs = [epoch_of(number) for number in range(2)]
     static = plain.sql(
         """SELECT k, part, name FROM VALUES ('hot', 0, 'a'), ('hot', 0, 'b'), ('hot', 1, 'c'),
@@ -174,7 +174,7 @@ def test_what_spark_refuses_is_refused_in_one_line(plain, tmp_path, side):
 
 
 def test_all_who_ask_in_an_epoch_are_given_one_plan(tmp_path):
-    """A plan that comes while an epoch runs is that of none of its tasks, nor if it runs again."""
+    """A plan that appears while an epoch runs is not used in that epoch, even if it runs again."""
 
     tables = RoutingTables(tmp_path, "planned", WORKERS)
     grouping, task = PlannedGrouping(), TaskId("query", 3, 0)

@@ -1,4 +1,4 @@
-"""Keys of several columns, names of columns, and nulls: everywhere as in Spark's own groupBy."""
+"""Keys of several columns, column names and nulls behave as in Spark's own groupBy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ODD_NAMES = [
 
 
 class Rows(Fold):
-    """How many rows, and the keys that it was given."""
+    """Counts rows, and records the keys that it gets."""
 
     name = "rows"
     columns = ()
@@ -54,7 +54,7 @@ class Rows(Fold):
 
 @pytest.fixture(scope="module")
 def batch(spark):
-    """Two columns that are a key together, each null here and there."""
+    """Make a batch with a key of two columns, each of which is sometimes null."""
     kind = F.when(F.col("id") % 13 != 0, F.col("id") % 3)
     return skewed(spark, 3000, 3).withColumn("Kind of", kind).cache()
 
@@ -217,7 +217,7 @@ def test_null_is_a_key_everywhere(batch, grouping):
 
 @pytest.mark.slow(3)
 def test_null_is_a_key_of_a_plan(spark, tmp_path):
-    """The null key alone: it is heavy, so it is split over all workers."""
+    """The null key is hot, so it is split over all workers."""
     df = spark.range(900).select(F.lit(None).cast("string").alias("key"))
     operators.fit(df, "key", "planned", WORKERS, state=tmp_path)
     loads = operators.route(df, "key", "planned", WORKERS, state=tmp_path).groupBy("worker").count()

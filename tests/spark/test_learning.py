@@ -1,4 +1,4 @@
-"""What tasks learn in one epoch is what those of the next start from, also after a restart."""
+"""Tasks start with what the tasks of the previous epoch learned, also after a restart."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ WORKERS, EPOCHS = 10, 3
 
 @pytest.fixture(scope="module")
 def stream():
-    """Three epochs of 50 s: a key becomes old, and its pool may grow, 45 s after the start.
+    """Make three epochs of 50 s; a key becomes old, so that its pool may grow, after 45 s.
 
-    An epoch that remembered nothing would be as unbalanced as the first.
+    An epoch without memory would be as unbalanced as the first.
     """
     return generated("country-skew-r80", messages=6000, rate=40)
 
 
 class Setting:
-    """A query, its checkpoint and its routing tables."""
+    """A query with its checkpoint and its routing tables."""
 
     def __init__(self, spark, stream, directory):
         self.spark, self.stream, self.directory = spark, stream, directory
         self.tables = directory / "tables"
 
     def run(self, stop_after=EPOCHS - 1, workers=WORKERS):
-        """Rows of each epoch up to `stop_after`; a later call goes on."""
+        """Run epochs up to `stop_after`, and return their rows; a later call continues."""
         df = oracle.streaming(
             self.spark, self.stream, self.directory, epochs=EPOCHS, offered=stop_after + 1
         )
@@ -55,7 +55,7 @@ class Setting:
         return oracle.run(oracle.with_clues(df), self.directory)
 
     def of_the_query(self):
-        """The tables of the only query that there has been."""
+        """Return the tables of the only query."""
         (query,) = (path for path in self.tables.iterdir() if path.name[0] != "_")
         return RoutingTables(self.tables, "dkg", WORKERS).of_query(query.name)
 
@@ -112,7 +112,7 @@ def test_a_corrupt_table_stops_the_query_until_it_is_deleted(setting):
     assert f"routing table {table} is corrupt" in str(stopped.value)
     assert "delete it" in str(stopped.value)
 
-    # The fix that the message names: the table is made again from the epoch statistics.
+    # With the fix of the message, the table is made again from the epoch statistics.
     table.unlink()
     after = setting.run()
     epochs = [*before.values(), *after.values()]
@@ -133,7 +133,7 @@ def test_corrupt_epoch_statistics_stop_the_query_until_they_are_deleted(setting)
 
 @pytest.mark.slow(2)
 def test_other_workers_learn_anew(setting):
-    """They route as those of a query do that begins then."""
+    """They route like the workers of a query that starts then."""
     setting.run(stop_after=0)
     after = setting.run(workers=WORKERS + 1)
     expected = oracle.expected_workers("dkg", WORKERS + 1, [after[1], after[2]])
@@ -156,7 +156,7 @@ def test_a_place_that_no_store_is_known_for_is_refused(setting):
 
 
 def in_a_thread(batch, _):
-    """A function for `foreachBatch`: over Connect it has none of the query's threads anyway."""
+    """Collect in another thread, which does not know the epoch (over Connect none does)."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(batch.collect).result()
 
@@ -164,7 +164,7 @@ def in_a_thread(batch, _):
 @pytest.mark.slow(7)
 @pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_a_task_that_does_not_know_its_epoch_fails(session, stream, tmp_path, grouping):
-    """It would leave what it learned where nobody looks."""
+    """Otherwise, what it learned would be lost."""
     df = oracle.streaming(session, stream, tmp_path, epochs=EPOCHS)
     options = {"time": "time", "window": "1 minute", "state": tmp_path / "tables"}
     df = aggregate(df, "key", grouping, WORKERS, "sum(column=position)", **options)
@@ -178,7 +178,7 @@ def test_a_task_that_does_not_know_its_epoch_fails(session, stream, tmp_path, gr
 
 
 class OwnDisk(LocalStore):
-    """A path under which each process has a directory of its own, as on separate hosts."""
+    """A path that is a different directory in each process, as on separate hosts."""
 
     def __init__(self, directory, processes):
         super().__init__(directory)
@@ -198,7 +198,7 @@ def _other_disk(directory, processes):
 def test_hosts_that_do_not_share_the_place_stop_in_the_first_epoch(
     session, stream, tmp_path, grouping
 ):
-    """A stand-in for separate hosts: tasks have the same path on a disk of their own."""
+    """Separate hosts are simulated: for tasks, the path is on another disk."""
     state = OwnDisk(tmp_path / "tables", tmp_path / "disks")
     df = oracle.streaming(session, stream, tmp_path, epochs=EPOCHS)
     df = route(df, "key", grouping, WORKERS, time="time", state=state)
@@ -286,7 +286,7 @@ def test_two_tasks_that_decide_write_the_same(learning):
 
 
 def test_epoch_statistics_outlast_epochs_without_rows(learning):
-    """Such an epoch may have no tasks, and so no task that decides the plan."""
+    """An epoch without rows may have no task that decides the plan."""
     report(learning, 0)
     assert sent(learning, 1) == {0: 3}
     report(learning, 1, epoch=1, keys=(1, 2))
@@ -306,7 +306,7 @@ def test_old_epoch_statistics_and_tables_are_deleted(learning):
 
 
 def test_a_task_that_does_not_see_the_table_says_so(learning):
-    """The task that decided it wrote it to another disk."""
+    """The task that decided the table wrote it to another disk."""
     with pytest.raises(
         RunError,
         match=r"does not see what the task that .* wrote at .*table-0000000003\.npz",

@@ -1,4 +1,4 @@
-"""What belongs to a query goes with its query; what never runs leaves nothing."""
+"""Files and threads of a query are removed when it ends; a query that never runs has none."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def stream(session):
 
 
 def tables_in(home):
-    """Files of temporary places, but for the session's own by which tasks see that they share."""
-    # Unlike `rglob`, `walk` passes over a directory that goes while it looks.
+    """Return the files of temporary directories, without those of the shared-storage check."""
+    # Unlike `rglob`, `walk` ignores a directory that is deleted meanwhile.
     walked = ((Path(place), names) for place, _, names in os.walk(home))
     return [
         place / name
@@ -61,7 +61,7 @@ def queries_in(home):
 
 
 def run(df, directory):
-    """Run a query for two epochs or more, and give its id."""
+    """Run a query for at least two epochs, and return its id."""
     query = df.writeStream.format("noop").option("checkpointLocation", str(directory)).start()
     eventually(lambda: query.lastProgress is not None and query.lastProgress.batchId > 1)
     query.stop()
@@ -85,7 +85,7 @@ def test_tables_go_with_their_query(stream, home, tmp_path_factory):
     query.stop()
     eventually(lambda: places_in(home) == [])
 
-    # The frame is as good as before: it may run again, and leaves nothing again.
+    # The DataFrame can run again, and again leaves nothing.
     run(routed, checkpoint)
     eventually(lambda: places_in(home) == [])
 
@@ -197,7 +197,7 @@ print(json.dumps([seen, said]))
 
 
 def program(text, *arguments):
-    """Run Python in a process of its own."""
+    """Run Python code in a separate process."""
     return subprocess.run(
         [sys.executable, "-c", text, *arguments],
         cwd=Path(__file__).parents[2],
@@ -212,7 +212,7 @@ def program(text, *arguments):
 @pytest.mark.soak
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_sessions_that_stopped_leave_nothing(tmp_path):
-    """When a session needs a directory, it deletes what queries of stopped sessions left."""
+    """A session that needs a directory first deletes those of stopped sessions."""
     (tmp_path / "temporary").mkdir()
     done = program(SESSIONS, str(tmp_path / "temporary"))
     seen, said = json.loads(done.stdout.splitlines()[-1])
@@ -245,7 +245,7 @@ for query in queries:
 @pytest.mark.soak
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_a_process_may_end_when_its_queries_have():
-    """Spark reports their end a little later, when the process may have ended."""
+    """Spark reports the end of queries a little later, when the process may have ended."""
     assert "threw an exception" not in program(ENDING).stderr
 
 
@@ -275,5 +275,5 @@ def test_queries_come_and_go_and_nothing_grows(session, stream, home, tmp_path_f
     for _ in range(4):
         query()
     assert figures() == before
-    # 8 queries more. A thread ends when the second query after its own does.
+    # 8 more queries ran. The thread of a query ends when the second query after it ends.
     assert threading.active_count() <= threads + 2

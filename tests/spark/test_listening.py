@@ -1,4 +1,4 @@
-"""The one listener of a session: an error in what one metric is for costs the others nothing."""
+"""The single listener of a session: an error in one metric's handler does not affect others."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Parts merged by key: keys of every type that Spark groups by, in pandas and in Arrow."""
+"""Parts are merged by key, for keys of every type that Spark groups by, in pandas and Arrow."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints
+from collections.abc import Iterator  # noqa: TC003 - Spark reads the type hints
 from typing import Any
 
 import pandas as pd
@@ -33,17 +33,17 @@ KEYS = {
     "make_dt_interval(n), 'v', array(double('NaN'), 0.0D), 'A', null, 'e', array()))",
     "nothing": "null",
 }
-"""SQL of a number `n`, which is 0 in most rows and else 1 or 2."""
+"""SQL of each key, computed from a number `n`, which is 0 in most rows and else 1 or 2."""
 ARROW_ALONE = {
     "calendar": "make_interval(0, n, 0, 1, 2, -3, -4.5)",
     "map of structs": "map(named_struct('x', n), map('y', X'00FF'))",
 }
-"""Pandas has no such values in Spark's own groupBy either."""
+"""Keys for Arrow only; Spark's own groupBy cannot pass such values to pandas either."""
 
 
 @pytest.fixture(scope="module")
 def frame(session):
-    # Spark sorts calendar intervals in compiled plans alone.
+    # Spark can sort calendar intervals only in compiled plans.
     session = compiling(session)
     number = F.when(F.col("id") % 5 < 3, 0).otherwise(F.col("id") % 2 + 1).cast("int")
     rows = session.range(0, 90, 1, 2).select("id", number.alias("n"))
@@ -80,7 +80,7 @@ WORKS: dict[str, Any] = {
 
 
 def collected(frames):
-    """Rows of many frames as texts, each behind its types, in one job."""
+    """Collect the rows of many DataFrames in one job, as texts after their types."""
     every = []
     for case, df in frames.items():
         named = df.toDF("key", *df.columns[1:]).withColumn("key", F.col("key").cast("string"))
@@ -165,7 +165,7 @@ def test_parts_in_arrow_are_many_and_may_be_empty(session):
 
 
 def test_nested_keys_come_back_from_their_texts(session):
-    """With extreme intervals, and with quotes and separators of JSON."""
+    """The keys contain extreme intervals, and quotes and separators of JSON."""
     rows = session.sql(
         r"""
         SELECT * FROM VALUES

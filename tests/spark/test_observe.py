@@ -1,4 +1,4 @@
-"""Observe: loads as they are, keys and pairs about as they are."""
+"""observe: loads are exact, keys and pairs are estimated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def counts_of(rows, key="hash"):
 
 
 def assert_close(seen, rows):
-    """Loads are exact; 15 % is three times the estimates' standard deviation."""
+    """Check that loads are exact, and estimates within 15 %, three standard deviations."""
     counts = counts_of(rows)
     np.testing.assert_array_equal(seen.loads, counts.loads)
     assert seen.keys == pytest.approx(counts.keys, rel=0.15)
@@ -76,7 +76,7 @@ def test_stream_epoch_by_epoch(session, tmp_path):
     for _ in range(200):
         if len(observer.epochs) == 3:
             break
-        time.sleep(0.1)  # an epoch's figures come by another thread, soon after its end
+        time.sleep(0.1)  # another thread delivers the figures of an epoch soon after its end
     assert [seen.epoch for seen in observer.epochs] == [0, 1, 2]
     for seen, rows in zip(observer.epochs, epochs.values(), strict=True):
         assert seen.loads.sum() == 1500

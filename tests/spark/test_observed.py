@@ -1,4 +1,4 @@
-"""What progress says of metrics, in the form of either kind of session."""
+"""Observed metrics in a query's progress, in the forms of classic and Connect sessions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.sql import Row
 
 from evenkey.spark.keys.observed import observed_metrics
 
-# As PySpark 4.3 gives it over Connect; a row of a classic session has its names.
+# The form of PySpark 4.3 over Connect; in a classic session the row has names.
 OVER_CONNECT = Row(
     values=[None, 7], schema={"type": "struct", "fields": [{"name": "late"}, {"name": "rows"}]}
 )

@@ -1,4 +1,4 @@
-"""Columns named `a.b` or with quotes in their names: every operator works where Spark can."""
+"""With columns named `a.b`, or with quotes in their names, every operator works as in Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUT = "key string, `rows.n` long, names string"
 
 
 def keys() -> dict[str, Any]:
-    """Keys of the odd names and of the plain ones; columns are made when there is a session."""
+    """Return keys by odd and by plain names; a function, since columns need a session."""
     return {
         "by name": ("a.b", "p"),
         "quoted": ("`a.b`", "p"),
@@ -38,7 +38,7 @@ def keys() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def frames(session):
-    """The same rows under odd names and under plain ones."""
+    """Make the same rows with odd and with plain column names."""
     session = session.newSession()
     for name in ("autoBroadcastJoinThreshold", "adaptive.autoBroadcastJoinThreshold"):
         session.conf.set(f"spark.sql.{name}", "-1")
@@ -88,7 +88,7 @@ WORKS: dict[str, Any] = {
 
 
 def same(cases):
-    """Compare pairs of frames, whose columns go by their places, in one job."""
+    """Compare pairs of DataFrames in one job, by the positions of their columns."""
     every = [
         skewed_joins.differing(got, expected).select(F.lit(case).alias("case"), "*")
         for case, (got, expected) in cases.items()
@@ -99,7 +99,7 @@ def same(cases):
 @pytest.mark.soak
 @pytest.mark.parametrize("workers", [1, WORKERS])
 def test_groups_are_those_of_plain_names(frames, workers):
-    """One worker: Spark's own placement."""
+    """With one worker, Spark's own placement is used."""
     odd, plain = frames
     pairs = {
         f"{case}, {work}": (
@@ -110,7 +110,7 @@ def test_groups_are_those_of_plain_names(frames, workers):
         for work, apply in WORKS.items()
         if workers > 1 or (case == "by name" and work in ("pandas", "arrow"))
     }
-    # Functions see the user's names; all else is the same.
+    # Functions get the user's names; everything else is equal.
     named = F.replace("names", F.lit(" | ".join(COLUMNS)), F.lit(" | ".join(PLAIN)))
     same(
         {
@@ -148,7 +148,7 @@ def test_parts_cogroups_and_aggregators(frames):
 
 @pytest.mark.slow(6)
 def test_fields_of_structs_keep_their_meaning(session):
-    """`a.b` is the field of a struct where Spark finds one, though a column has that name too."""
+    """Where Spark takes `a.b` for a struct's field, so do we, although a column has that name."""
     rows = session.range(6).select(F.struct((F.col("id") % 2).alias("b")).alias("a"), "id")
     both = rows.withColumn("a.b", F.col("id") % 3)
     assert (

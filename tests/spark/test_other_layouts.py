@@ -1,4 +1,4 @@
-"""A stream of a user's own goes on with other workers and another grouping, exactly."""
+"""A user's stream continues exactly with other workers and another grouping."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.spark.offered import offer, stream_of
 eks: Any = operators
 MESSAGES = 240
 LAYOUTS = [("planned", 4, 2), ("planned", 7, 3), ("dkg", 3, 4), ("planned", 4, 5)]
-"""Grouping, workers, and how many epochs are there by then."""
+"""Grouping, number of workers, and number of epochs that exist by then."""
 BEGIN = dt.datetime(2026, 3, 29, 0, 30, tzinfo=dt.UTC)
 SCHEMA = pa.schema(
     [("key", pa.string()), ("amount", pa.int64()), ("time", pa.timestamp("us", "UTC"))]
@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
 
 
 def rows_of(epoch):
-    """What an epoch brings: half of it of one key, some of none, all in one hour."""
+    """Make the rows of an epoch: half have one key, some have null; all are in one hour."""
     keys = [
         "hot" if n % 2 else None if n % 20 == 0 else f"key {n * 7 % 31}" for n in range(MESSAGES)
     ]
@@ -44,7 +44,7 @@ def rows_of(epoch):
 
 
 def offered(directory, epochs, *, closed=False):
-    """So many epochs of a stream; one more closes all windows."""
+    """Write the first epochs of a stream; if `closed`, one more that closes all windows."""
     every = [rows_of(epoch) for epoch in range(epochs)]
     if closed:
         every.append([{"key": "end", "amount": 0, "time": BEGIN + dt.timedelta(days=3)}])
@@ -52,7 +52,7 @@ def offered(directory, epochs, *, closed=False):
 
 
 class _KilledError(Exception):
-    """The end of a process, as far as the query is concerned."""
+    """Ends a query as the kill of its process would."""
 
 
 def killed(epoch):
@@ -61,7 +61,7 @@ def killed(epoch):
 
 
 def windowed(session, directory, grouping, workers, epochs, *, after=lambda _: None, **closed):
-    """Go on by a layout until the epochs that are there are read."""
+    """Continue with a layout until all existing epochs are read."""
     offered(directory, epochs, **closed)
     summed = eks.aggregate(
         stream_of(session, directory / "input"),
@@ -84,11 +84,11 @@ def of_the_query(directory, grouping, workers):
 
 @pytest.mark.soak
 def test_an_aggregate_goes_on_by_other_layouts(session, tmp_path):
-    """One window is open all the while; what each layout left of it is merged."""
+    """One window stays open, and the parts that each layout left are merged."""
     for grouping, workers, epochs in LAYOUTS:
         assert windowed(session, tmp_path, grouping, workers, epochs) == {}
     last = LAYOUTS[-1][2]
-    # An epoch that was begun by one layout, and ended by another.
+    # One layout begins this epoch, and another one completes it.
     offered(tmp_path, last + 1)
     with pytest.raises(_KilledError):
         windowed(session, tmp_path, "planned", 6, last + 1, after=killed)
@@ -104,14 +104,14 @@ def test_an_aggregate_goes_on_by_other_layouts(session, tmp_path):
         key: (count, totals[key]) for key, count in counts.items()
     }
     assert len(rows) == len(counts)
-    # Each layout has tables of its own, for the epochs that it had rows of; one was gone back to.
+    # Each layout has its own tables, one per epoch with rows; the first layout was used twice.
     for grouping, workers, tables in (("planned", 4, 3), ("planned", 7, 1), ("dkg", 3, 1)):
         assert len(of_the_query(tmp_path, grouping, workers).numbers()) == tables
 
 
 @pytest.mark.soak
 def test_a_route_goes_on_by_other_layouts(session, tmp_path):
-    """Every row comes once, on a worker of the layout of then, where a fresh query would put it."""
+    """Each row comes once, on a worker of the current layout."""
     seen = []
     for grouping, workers, epochs in (("dkg", 4, 1), ("dkg", 9, 3), ("planned", 3, 4)):
         offered(tmp_path, epochs)

@@ -1,4 +1,4 @@
-"""Operators and joins over Spark Connect: the client touches no state, and streams learn."""
+"""Operators and joins over Spark Connect: streams learn, and the client accesses no state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow(16)
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """What the program prints, run once."""
+    """Run the program once, and return what it prints."""
     directory = tmp_path_factory.mktemp("connect")
     (directory / "temporary").mkdir()
     settings = {
@@ -68,7 +68,7 @@ def test_batches_and_observers_work(seen):
 
 
 def test_a_worker_that_there_is_not_is_named_in_one_line(seen):
-    """Where Spark's traces of the server are left out, as docs/where-it-runs.md says."""
+    """Traces of the server are turned off, as docs/where-it-runs.md recommends."""
     line = "[USER_RAISED_EXCEPTION] worker must be 0 to 4 in every row: route first SQLSTATE: P0001"
     assert seen["refused in short"] == [line]
     assert seen["refused"][0] == line

@@ -1,4 +1,4 @@
-"""Sums that do not fit their type: null for that key, counted in a stream, and all goes on."""
+"""A sum that does not fit its type becomes null and is counted; the stream continues."""
 
 from __future__ import annotations
 

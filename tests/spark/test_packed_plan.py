@@ -1,4 +1,4 @@
-"""A packed plan sends every key, and every point of a split key, where the plan says."""
+"""A packed plan sends every key, and every point of a split key, to the plan's worker."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ POINTS = np.linspace(0, (1 << 32) - 1, 101).astype(np.int64)
 
 
 def unsigned(words):
-    """The array's words as Python's own integers."""
+    """Return the words of the array as Python integers."""
     return [int(word) % (1 << 64) for word in words]
 
 
 def looked_up(words, positions, buckets, key, point):
-    """A worker as the array's layout says, in Python's own integers."""
+    """Look a worker up in the array, in plain Python."""
     word = words[positions.buckets + key % buckets]
     product = ((key >> 32) + OFFSET) % (1 << 32) * (word >> OWNER_BITS) % (1 << 32)
     slot = positions.slots + 2 * (product >> words[0])
@@ -39,7 +39,7 @@ def looked_up(words, positions, buckets, key, point):
 
 
 def dealt(words, place, point):
-    """The worker that a place gives a point of the unit interval, in units of 2**-32."""
+    """Return the worker of a point of the unit interval, given in units of 2**-32."""
     scaled = point * (place >> 32)
     cell = words[place % (1 << 32) + (scaled >> 32)]
     limit, other = cell >> 2 * WORKER_BITS, cell >> WORKER_BITS

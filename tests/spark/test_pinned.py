@@ -1,4 +1,4 @@
-"""Pinned plans: kept twice, and never replaced by another under a query that has state."""
+"""Pinned plans are stored twice, and a query with state never gets another plan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tables(tmp_path):
 
 
 def started(tables, query="query", epoch=0):
-    """Start a query as an operator does, and let it reach an epoch."""
+    """Start a query as an operator does, and run it up to an epoch."""
     memory = _pin(tables, WHY)
     tables.store.put("_shared_storage_check/one", b"")
     pinned = PinnedPlan(
@@ -70,7 +70,7 @@ def test_one_of_two_copies_is_enough(tables, fault, which, caplog):
     with caplog.at_level(logging.WARNING):
         assert digest_of(started(tables, epoch=3)) == digest_of(plan(1))
     assert ("its copy replaces it" in caplog.text) == (which == 0)
-    # Both are there again.
+    # Both copies exist again.
     fault(of_the_plan(tables)[1 - which])
     assert digest_of(started(tables, epoch=4)) == digest_of(plan(1))
 
@@ -96,12 +96,12 @@ def test_a_plan_that_is_lost_twice_is_never_replaced_by_a_newer_one(tables, faul
 def test_a_plan_fitted_anew_in_an_empty_state_is_refused(tables):
     started(tables)
     shutil.rmtree(tables.store.url)
-    tables.write(0, RoutingTable(plan(1)))  # the very same plan, but nobody can know
+    tables.write(0, RoutingTable(plan(1)))  # the same plan, which the query cannot know
     with pytest.raises(ConfigurationError, match="holds no plan of this query") as refused:
         started(tables, epoch=1)
     assert "restore " in str(refused.value)
     assert "start with a new checkpoint" in str(refused.value)
-    # It wrote nothing that would let the next start pass.
+    # The rejected start wrote nothing with which the next start would succeed.
     with pytest.raises(ConfigurationError, match="holds no plan of this query"):
         started(tables, epoch=1)
     assert digest_of(started(tables, "with a new checkpoint")) == digest_of(plan(1))

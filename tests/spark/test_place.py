@@ -1,4 +1,4 @@
-"""Place: every row is where its worker is."""
+"""place: every row is in the partition of its worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evenkey.core.streams import generated
 from evenkey.spark.routing.to_workers import _murmur3, _split, split_column
 from tests.spark import oracle
 
-WORKERS = 4  # as many as there are shuffle partitions
+WORKERS = 4  # equals the number of shuffle partitions
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
     groups = groups.select("*", in_partition()).cache()
     assert groups.where("worker <> most or worker <> partition").count() == 0
     assert groups.agg(F.sum("rows")).collect()[0][0] == 200_000
-    # The groupBy reads what place has shuffled, without one more shuffle.
+    # The groupBy uses the shuffle of place, without another one.
     assert oracle.plan_of(placed.groupBy("key", "time", "split").count()).count("Exchange") == 1
 
 
@@ -122,7 +122,7 @@ def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
 def test_split_keeps_state_on_its_worker_in_a_stream(session, stream, tmp_path):
     df = oracle.streaming(session, stream, tmp_path, epochs=4)
     routed = operators.route(df, "key", "dkg", WORKERS, time="time")
-    # Over Connect `withColumn` leaves out what says that a window has a watermark.
+    # Over Connect `withColumn` drops the metadata that says that a window has a watermark.
     window = F.window("time", "1 minute").alias("window")
     windowed = routed.withWatermark("time", "0 seconds").select("*", window)
     placed = operators.place(windowed, WORKERS, by="split", key=["window", "key"])
@@ -142,7 +142,7 @@ def test_split_keeps_state_on_its_worker_in_a_stream(session, stream, tmp_path):
     assert sum(row["misplaced"] for row in rows) == 0
     assert max(row["workers"] for row in rows) > 1
 
-    # 300 s of messages: the watermark has passed all windows but the last.
+    # After 300 s of messages, the watermark has passed all windows except the last.
     counts: Counter[tuple[int, str]] = Counter()
     messages = stream.batch(0, stream.length)
     for key, time in zip(stream.texts(messages.ids).to_pylist(), messages.times, strict=True):

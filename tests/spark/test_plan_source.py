@@ -1,4 +1,4 @@
-"""The four cases of plan sources: when each changes, and what retries and restarts see."""
+"""The four kinds of plan sources: when their plan changes, and which plan retries get."""
 
 from __future__ import annotations
 

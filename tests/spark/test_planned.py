@@ -1,4 +1,4 @@
-"""Planned grouping on Spark: rows go where the plan says, natively, in batches and streams."""
+"""`planned` on Spark: Spark's expressions route rows by the plan, in batches and streams."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def routed(df, **options):
 
 
 def assert_follows(plan, hashes, workers):
-    """Whole keys are where the plan has them, split ones in their shares but for noise."""
+    """Check that whole keys are on the plan's worker, and split keys follow their shares."""
     split = dict(zip(plan.keys[np.diff(plan.starts) > 1].tolist(), range(99), strict=False))
     places = {
         int(key): plan.places[start:stop]
@@ -104,7 +104,7 @@ def test_no_python_for_a_message(batch, tmp_path):
 
 @pytest.mark.slow(5)
 def test_each_epoch_is_counted_in_foreach_batch(session, tmp_path):
-    """Hot keys change with every epoch; counted first, each is balanced from its first row on."""
+    """Hot keys change with every epoch; since each is counted first, all rows are balanced."""
     stream = generated("drift(z=1.5,keys=500,every=4000)", messages=12_000)
     df = oracle.streaming(session, stream, tmp_path, epochs=3)
 
@@ -126,7 +126,7 @@ def test_other_columns_stay_as_they_are(batch, tmp_path):
 
 
 def test_a_stream_follows_each_epochs_table(session, tmp_path):
-    """Tables of the directory until there are some of the query's own; restarts find them."""
+    """The tables of the directory are used while the query has none; a restart finds them."""
     stream = generated("country-skew-r80", messages=6000)
     grouping, tables = PlannedGrouping(), RoutingTables(tmp_path / "tables", "planned", WORKERS)
     keys = stream.hashes(stream.ids(0, 6000))
@@ -153,7 +153,7 @@ def test_a_stream_follows_each_epochs_table(session, tmp_path):
 
 @pytest.mark.slow(4)
 def test_a_stream_makes_its_plans(session, tmp_path):
-    """Epoch N is planned from epoch N - 2; a restart goes on from the plans that are there."""
+    """Epoch N is planned from epoch N - 2; a restart continues with the existing plans."""
     stream = generated("country-skew-r80", messages=12_000)
     tables = tmp_path / "tables"
 

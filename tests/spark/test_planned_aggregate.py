@@ -1,4 +1,4 @@
-"""A user's stream under planned grouping is planned as `evenkey run` plans it, and exactly."""
+"""A user's stream under `planned` is exact, and planned as by `evenkey run`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def peaks_into(peaks, directory, grouping="planned", workers=WORKERS):
     def note(epoch):
         store = tables_of(directory, grouping, workers).store
         statistics = EpochStatistics(store)
-        # An epoch without rows, which only closes windows, has none.
+        # An epoch without rows, which only closes windows, has no statistics.
         reported = statistics.read(statistics.epochs(store.names()).get(epoch, {}))
         loads = [KeyCounts.from_arrays(each.memory).total for each in reported.values()]
         if loads:
@@ -38,7 +38,7 @@ def peaks_into(peaks, directory, grouping="planned", workers=WORKERS):
 
 
 def tables_of(directory, grouping="planned", workers=WORKERS):
-    """The tables of the one query."""
+    """Return the tables of the only query."""
     (query,) = (path for path in (directory / "tables").iterdir() if path.name[0] != "_")
     return RoutingTables(query.parent, grouping, workers).of_query(query.name)
 
@@ -55,7 +55,7 @@ def aggregated(
     epochs=EPOCHS,
     position="position",
 ):
-    """Count a stream's words by key in a user's own query; gives counts, tables, unevenness."""
+    """Count a stream by key in a user's query; return counts, tables, and max/mean per epoch."""
     df = oracle.streaming(
         session, generated(name, messages=messages), directory, sources=SOURCES, epochs=epochs
     )
@@ -79,7 +79,7 @@ def aggregated(
 def run_by_command(
     name, directory, *, messages, grouping="planned", workers=WORKERS, epochs=EPOCHS
 ):
-    """The same messages under `evenkey run`; gives its report and tables."""
+    """Count the same messages by `evenkey run`; return its report and tables."""
     config = PipelineConfig(
         dataset=name,
         messages=messages,
@@ -103,7 +103,7 @@ def most(messages, workers=WORKERS):
 @pytest.mark.classic("compares with the command line's own run")
 @pytest.mark.parametrize("name", ["zipf(z=1.4,keys=10000)", "country-skew-r80"])
 def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
-    """Both from the epoch before alone; the messages and where they go are the same."""
+    """Both plan from the previous epoch alone, and route the same messages."""
     grouping, messages = LEARNED, 40_000
     _, own, peaks = aggregated(
         session, name, tmp_path / "own", messages=messages, grouping=grouping
@@ -111,12 +111,12 @@ def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
     report, expected = run_by_command(name, tmp_path / "run", messages=messages, grouping=grouping)
     for number in range(1, EPOCHS):
         ours, theirs = own.read(number).memory, expected.read(number).memory
-        # What the plan before would have made of the epoch, in whole messages.
+        # `sent` has the loads of the epoch under the previous plan, rounded to whole messages.
         assert abs(ours["sent"].sum() - messages // EPOCHS) <= WORKERS / 2
         assert sorted(ours) == sorted(theirs)
         for field, array in theirs.items():
             np.testing.assert_array_equal(ours[field], array, err_msg=f"{number} {field}")
-    # Which source is which is Spark's choice of files, and deals split keys in another order.
+    # Spark numbers the sources by its order of files, so split keys are dealt in another order.
     assert peaks == pytest.approx([epoch.max_over_mean for epoch in report.epochs], abs=0.005)
     first = own.read(1).memory["sent"]
     assert first.max() / first.mean() > 2
@@ -142,7 +142,7 @@ def test_every_epoch_of_a_drifting_stream_is_balanced_and_exact(session, tmp_pat
     truth = Counter(zip(starts, stream.texts(batch.ids).to_pylist(), strict=True))
     origin = min(start for start, _ in counts)
     closed = {start - origin for start, _ in counts}
-    # The last windows stay open.
+    # The last windows are still open.
     assert len(closed) >= len(set(starts)) - 2 > 3
     expected = {group: count for group, count in truth.items() if group[0] in closed}
     assert {(start - origin, key): count for (start, key), count in counts.items()} == expected
@@ -152,7 +152,7 @@ def test_every_epoch_of_a_drifting_stream_is_balanced_and_exact(session, tmp_pat
 @pytest.mark.slow(10)
 @pytest.mark.classic("compares with the command line's own run")
 def test_without_spreading_rows_are_routed_natively_and_unevenly(session, tmp_path):
-    """What the tests above would see if nothing were spread."""
+    """Without spreading, the streams of the previous tests are unbalanced."""
     grouping = "planned(planning=previous,surprise=none)"
     name, messages = "drift(z=1.2,keys=10000,every=15000)", 40_000
     *_, peaks = aggregated(session, name, tmp_path / "own", messages=messages, grouping=grouping)
@@ -176,7 +176,7 @@ def test_a_batch_is_counted_as_spark_counts_it(session, grouping):
 
 @pytest.mark.slow(8)
 def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
-    """Two key columns, of which one is null now and then, in a query that is restarted."""
+    """The key has two columns, one of which is sometimes null, and the query is restarted."""
     stream = generated("country-skew-r80", messages=12_000, rate=40)
 
     def rows_of(directory, offered=3):
@@ -229,7 +229,7 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
     closed = {start for start, _, _ in totals}
     assert len(closed) >= 4
     assert totals == {group: n for group, n in expected.items() if group[0] in closed}
-    # 48 % of the rows have one key: as much as two of four workers should hold.
+    # 48 % of the rows have one key, about the fair load of two of four workers.
     assert len(peaks) == 3
     assert max(peaks) <= most(4000, workers=4)
 
@@ -240,9 +240,10 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
 @pytest.mark.parametrize("workers", [10, 50])
 @pytest.mark.parametrize("name", ["zipf(z=1.4,keys=100000)", "country-skew-r80"])
 def test_balance_is_that_of_evenkey_run(session, tmp_path, name, workers):
-    """Epochs of 2,000,000: from the second one on within 0.01, without positions within chance.
+    """From the second epoch of 2,000,000 on, max/mean differs by at most 0.01.
 
-    Both plan of the epoch before: under `auto` a run counts few keys first, which no stream can.
+    Without positions, split keys are dealt by chance, and the bound is that of chance. Both plan
+    from the previous epoch; under `auto` a run would count few keys first, which no stream can.
     """
     grouping, epoch, epochs = LEARNED, 2_000_000, 3
     messages = epoch * epochs

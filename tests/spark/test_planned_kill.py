@@ -1,4 +1,4 @@
-"""A planned stream of a user, killed with -9: nothing is lost, and its plans are found again."""
+"""A user's stream under `planned`, killed with -9, loses nothing and finds its plans again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.runs.killing import kill_in_the_middle, running
 from tests.spark.planned_stream import EPOCHS, MESSAGES, NAME, WORKERS
 
 BEFORE = 3
-"""Epochs that end before the kill: the plan of epoch 2 is made of epoch 0."""
+"""Number of epochs that end before the kill; the plan of epoch 2 is made from epoch 0."""
 
 
 @pytest.mark.soak
@@ -34,5 +34,5 @@ def test_a_killed_stream_goes_on_from_its_plans(tmp_path):
     np.add.at(loads, (rows["epoch"], rows["worker"]), 1)
     uneven = loads.max(axis=1) / loads.mean(axis=1)
     assert uneven[0] > 3, "it was balanced without a plan: this shows nothing"
-    # The killed process started the first of these epochs, and the next process ran it.
+    # The killed process began the first of these epochs, and the next process repeated it.
     assert uneven[BEFORE:].max() < 1.5

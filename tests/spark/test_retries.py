@@ -1,4 +1,4 @@
-"""A task that runs again behind a shuffle: rows are placed alike, or the user is warned."""
+"""If a task after a shuffle runs again, it places rows as before, or the user is warned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.spark.retried import CASES, ROWS
 
 @pytest.fixture
 def unsafe(spark, monkeypatch, caplog):
-    """A session with Spark 4.1's defaults, and what is logged of it."""
+    """Make a session with Spark 4.1's defaults; return it and the captured log."""
     monkeypatch.setattr(retries, "_warned", weakref.WeakKeyDictionary())
     own = spark.newSession()
     for name in SAFE_RETRIES:
@@ -48,7 +48,7 @@ def test_sessions_of_ours_have_it(spark):
 
 
 def placed_again(directory, case):
-    """Rows and distinct rows of a job that has lost an executor."""
+    """Run a job that loses an executor; return its number of rows and of distinct rows."""
     ran = subprocess.run(
         [sys.executable, "-m", "tests.spark.retried", str(directory), case],
         cwd=Path(__file__).parents[2],
@@ -65,7 +65,7 @@ def placed_again(directory, case):
 @pytest.mark.faults
 @pytest.mark.classic("a program with a local cluster of its own")
 def test_a_lost_executor_does_not_end_the_job(tmp_path):
-    """Without the sort rows are lost and come twice on Spark 4.1, and the job fails since 4.2."""
+    """Without the sort, Spark 4.1 loses and repeats rows, and from 4.2 on the job fails."""
     assert placed_again(tmp_path, "write") == [ROWS, ROWS]
 
 

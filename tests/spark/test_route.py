@@ -1,4 +1,4 @@
-"""Route: what Spark's tasks choose is what the Python routers choose."""
+"""route: the tasks of Spark choose the same workers as the Python routers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from evenkey.spark.routing.tasks import routing_task
 from tests.spark import oracle
 
 ROWS, PARTITIONS, WORKERS = 6000, 3, 5
-# What is given its plan is tested by tests/groupings/test_golden.py; planned has tests of its own.
+# tests/groupings/test_golden.py tests groupings with a given plan; `planned` has its own tests.
 ELSEWHERE = {"planned", *(name for name, each in available().items() if each.given_frequencies)}
 SPELLINGS = [*sorted({*available()} - ELSEWHERE), "pkg(choices=3)", "dkg(variant=reference)"]
 LEARNING = [spelling for spelling in SPELLINGS if parse(spelling).learns]
 
 
 def routed(df, spellings, **options):
-    """Route by several groupings together, each into a column with its name."""
+    """Route by several groupings in one DataFrame; each adds a column with its name."""
     for spelling in spellings:
         column = f"by {spelling}"
         df = operators.route(df, "key", spelling, WORKERS, column=column, **options)
@@ -42,7 +42,7 @@ def batch(spark):
 
 @pytest.fixture(scope="module")
 def stream():
-    """150 s in two epochs: the second begins after hot keys have been found."""
+    """Make a stream of 150 s in two epochs; hot keys are known before the second begins."""
     return generated("country-skew-r80", messages=3000, rate=20)
 
 
@@ -55,7 +55,7 @@ def test_batch_by_event_time(batch):
 
 @pytest.mark.slow(4)
 def test_batch_without_time_goes_by_position_over_rate(batch):
-    """Rows of a partition are 0.2 s apart by their time column, as at 5 rows a second."""
+    """The times of a partition's rows are 0.2 s apart, as at a rate of 5 rows/s."""
     df = batch.withColumn("time", (F.col("id") % (ROWS // PARTITIONS) / 5).cast("double"))
     rows = oracle.with_clues(routed(df, LEARNING, rate=5.0)).toArrow()
     assert_as_expected([rows], LEARNING)
@@ -71,7 +71,7 @@ def test_stream_over_epochs(session, stream, tmp_path, load):
     epochs = list(oracle.run(oracle.with_clues(df), tmp_path).values())
     assert [rows.num_rows for rows in epochs] == [1500, 1500]
     assert_as_expected(epochs, SPELLINGS, load)
-    # Loads of a lifetime make another choice than those of an epoch, or this shows nothing.
+    # Check that lifetime loads and epoch loads lead to different choices, else the test is void.
     other = {"epoch": "lifetime", "lifetime": "epoch"}[load]
     for spelling in ("pkg", "dkg"):
         _, second = oracle.expected_workers(spelling, WORKERS, epochs, other)
@@ -79,7 +79,7 @@ def test_stream_over_epochs(session, stream, tmp_path, load):
 
 
 def test_stream_without_time_goes_by_processing_time(session, stream, tmp_path):
-    # Pools grow from the second epoch on, however fast it follows the first.
+    # Pools grow from the second epoch on, even if it follows the first immediately.
     eager = "dkg(warm_up=0,teenage_period=0.001,old_period=0.001)"
     df = routed(oracle.streaming(session, stream, tmp_path, epochs=2), [eager])
     epochs = list(oracle.run(oracle.with_clues(df, time=None), tmp_path).values())
@@ -187,7 +187,7 @@ def test_what_cannot_be_is_refused_at_once(batch, options, says):
 
 @pytest.mark.slow(3)
 def test_keys_are_counted_for_a_grouping_that_goes_by_their_frequencies(batch, session, tmp_path):
-    """A batch makes the plan, another batch and a stream that are given its state follow it."""
+    """A batch makes the plan; another batch and a stream with the same state follow it."""
     first = operators.route(batch, "key", "off-greedy", WORKERS, state=tmp_path / "state")
     placed: dict[str | None, int] = dict(first.select("key", "worker").distinct().collect())
     hashes = batch.groupBy(F.xxhash64("key").alias("hash"), "key").count().toArrow()

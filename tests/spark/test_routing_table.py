@@ -1,4 +1,4 @@
-"""Routing tables: numbered, atomic, and refused rather than misread."""
+"""Routing tables are numbered and written atomically; invalid ones are rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def number_of(table):
 
 
 def learned():
-    """What two sources of dynamic key grouping hand on after a minute."""
+    """Return the merged memory of two sources of dynamic key grouping after a minute."""
     grouping = parse("dkg")
     routers = [grouping.router(5, source) for source in range(2)]
     keys = np.random.default_rng(0).zipf(1.5, 400).astype(np.uint64)
@@ -81,7 +81,7 @@ def test_an_epoch_that_runs_again_replaces_its_table(tables):
 
 
 def test_every_process_writes_the_same_bytes_of_a_table(tables, monkeypatch):
-    """So of two tasks that make it either may be the last."""
+    """So if two tasks write the table, it does not matter which one is last."""
     tables.write(1, learned())
     first = Path(tables.path(1)).read_bytes()
     monkeypatch.setattr(time, "time", lambda: 2_000_000_000.0)
@@ -190,7 +190,7 @@ class Written(NamedTuple):
     content: bytes
 
     def __repr__(self):
-        return f"{len(self.content)} bytes"  # all of them would bury a failure
+        return f"{len(self.content)} bytes"  # the content is too long for a test report
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +219,7 @@ def test_a_damaged_table_is_never_read(written, data):
 
 
 def test_a_table_opens_as_an_archive(written):
-    """So that people can look into it by ordinary means."""
+    """So people can inspect it with ordinary tools."""
     written.tables.write(1, learned())
     with np.load(written.tables.path(1)) as archive:
         assert archive["workers"] == 5

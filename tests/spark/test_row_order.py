@@ -1,4 +1,4 @@
-"""Behind a shuffle rows come in any order; in every order they are placed alike."""
+"""After a shuffle rows come in any order, and are placed in the same way in every order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS, WORKERS = 6000, 4
 
 
 def rows_of(session, order):
-    """Rows behind a shuffle: partitions are always the same, the order of their rows is not."""
+    """Make rows after a shuffle: equal partitions, with the rows in an order given by a seed."""
 
     def reordered(batches):
         for batch in batches:
@@ -62,7 +62,7 @@ def by_join(how):
 
 
 def partitions(df):
-    """The rows of each partition, in any order."""
+    """Count the rows of each partition, whatever their order."""
     placed = df.withColumn("partition", F.spark_partition_id()).collect()
     return Counter(map(tuple, placed))
 
@@ -127,7 +127,7 @@ def test_what_is_behind_an_rdd_is_known(spark):
 
 
 def test_nothing_is_sorted_where_no_key_is_split_or_the_order_is_stable(session):
-    """A sort takes time, so there is one only if it is needed."""
+    """A sort takes time, so rows are sorted only if needed."""
     uniform = session.range(ROWS).select((F.col("id") % 2000).alias("key"), "id")
     skewed = uniform.withColumn("key", F.when(F.col("id") % 2 == 0, 0).otherwise(F.col("key")))
     for rows, sorts in (
@@ -168,7 +168,7 @@ def test_a_stream_that_cannot_be_sorted_is_reported_before_it_starts(session, lo
 
 
 def test_a_stream_behind_a_shuffle_is_dealt_by_its_rows(session):
-    """Random numbers go by the order of rows; what a row holds does not."""
+    """Random numbers depend on the order of rows; the contents of a row do not."""
     stream = session.readStream.format("rate").load()
     plans = [
         row_order.printed_plan(eks.route(rows, "value", "planned", WORKERS))

@@ -1,4 +1,4 @@
-"""Streams keep the aggregator of their checkpoint, and say when a user's functions changed."""
+"""Streams keep the aggregator of their checkpoint, and log when a user's functions changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
 
 
 def added(step):
-    """A fold whose functions differ by a number that they close over."""
+    """Make a fold whose functions contain a number, so that they differ by it."""
     return fold(
         zero=0,
         add=lambda total: total + step,
@@ -156,7 +156,7 @@ def aggregated(session, directory, aggregator, epochs):
 
 
 def heard(caplog, text):
-    """Wait for a line: what is heard of a query comes a little later."""
+    """Wait for a log line, since events of a query come a little later."""
     deadline = time.monotonic() + 60
     while not (lines := [each for each in caplog.messages if text in each]):
         assert time.monotonic() < deadline
@@ -167,10 +167,10 @@ def heard(caplog, text):
 @pytest.mark.slow(12)
 def test_a_checkpoint_read_again_with_other_aggregators(session, tmp_path, caplog):
     aggregated(session, tmp_path, "sum(column=amount)", 1)
-    # Of the same type, so that Spark goes on.
+    # The state has the same type, so Spark continues.
     with pytest.raises(StreamingQueryException, match="has states of 'sum\\(column=amount\\)': pa"):
         aggregated(session, tmp_path, "sum(column=price)", 2)
-    # Of another type, which Spark refuses itself.
+    # The state has another type, which Spark itself rejects.
     with caplog.at_level(logging.ERROR), pytest.raises(StreamingQueryException):
         aggregated(session, tmp_path, "count", 2)
     (line,) = heard(caplog, "the states in its checkpoint are of another type")

@@ -1,4 +1,4 @@
-"""Kinds of work do not share a session, and a session of somebody else's stays."""
+"""Kinds of work do not share a session, and a session that somebody else started stays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Session:
 
 @pytest.fixture
 def active(monkeypatch):
-    """The active session, as a list of at most one; none was started for any kind."""
+    """Replace the active session by a list of at most one; no session was started by evenkey."""
     holds: list[Session] = []
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: holds[0] if holds else None)
     monkeypatch.setattr(session_change, "_started_for", [])

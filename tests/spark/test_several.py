@@ -1,4 +1,4 @@
-"""Several aggregators and folds of functions: what Spark's own groupBy gives, on all groupings."""
+"""Several aggregators, and folds of functions, have the results of Spark's own groupBy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = ["key", "Kind of"]
 
 
 def add(state, paid, time, kind):
-    """Sum of payments, latest time, and the kinds that there were."""
+    """Add a row to a state: the sum of payments, the latest time, and the set of kinds."""
     total, last, kinds = state
     return (
         total + (paid or 0),
@@ -65,7 +65,7 @@ NATIVE = {name: ALL[name] for name in ("orders", "re venue", "amounts")}
 
 
 def plain(name):
-    """Each as Spark computes it itself."""
+    """Return Spark's own expression for a result."""
     return {
         "orders": F.count(F.lit(1)),
         "re venue": F.sum("paid"),
@@ -121,7 +121,9 @@ def test_batch_under_every_grouping(batch):
 @pytest.mark.slow(3)
 def test_spark_merges_what_it_can(batch):
     found = operators.aggregate(batch, KEYS, "dkg", WORKERS, aggregators=NATIVE)
-    assert oracle.plan_of(found).count("MapInArrow") == 1  # the workers', none behind the merge
+    assert (
+        oracle.plan_of(found).count("MapInArrow") == 1
+    )  # that of the workers; no other after the merge
     expected = batch.groupBy(*KEYS).agg(*map(plain, NATIVE))
     assert rows(found) == rows(expected)
 
@@ -138,7 +140,7 @@ def test_a_fold_alone_in_windows(batch):
 
 @pytest.mark.soak
 def test_stream(session, tmp_path):
-    """Windows close as the watermark passes; all three ways to merge in one query."""
+    """Windows close when the watermark passes them; one query has all three ways to merge."""
     session = session.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     stream = generated("zipf(z=1.3,keys=60)", messages=4000, rate=20)
@@ -223,5 +225,5 @@ def test_types_are_those_that_spark_reads(spark):
         "q string, r binary, s date, t timestamp, u timestamp_ntz, v array<map<string,int>>, "
         "w struct<x: decimal(3,1), `y z`: array<timestamp>>"
     )
-    del spark  # Spark's own reader needs a session
+    del spark  # needed for Spark's own reader
     assert from_arrow_schema(read_columns("result", text)) == StructType.fromDDL(text)

@@ -1,4 +1,4 @@
-"""A balanced join gives the rows of Spark's own, and puts them where its plan says."""
+"""A balanced join has the rows of Spark's own join, on the workers of its plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORKERS = 12
 
 @pytest.fixture(scope="module")
 def plain(session):
-    """A session that broadcasts nothing on its own."""
+    """Make a session without automatic broadcasts."""
     session = session.newSession()
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     session.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")

@@ -1,4 +1,4 @@
-"""The store of a place has the settings of the session."""
+"""A store gets its settings from the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where rows go that surprise a plan: the same when a task runs again, and native where it was."""
+"""Rows of unexpected hot keys: a repeated task routes them as before; native plans stay native."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITHOUT = parse("planned(planning=previous,surprise=none)")
 
 @pytest.fixture
 def epochs():
-    """Hashes of two epochs without a key in common."""
+    """Make the hashes of two epochs without a common key."""
     random = np.random.default_rng(4)
     first = random.zipf(1.4, 30_000).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return first, ~first
@@ -33,7 +33,7 @@ def epochs():
 def test_a_task_that_runs_again_sends_every_row_where_it_went(
     spark, tmp_path, monkeypatch, epochs, source
 ):
-    """However far it came before, and whatever else its process has routed since."""
+    """The task may have failed anywhere, and its process may have routed other rows since."""
     before, rows = epochs
     distinct, counts = np.unique(before, return_counts=True)
     statistics = GROUPING.statistics(WORKERS)
@@ -52,7 +52,7 @@ def test_a_task_that_runs_again_sends_every_row_where_it_went(
     whole = routed(rows)
     routed(rows[:10_000])
     np.testing.assert_array_equal(routed(*np.array_split(rows, 7)), whole)
-    # By the plan alone the row would lie elsewhere, and uneven.
+    # By the plan alone, rows would go to other workers, and loads would be unbalanced.
     plain = WITHOUT.router(WORKERS, source)
     plain.remember(memory)
     assert (plain.route(rows) != whole).mean() > 0.1
@@ -61,7 +61,7 @@ def test_a_task_that_runs_again_sends_every_row_where_it_went(
 
 
 def test_where_rows_go_through_python():
-    """Where they did before; a plain `route` has none, and gets none."""
+    """Only spreading needs Python; a plain `route` by a plan is native."""
     for grouping, streaming in product((GROUPING, parse("planned")), (True, False)):
         assert routes_natively(grouping, streaming=streaming)
         assert not routes_natively(grouping, streaming=streaming, spread=True)
@@ -77,7 +77,7 @@ def test_a_plain_route_has_no_python_in_its_way(session, tmp_path):
 
 @pytest.mark.slow(6)
 def test_a_batch_is_spread_unless_it_was_counted(session, tmp_path):
-    """By a plan of other rows its hot key surprises; by one of its own it cannot."""
+    """Its hot key is unexpected under a plan of other rows, but not under its own plan."""
     df = oracle.skewed(session, 4000, 2)
     others = df.selectExpr("concat('other ', key) as key")
     state = tmp_path / "state"
@@ -95,7 +95,7 @@ def test_a_batch_is_spread_unless_it_was_counted(session, tmp_path):
 
 
 def test_a_stream_goes_on_from_a_plan_that_was_fitted(session, tmp_path):
-    """It says what each key was expected to have, so that others surprise it; costs do not."""
+    """A plan from rows has the expected share of each key, a plan from costs has not."""
     df = oracle.skewed(session, 4000, 2)
     operators.fit(df, "key", GROUPING, WORKERS, state=tmp_path / "rows")
     memory = RoutingTables(tmp_path / "rows", str(GROUPING), WORKERS).read(0).memory

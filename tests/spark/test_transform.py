@@ -1,4 +1,4 @@
-"""Operators in chains: ``df.transform`` takes each of them, and gives what a call gives."""
+"""Operators in chains: ``df.transform`` accepts each of them, with the result of a call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_aggregates_of_a_chain_are_sparks(clicks):
     plain = clicks.groupBy(F.window("at", "1 minute"), "user").count()
     assert found.columns == plain.columns
     assert rows(found) == rows(plain)
-    # The windows are Spark's own to what follows, too.
+    # For later operators, the windows are like Spark's own.
     hours = [
         each.groupBy(F.window(F.window_time("window"), "1 hour")).agg(F.sum("count"))
         for each in (found, plain)

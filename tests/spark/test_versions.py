@@ -1,4 +1,4 @@
-"""What differs between versions of Spark: types that are converted, and runs that need 4.2."""
+"""Differences between versions of Spark: types that are converted, and runs that need 4.2."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SCHEMA = (
 
 @pytest.fixture
 def before_4_2(monkeypatch):
-    """Let Spark lack what 4.2 brought; there is then nothing that Java may be started for."""
+    """Remove the features of Spark 4.2, and make any start of Java an error."""
     monkeypatch.setattr(versions, "_SOURCES", "pyspark.sql.streaming.not_yet")
     monkeypatch.setattr(pyspark, "__version__", "4.1.4")
 

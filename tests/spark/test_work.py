@@ -1,4 +1,4 @@
-"""The tasks of workers and aggregators, without Spark: batches in, batches out."""
+"""The tasks of workers and aggregators, called on batches without Spark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WINDOW_MICROS = 60_000_000
 
 @pytest.fixture(scope="module")
 def messages():
-    """Messages of four windows, not in order of time."""
+    """Make messages of four windows, in random order of time."""
     random = np.random.default_rng(0)
     times = random.integers(0, 4 * WINDOW_MICROS, MESSAGES)
     timestamps = pa.timestamp("us", tz="UTC")
@@ -45,7 +45,7 @@ def messages():
 
 
 def run(task, batches):
-    """Run a task as a process that it was sent to would; None if nothing comes out."""
+    """Pickle and run a task, as Spark's worker process does; None if it has no output."""
     out = list(pickle.loads(pickle.dumps(task))(batches))
     return pa.Table.from_batches(out) if out else None
 
@@ -55,7 +55,7 @@ def rows(table):
 
 
 def worked(messages, spelling, by, batch_rows=100):
-    """The aggregator, bound to the messages, and what a worker makes of them."""
+    """Return the aggregator, bound to the messages, and a worker's partial results."""
     bound = parse(spelling).bind(messages.schema)
     batches = messages.to_batches(max_chunksize=batch_rows)
     return bound, run(WorkerTask(bound, by), batches)
@@ -86,7 +86,7 @@ def test_a_windows_partial_aggregates_carry_its_latest_time(messages, spelling):
 
 
 def sizes_of_merges(bound, monkeypatch):
-    """A list that grows by the bytes of each merge from now on."""
+    """Return a list to which each later merge adds the bytes of its input."""
     sizes = []
     merge = type(bound).merge
 
@@ -105,7 +105,7 @@ def test_merging_on_the_way_changes_no_result(messages, spelling, monkeypatch):
     monkeypatch.setattr(work, "_HELD_BYTES", 4000)
     merges = sizes_of_merges(bound, monkeypatch)
     _, on_the_way = worked(messages, spelling, by)
-    # More than once, but not with every batch: what has been merged may grow twofold first.
+    # It merges more than once, but not for every batch: the merged state may double first.
     assert 2 <= len(merges) < 15
     if bound.scope == "key":
         assert rows(on_the_way) == rows(at_the_end)
@@ -116,7 +116,7 @@ def test_merging_on_the_way_changes_no_result(messages, spelling, monkeypatch):
 
 
 def test_what_a_worker_holds_is_bounded(messages, monkeypatch):
-    """A top-k partial is one row however many keys it lists: bytes count, not rows."""
+    """A partial of top-k is one row with any number of keys, so bytes are limited, not rows."""
     monkeypatch.setattr(work, "_HELD_BYTES", 50_000)
     bound = parse("top-k(k=3,capacity=400)").bind(messages.schema)
     merged = sizes_of_merges(bound, monkeypatch)
@@ -174,7 +174,7 @@ def test_collected_partial_aggregates_merge_to_the_result(messages, spelling, cu
 
 
 def _collected(partials, bound, by):
-    """What Spark's collect_list hands over: one row a group with a list of its states."""
+    """Return states as Spark's collect_list does: one row per group, with a list of its states."""
     groups = defaultdict(list)
     for row in partials.to_pylist():
         group = tuple(row[name] for name in by)

@@ -1,4 +1,4 @@
-"""What workers count for the plan of the next epoch, without Spark."""
+"""The counts of workers for the plan of the next epoch, without Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORKERS = 3
 
 
 class Learning:
-    """Keeps the statistics reported to it."""
+    """Stores the statistics that are reported to it."""
 
     tables = SimpleNamespace(workers=WORKERS)
 
@@ -32,7 +32,7 @@ class Learning:
 
 @pytest.fixture
 def hold(monkeypatch):
-    """Let a worker hold messages of these hashes, and give what it reported."""
+    """Run a worker on messages with these hashes, and return the statistics that it reports."""
     monkeypatch.setattr(worker_counts, "current_epoch", lambda: "this epoch")
 
     def held(hashes, batch_rows=100):

@@ -1,4 +1,4 @@
-"""The workers' Python: the program's own where nobody chose one; one line where it lacks us."""
+"""The Python of workers: by default the program's own; one error line if it lacks evenkey."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print(route(rows, "key", "pkg", workers=2).groupBy("worker").count().count(), "w
 
 @pytest.fixture
 def bare_python(tmp_path):
-    """A Python of the same version without the installed packages."""
+    """Make a Python of the same version without installed packages."""
     launcher = tmp_path / "bare" / "python3"
     launcher.parent.mkdir()
     launcher.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
@@ -49,7 +49,7 @@ def run_program(environment):
 @pytest.mark.slow(3)
 @pytest.mark.classic("a Connect server's workers have a Python of the server's choice")
 def test_a_program_runs_whose_environment_is_not_activated(bare_python):
-    # Spark would take the first python3 of the path.
+    # Spark's default would be the first python3 of the PATH.
     path = os.pathsep.join([str(bare_python.parent), os.environ["PATH"]])
     done = run_program({"PATH": path})
     assert done.returncode == 0, done.stderr
@@ -94,7 +94,7 @@ def test_a_chosen_python_that_is_not_there_is_said_not_to_run(spark, monkeypatch
 
 
 def test_a_worker_on_another_host_without_evenkey_names_itself_and_the_fix(bare_python, tmp_path):
-    # What a worker does first, with Spark's own packages only.
+    # A worker's first steps, with Spark's own packages only.
     task = tmp_path / "task"
     task.write_bytes(cloudpickle.dumps(workers._Task(workers.in_workers)))
     libraries = sorted(map(str, (Path(pyspark.__file__).parent / "python" / "lib").glob("*.zip")))
@@ -112,7 +112,7 @@ def test_a_task_is_what_it_was_in_a_worker_that_has_evenkey():
 
 
 def test_a_subquerys_task_reports_what_is_missing_as_words():
-    """Spark would hide the error of a scalar subquery; the rows' condition raises these words."""
+    """Spark would hide the error of a scalar subquery, so a condition on the rows raises it."""
     missing = b"cno_such_module\nanything\n."
     batch = pa.record_batch({"id": [0]})
     (reported,) = open_task.open_giving_problems(missing)([batch])

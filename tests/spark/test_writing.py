@@ -1,4 +1,4 @@
-"""Partition for write: files counted in the directory that Spark's own writer leaves."""
+"""partition_for_write: the files that Spark's own writer then leaves are counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEAN = ROWS / FILES
 
 @pytest.mark.slow(4)
 def test_large_values_have_equal_files_and_small_ones_one(session, tmp_path):
-    """Half of the rows are of one day, a quarter of another; null is a value, too."""
+    """Half of the rows have one day, a quarter another; null is a value too."""
     day = (
         "case when id % 8 < 4 then '2026-11-01' when id % 8 < 6 then '2026-11-02' "
         "when id % 8 = 6 then concat('2025-', id % 97) else null end"
@@ -46,7 +46,7 @@ def test_large_values_have_equal_files_and_small_ones_one(session, tmp_path):
         assert max(sizes) <= 1.2 * min(sizes), name
     assert {len(sizes) for sizes in by_day.values()} == {1}
     assert len(by_day) == 97
-    # Every row is there once.
+    # Every row was written once.
     numbers = written.agg(F.count("id"), F.count_distinct("id"), F.sum("id")).collect()[0]
     assert tuple(numbers) == (ROWS, ROWS, ROWS * (ROWS - 1) // 2)
 
@@ -60,14 +60,14 @@ def test_several_columns_and_no_rows(session, tmp_path):
         str(tmp_path / "out")
     )
     left = Counter(str(file.parent) for file in (tmp_path / "out").rglob("*.orc"))
-    # Three values of a third each do not fit into two files unless one of them is divided.
+    # Three values with a third of the rows each fit into two files only if one is divided.
     assert sorted(left.values()) == [1, 1, 2]
     assert operators.partition_for_write(df.where("id < 0"), "a", files=3).count() == 0
 
 
 @pytest.mark.slow(5)
 def test_expressions_are_values_as_columns_are(session, tmp_path):
-    """By day of a time and a column: the same files as by a column that holds the day."""
+    """The day of a time, as an expression, has the files of a column with that day."""
     df = session.range(0, 6000, 1, 3).selectExpr(
         "timestamp_seconds(if(id % 4 < 3, 0, id % 3 * 86400)) as `sold.at`", "id % 2 as part"
     )
@@ -108,7 +108,7 @@ def test_plans_keep_their_bounds(rows, files):
 @pytest.mark.parametrize(
     ("rows", "files", "parts"),
     [
-        # As few files as hold a value, where these fit beside each other.
+        # Each value has as few files as possible, if all fit beside each other.
         ([50, 25, 25], 4, [2, 1, 1]),
         ([100], 4, [4]),
         ([10] * 10, 10, [1] * 10),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-# What is wrong may have any type: that is what these calls are about.
+# Untyped, because the arguments of these calls have wrong types.
 _anything: Any = (evenkey, operators, advice, aggregators, applications, groupings)
 ek, eks, adv, agg, app, gro = _anything
 _more: Any = (joins, sketches, streams, simulator, publish_subscribe)
@@ -34,7 +34,7 @@ PANDAS = pd.DataFrame({"user": [1], "n": [1]})
 
 @dataclass(frozen=True)
 class Frames:
-    """What wrong calls are made on."""
+    """The DataFrames and the directory for the calls."""
 
     df: DataFrame
     static: DataFrame

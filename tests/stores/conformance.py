@@ -1,4 +1,4 @@
-"""Checks for every store; each is called with an empty store."""
+"""Checks that every store must pass; each is called with an empty store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def names_are_listed_in_order_however_deep(store):
 
 
 def many_names_are_listed_whole(store):
-    # A page of an object store's listing has 1,000.
+    # Object stores list 1,000 names per page.
     names = [f"many/{number:05d}" for number in range(1200)]
     with ThreadPoolExecutor(WRITERS) as pool:
         list(pool.map(lambda name: store.put(name, b""), names))

@@ -11,14 +11,14 @@ from tests.servers import HdfsServer, S3Server
 
 @pytest.fixture(scope="session")
 def s3_server(tmp_path_factory):
-    """One S3 for all tests."""
+    """Start one S3 for all tests."""
     with S3Server(tmp_path_factory.mktemp("s3")) as server:
         yield server
 
 
 @pytest.fixture
 def bucket(s3_server):
-    """An empty bucket's name."""
+    """Create an empty bucket, and return its name."""
     name = f"lab-{uuid.uuid4().hex}"
     s3_server.make_bucket(name)
     return name
@@ -26,6 +26,6 @@ def bucket(s3_server):
 
 @pytest.fixture(scope="session")
 def hdfs_server(tmp_path_factory):
-    """One HDFS for all tests."""
+    """Start one HDFS for all tests."""
     with HdfsServer(tmp_path_factory.mktemp("hdfs")) as server:
         yield server

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class FarStore(Store):
-    """Objects under ``far://``, without local paths. Serialised to tasks.
+    """Objects under ``far://``, without local paths; it can be pickled for tasks.
 
     Parameters
     ----------
     directory
-        Their real directory.
+        Local directory that contains the objects.
     delay
         Seconds that every request takes.
     forgets
-        Whether the answer of each create is lost: the store did it, and rejects a retry.
+        Whether the answer of each create is lost: the object is created, and a retry is rejected.
     """
 
     def __init__(self, directory, *, delay=0.0, forgets=False, name=""):
@@ -70,4 +70,4 @@ STORES: dict[str, Callable[[Path], Store]] = {
     "slow": lambda directory: FarStore(directory, delay=0.03),
     "forgetful": lambda directory: FarStore(directory, forgets=True),
 }
-"""The stores, by their distinguishing property."""
+"""The stores, by the property in which they differ."""

@@ -16,14 +16,14 @@ _HOLDS = "PathIsNotEmptyDirectoryException"
 
 
 class Namenode:
-    """Answers like Hadoop, and is its own datanode.
+    """A server that answers like Hadoop's namenode, and is its own datanode.
 
     Attributes
     ----------
     refusals
-        Exceptions with which it refuses the next requests, such as ``SafeModeException``.
+        Exceptions with which it rejects the next requests, such as ``SafeModeException``.
     requests
-        Method and operation of all requests so far; a request to the datanode counts too.
+        Method and operation of all requests so far, including those to the datanode.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Namenode:
         self._server.server_close()
 
     def answer(self, method: str, path: str, options: dict[str, str], content: bytes) -> bytes:
-        """Execute the operation."""
+        """Execute the requested operation, and return its answer."""
         operation = options["op"]
         with self._lock:
             self.requests.append((method, operation))
@@ -107,7 +107,7 @@ class Namenode:
 
 
 class _RefusedError(Exception):
-    """The name of an exception, and its message."""
+    """A rejected request: the name of Hadoop's exception, and its message."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -142,4 +142,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Log nothing."""
+        """Do not log requests."""

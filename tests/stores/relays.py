@@ -47,7 +47,7 @@ class Relay:
     def _pass(self, one: socket.socket, other: socket.socket, answers: bool) -> None:  # noqa: FBT001 - a thread's argument
         with contextlib.suppress(OSError):
             while data := one.recv(65536):
-                # "100 Continue" requests the body: its operation has not been done yet.
+                # "100 Continue" only requests the body; the operation has not been done yet.
                 if answers and self.answers_to_lose > 0 and not data.startswith(b"HTTP/1.1 100"):
                     self.answers_to_lose -= 1
                     self.lost += 1

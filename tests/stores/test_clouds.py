@@ -19,7 +19,7 @@ from tests.stores.relays import Relay
 
 _ACCOUNT = "devstoreaccount1"
 _KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-"""Of Azure's emulator, wherever it runs."""
+"""The fixed key of Azure's emulator."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def google(tmp_path_factory):
 
 @pytest.fixture(params=["azure", "google"])
 def cloud(request, monkeypatch):
-    """A relay to the emulator, and a place there."""
+    """Return a relay to the emulator, and the location of a store there."""
     server = request.getfixturevalue(request.param)
     name = f"lab-{uuid.uuid4().hex}"
     with Relay(server.port) as relay:
@@ -107,7 +107,7 @@ def test_nothing_is_put_into_a_container_that_is_not_there(cloud):
 
 
 class _Away(BaseHTTPRequestHandler):
-    """Rejects every request temporarily, and counts them."""
+    """A server that rejects every request with a temporary error, and counts requests."""
 
     asked = 0
 
@@ -133,7 +133,7 @@ class _Away(BaseHTTPRequestHandler):
     ids=["azure", "google"],
 )
 def test_a_client_does_not_try_again_by_itself(connect, place, monkeypatch):
-    # It could not recognise its own object after a lost answer.
+    # Otherwise it could not recognise its own object after a lost answer.
     for module in (patience, object_store):
         monkeypatch.setattr(module, "PATIENCE", 0.0)
     monkeypatch.setattr(_Away, "asked", 0)
@@ -179,7 +179,7 @@ def test_broken_connections_to_google_pass_and_other_errors_do_not():
     ("status", "code", "verdict"),
     [
         (404, "BlobNotFound", Verdict.ABSENT),
-        (404, None, Verdict.ABSENT),  # the answer to a question for properties has no code
+        (404, None, Verdict.ABSENT),  # the answer to a request for properties has no error code
         (404, "ContainerNotFound", Verdict.FINAL),
         (409, "BlobAlreadyExists", Verdict.TAKEN),
         (409, "ContainerBeingDeleted", Verdict.FINAL),

@@ -1,4 +1,4 @@
-"""The stores for other tests conform to the checks."""
+"""The stores for other tests pass the checks of stores."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def relay(hdfs_server):
 
 @pytest.fixture(scope="module")
 def namenode():
-    """A namenode of this process, which needs no Java."""
+    """Start a namenode in this process, without Java."""
     with Namenode() as server:
         yield server
 
@@ -43,7 +43,7 @@ def settings(port):
 
 
 FEW = [each for each in CHECKS if each is not many_names_are_listed_whole]
-"""Checks that take a few requests."""
+"""Checks that need only a few requests."""
 
 
 @pytest.mark.parametrize("check", FEW, ids=lambda check: check.__name__)
@@ -81,7 +81,7 @@ def test_what_a_namenode_refuses_for_good_is_an_error_with_its_words(store, name
     assert len(namenode.requests) == asked + 1
 
 
-@pytest.mark.soak  # its jar has 56 MB
+@pytest.mark.soak  # it needs a jar of 56 MB
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_directory_of_hdfs(hdfs_server, place, check):
     check(store_at(place, settings(hdfs_server.port)))
@@ -90,7 +90,7 @@ def test_a_directory_of_hdfs(hdfs_server, place, check):
 @pytest.mark.soak
 def test_a_creator_knows_its_object_though_answers_are_lost(relay, place):
     store = store_at(place, settings(relay.port))
-    # Each request of a creation is lost once: 1 asks where to write, 2 renames.
+    # Each request of a creation is lost once: request 1 asks where to write, request 2 renames.
     for lost in range(3):
         for number in range(2):
             relay.answers_to_lose = lost

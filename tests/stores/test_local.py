@@ -41,7 +41,7 @@ def test_a_path_and_its_uri_are_the_same_place(tmp_path, spelling):
 
 
 def test_a_relative_path_stays_where_it_was_named(tmp_path, monkeypatch):
-    """A task with the store runs in another directory."""
+    """A task that uses the store has another working directory."""
     monkeypatch.chdir(tmp_path)
     store = store_at("state")
     monkeypatch.chdir("/")

@@ -27,7 +27,7 @@ def relay(s3_server):
 
 @pytest.fixture
 def distant(relay, bucket):
-    """A store behind the relay."""
+    """Make a store whose requests go through the relay."""
     return store_at(f"s3a://{bucket}/state", s3_settings(relay.url))
 
 
@@ -60,7 +60,7 @@ def test_directories_of_others_are_no_objects(s3_server, bucket):
     s3_server.put(f"{bucket}/state/directory/")
     store = store_at(f"s3://{bucket}/state", s3_server.settings)
     assert store.names() == []
-    # Spark treats a directory with such an object as not empty, so they are deleted too.
+    # Such objects are deleted too, because Spark would treat the directory as not empty.
     marks = S3Store(f"s3://{bucket}", s3_server.settings)._bucket.directories
     assert marks("") == ["state/directory/"]
     store.clear()
@@ -139,7 +139,7 @@ def test_a_bucket_that_is_not_there_is_not_an_absent_object(s3_server):
 
 
 class _Heedless(BaseHTTPRequestHandler):
-    """Accepts every put, ignoring its conditions; rejects requests with another secret."""
+    """A server that ignores the conditions of puts, and rejects requests with another secret."""
 
     def do_PUT(self):
         self.rfile.read(int(self.headers["Content-Length"]))

@@ -1,4 +1,4 @@
-"""The streams' kernels as the textbooks have them, one message at a time."""
+"""The kernels of streams in textbook form, one message at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORD = 2**64
 
 
 def random_word(seed, counter):
-    """Splitmix64: state number `counter`, mixed."""
+    """Return random word number `counter` of Splitmix64."""
     word = (seed + (counter + 1) * 0x9E3779B97F4A7C15) % WORD
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % WORD
     word = (word ^ word >> 27) * 0x94D049BB133111EB % WORD
@@ -24,7 +24,7 @@ def uniform(seed, start, size, length):
 
 
 def alias_probabilities(chance, alias):
-    """Exact probability of each key under an alias table."""
+    """Return the exact probability of each key under an alias table."""
     size = len(chance)
     found = [Fraction(0)] * size
     for column in range(size):
@@ -55,7 +55,7 @@ def harmonic(keys, exponent):
 
 
 def occurring(messages, top, keys, exponent):
-    """Expected distinct keys, where each key's messages follow a Poisson law."""
+    """Return the expected number of distinct keys, if the messages of each key are Poisson."""
     means = (messages * top * rank**-exponent for rank in range(1, keys + 1))
     return sum(1 - exp(-mean) for mean in means)
 
@@ -87,7 +87,7 @@ SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def split_table(line, separator, width, key, seconds=None, count=None):
-    """Fields of a line by their places: (key field, count), or None where it is malformed."""
+    """Return (key, count) from the fields of a line; None if the line is malformed."""
     fields = line.split(separator)
     if len(fields) != width:
         return None
@@ -99,7 +99,7 @@ def split_table(line, separator, width, key, seconds=None, count=None):
 
 
 def split_edge(line):
-    """The vertices (to, from) of a line, None where it is malformed, () for a comment."""
+    """Return the vertices (to, from) of a line; None if it is malformed, () for a comment."""
     if line.startswith("#"):
         return ()
     vertices = re.split(r"[ \t\v\f\r]+", line.strip(" \t\v\f\r"))
@@ -107,7 +107,7 @@ def split_edge(line):
 
 
 def hashtags(line):
-    """The hashtags of a tweet, [] for a notice, None where it is malformed."""
+    """Return the hashtags of a tweet; [] for a notice, None if the line is malformed."""
     try:
         tweet = json.loads(line)
         return [] if "limit" in tweet else [tag["text"] for tag in tweet["entities"]["hashtags"]]

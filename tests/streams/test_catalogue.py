@@ -1,4 +1,4 @@
-"""Streams by name, and what a name that is none gives."""
+"""Streams are found by name, and unknown names are errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compressed files hold what was packed into them, or say that they do not."""
+"""Compressed files are read completely, or there is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of CSV files by number: what Python's csv, pandas and Arrow read, whatever is quoted."""
+"""Records of CSV files by number equal those that Python's csv, pandas and Arrow read."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ pieces = ["x", "é", ",", '"', '""', " ", "\n"]
 fields = st.lists(st.sampled_from(pieces), max_size=5).map("".join)
 fields_of_windows = st.lists(st.sampled_from([*pieces, "\r", "\r\n"]), max_size=5).map("".join)
 widths = st.sampled_from([4, 1 << 23])
-"""Of chunks, in bytes."""
+"""Sizes of chunks, in bytes."""
 
 
 def written(records, line_end="\n", *, final=True):
     text = io.StringIO(newline="")
-    # With line feeds as line ends, Python's csv does not quote a carriage return by itself.
+    # If lines end with line feeds, Python's csv does not quote a single carriage return.
     returns = any("\r" in field for record in records for field in record)
     dialect: type[csv.Dialect] = csv.unix_dialect if returns else csv.excel
     csv.writer(text, dialect, lineterminator=line_end).writerows(records)
@@ -57,7 +57,7 @@ def small_blocks(monkeypatch):
 
 @given(st.data(), st.sampled_from(["\n", "\r\n", "\r"]), widths, st.booleans())
 def test_any_range_of_what_python_wrote(data, line_end, width, final):
-    # Of a file whose lines end with carriage returns, nothing holds a line feed.
+    # A file whose lines end with carriage returns contains no line feed.
     of_file = st.text('x,"\r ', max_size=5) if line_end == "\r" else fields_of_windows
     header = ("a", "b,", "c") if line_end == "\r" else HEADER
     records = data.draw(st.lists(st.tuples(of_file, of_file, of_file), max_size=12))
@@ -89,7 +89,7 @@ def test_what_pandas_and_arrow_read(records, width):
 
 
 def first_record(lines, width):
-    """The longest first record, by Python's csv: the first line, unless a quoted field goes on."""
+    """Return the lines of the first record: one, unless a quoted field continues."""
     for count in range(1, len(lines) + 1):
         try:
             (record,) = csv.reader([b"".join(lines[:count]).decode()], strict=True)
@@ -97,7 +97,7 @@ def first_record(lines, width):
             if str(error) == "unexpected end of data":
                 continue
             return lines[:1]
-        except ValueError:  # there is none, or more than one
+        except ValueError:  # no record, or more than one
             return lines[:1]
         return lines[:count] if count == 1 or len(record) == width else lines[:1]
     return lines[:1]

@@ -1,4 +1,4 @@
-"""Datasets counted and written: the same messages come back, whole or not at all."""
+"""Datasets are counted and written; reading returns the same messages, or there is no file."""
 
 from __future__ import annotations
 

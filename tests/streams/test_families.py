@@ -1,4 +1,4 @@
-"""What each family of streams promises of its keys."""
+"""The keys of each family of streams follow the documented distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shares(stream, start=0, stop=MESSAGES):
 
 
 def close(found, expected):
-    """Each share within five standard deviations of its expectation."""
+    """Check that each share is within five standard deviations of its expectation."""
     deviations = np.sqrt(np.maximum(expected * (1 - expected), 1e-9) / MESSAGES)
     return bool((np.abs(found - expected) < 5 * deviations + 1e-9).all())
 
@@ -76,7 +76,7 @@ def test_number_streams_spell_their_keys_in_decimals():
 
 @pytest.mark.parametrize("keys", [1, 2, 7, 10, 7919])
 def test_drift_changes_its_hot_key_each_period(keys):
-    stream = Drift(z=30.0, keys=keys, every=3, messages=3 * keys)  # practically one key a period
+    stream = Drift(z=30.0, keys=keys, every=3, messages=3 * keys)  # practically one key per period
     hottest = stream.ids(0, 3 * keys)[::3]
     assert sorted(hottest) == list(range(keys))
     assert (stream.ids(0, 3 * keys) == np.repeat(hottest, 3)).all()

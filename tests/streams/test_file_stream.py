@@ -24,7 +24,7 @@ def words(tmp_path):
 @pytest.mark.parametrize("size", [1, 2, 100])
 def test_batches_are_the_messages_in_order(words, size):
     stream: MessageStream = FileStream("a.txt", words, rate=2.0)
-    for _ in range(2):  # reading it again gives the same
+    for _ in range(2):  # reading again returns the same messages
         batches = list(stream.batches(size))
         ids = np.concatenate([batch.ids for batch in batches])
         assert stream.texts(ids).to_pylist() == TEXT.split()

@@ -1,4 +1,4 @@
-"""Lines by number are the lines of the files, for any range and any line ending."""
+"""Lines are read by number, for any range and any line ending."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_any_range_of_lines(parts, start, stop, chunk):
     whole = [b"".join(part) for part in [*parts, [b"end"]]]
     expected = [line for content in whole for line in naive_lines(content)]
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
-        # Blocks and chunks so small that ranges run through many of them.
+        # Blocks and chunks are so small that ranges include many of them.
         patch.setattr(files, "_BLOCK_LINES", 4)
         patch.setattr(files, "_CHUNK_BYTES", chunk)
         index = LineIndex.build(written(directory, *whole))
@@ -118,7 +118,7 @@ def test_other_content_of_the_same_size_is_refused_when_it_is_read(tmp_path, was
     assert paths[1].stat().st_size == len(LINES) - cut
     with pytest.raises(RunError, match=r"1\.txt has changed since the run began: restore it"):
         index.read(0, 1000)
-    # What is read of other pieces is still what it was.
+    # Other pieces of the file are still read as before.
     assert index.read(0, 256).to_pylist() == LINES.split(b"\n")[:256]
     paths[1].write_bytes(LINES[cut:])
     assert index.read(0, 1000).to_pylist() == LINES.split(b"\n")[:1000]

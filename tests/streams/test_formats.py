@@ -1,4 +1,4 @@
-"""Every input format gives the same messages, and the same labelled records, of the same rows."""
+"""Every input format has the same messages and labelled records for the same rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = Columns("name", "weight")
 
 
 def write(name, path):
-    """Write `ROWS` in a format; one that is not here yet needs a line."""
+    """Write `ROWS` in a format; a new format needs a case here."""
     table = pa.Table.from_pylist(ROWS)
     if name == "csv":
         with path.open("w", newline="") as file:

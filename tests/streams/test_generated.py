@@ -1,4 +1,4 @@
-"""What holds for every generated stream: each is a pure function of name, seed and offset."""
+"""Properties of all generated streams, which depend only on name, seed and offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kernel against its naive twin."""
+"""Every kernel equals its naive version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times, values and composite keys of records, against Python's own reading of them."""
+"""Times, values and composite keys of records are read as Python reads them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_written_times_are_what_python_reads(moments):
     ],
 )
 def test_forms_of_times(text, seconds):
-    # With others, since a column is read as a whole.
+    # Together with other values, since a column is read as a whole.
     times, _ = read_times(pa.array(["1970-01-01", text, "soon"]), "at")
     assert micros(times) == [0, round(seconds * 1e6), None]
 
@@ -99,7 +99,7 @@ def test_dates_and_times_beyond_all_calendars():
 
 
 def fits(text, kind):
-    """A number as Python reads it, None where it does not fit the type."""
+    """Parse a number as Python does; None if it does not fit the type."""
     try:
         read = Decimal(text)
     except InvalidOperation:

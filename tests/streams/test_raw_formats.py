@@ -1,4 +1,4 @@
-"""The DKG paper's raw formats and lists of edges: every line is split, rejected or a comment."""
+"""The DKG paper's raw formats, and lists of edges: lines are split, rejected or comments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ lines_of_text = st.lists(rows | st.text("#ab \t\v12.", max_size=6), max_size=20)
 
 
 def split(name, lines):
-    """Messages as tuples, and rejected lines as {line: reason}."""
+    """Return messages as tuples, and rejected lines as {line: reason}."""
     raw = [line if isinstance(line, bytes) else line.encode() for line in lines]
     messages, rejected = SPLITTERS[name].split(pa.array(raw, pa.binary()))
     reasons = {row["line"]: row["reason"] for row in rejected.to_pylist()}
@@ -88,7 +88,7 @@ def test_election(lines):
     ]
 
 
-# All words of the reference implementation, each in a hashtag that holds no other of them.
+# All words of the reference implementation, each in a hashtag without the other words.
 WORDS = [
     "Hilary",
     "Hillary2016",

@@ -1,4 +1,4 @@
-"""Rows of Parquet files by number, and columns that cannot serve."""
+"""Rows of Parquet files are read by number, and unsuitable columns are errors."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_every_changed_byte_of_what_is_read_is_noticed(paths):
         changed[place] ^= 0x04
         paths[0].write_bytes(changed)
         try:
-            # What is not read may differ: another column, the mark at the file's start.
+            # Parts that are not read may differ: another column, the magic bytes at the start.
             assert index.read(0, 15)[0].to_pylist() == KEYS[:15]
         except RunError:
             noticed += 1

@@ -1,4 +1,4 @@
-"""Parts of records: the first ones, and some at equal distances."""
+"""Samples of records: the first ones, or ones at equal distances."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.advice.naive import spread
 
 
 class Texts:
-    """Lines in memory, with the splitter that takes them apart."""
+    """Lines in memory, with their splitter."""
 
     def __init__(self, texts, splitter):
         self.texts, self.splitter = texts, splitter

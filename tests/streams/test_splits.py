@@ -1,4 +1,4 @@
-"""What each splitter makes of lines, against plain Python, and why it rejects some."""
+"""The messages of each splitter, compared with plain Python, and the reasons of rejections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BAD_COUNT = "is not a whole number of at least 1"
 
 
 def split(splitter, lines):
-    """Messages as (line, key, count), and rejected lines as {line: reason}."""
+    """Return messages as (line, key, count), and rejected lines as {line: reason}."""
     messages, rejected = splitter.split(pa.array(lines, pa.binary()))
     assert messages.schema.names == ["line", "key", "count"]
     assert messages.schema.types == [pa.int64(), pa.string(), pa.int64()]
@@ -54,7 +54,7 @@ def naive_words(text):
     return spaced.lower().split(" ")
 
 
-known = st.text("aZ09_ .,'-éÀ東हिन्दी", max_size=20)  # characters that no table disagrees on
+known = st.text("aZ09_ .,'-éÀ東हिन्दी", max_size=20)  # characters on which all Unicode tables agree
 
 
 @pytest.mark.slow(2)

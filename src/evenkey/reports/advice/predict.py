@@ -39,7 +39,7 @@ class Prediction:
     relative_throughput
         Throughput relative to ``sg``: the maximum load of ``sg`` over `max_load`.
     size_imbalance, cardinality_imbalance, key_split_ratio
-        Prompt's metrics, by our reading: `evenkey.core.metrics.Spread` explains them.
+        Prompt's metrics as we interpret them; `evenkey.core.metrics.Spread` explains them.
     """
 
     workers: int
