@@ -79,7 +79,7 @@ class KeySpace:
         Returns
         -------
         NDArray
-            The items that are kept: those in the spaces, by ``order``, then the departed ones.
+            The remaining items: keys in the spaces, by ``order``, then departed keys.
         """
         alive = now - items["seen"] <= self.idle_eviction
         if self.kept_pools:
@@ -121,7 +121,9 @@ class KeySpace:
         return lower, upper
 
     def cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
-        """Drop keys until the baby space and the kept pools are within their sizes.
+        """Drop keys until the baby space and the pools of departed keys are within their limits.
+
+        A departed key has left the key spaces; its pool of workers is kept.
 
         Parameters
         ----------
@@ -131,7 +133,7 @@ class KeySpace:
         Returns
         -------
         NDArray
-            The items that are kept: those in the spaces, by ``order``, then the departed ones.
+            The remaining items: keys in the spaces, by ``order``, then departed keys.
         """
         here = items[items["space"] != DEPARTED] if self.kept_pools else items
         return self._with_departed(self._cut(here), items)

@@ -190,7 +190,7 @@ class Figures:
 
     @classmethod
     def declared(cls) -> list[Figure]:
-        """Return the declared figures in order; ``both`` gives two, of the run and of an epoch."""
+        """Return the figures as declared; one of scope ``both`` is two, of a run and of an epoch."""
         return [
             each.named(name, kind, of_epoch=of_epoch)
             for name, each, kind in cls._declarations()

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 class ObjectStore(Store):
     """Objects of a bucket below a prefix.
 
-    A call with a transient failure is repeated for up to `PATIENCE` seconds. `create` is still
-    exact: each created object contains a nonce of the call, so a call whose answer was lost
-    recognizes its own object.
+    A call with a transient failure is repeated for up to `PATIENCE` seconds. `create` stays
+    exclusive: each created object contains a nonce of the call that created it, so a call whose
+    response was lost recognizes its own object.
 
     Parameters
     ----------
     place
         ``scheme://bucket/prefix``.
     settings
-        Settings by Hadoop's names. The bucket keeps those that it reads; only these are sent to
-        tasks.
+        Settings by Hadoop's names. The client of the storage keeps only the settings that it uses,
+        and only these are sent to tasks.
     """
 
     def __init__(self, place: str, settings: Mapping[str, str]) -> None:

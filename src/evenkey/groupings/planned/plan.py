@@ -281,9 +281,10 @@ def _place_buckets(
     owners: NDArray[np.int32],
     remaining: NDArray[np.float64],
 ) -> NDArray[np.int32]:
-    """Choose owners with about equal numbers of keys, int32[B], and the previous ones if possible.
+    """Choose the worker that owns each bucket, so that workers own about equally many keys.
 
-    The previous owners are kept only if the resulting loads are at most `remaining`.
+    The previous owners stay unless a worker's load would exceed its `remaining` capacity. The
+    result is int32[B].
     """
     from evenkey.groupings.planned import _kernels
 

@@ -32,8 +32,8 @@ class Measurement:
     Parameters
     ----------
     figures
-        Figures by name. They depend on neither machine nor time, so the same scenario always has
-        the same digits; except those of a `Timed` scenario, which also name the machine.
+        Figures by name. They depend on neither the machine nor the time, so a scenario gives the
+        same values on every run. Only those of a `Timed` scenario vary; they also name the machine.
     series
         Figures along the stream, one row per point. None: the scenario has no series.
     """

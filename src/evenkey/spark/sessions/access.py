@@ -100,7 +100,9 @@ class _Answer(pickle.Unpickler):
             ours = isinstance(found, type) and found.__module__ == module
             if ours and (found in _RETURNED or issubclass(found, wanted)):
                 return found
-        message = f"it contains {module}.{name}, which evenkey's own tasks never return"
+        message = (
+            f"the result of a task contains {module}.{name}, which evenkey's tasks never return"
+        )
         raise pickle.UnpicklingError(message)
 
 

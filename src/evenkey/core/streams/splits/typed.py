@@ -72,16 +72,16 @@ def quoted(value: object) -> str:
 def read_values(
     texts: pa.StringArray, kind: pa.DataType, column: str
 ) -> tuple[pa.Array, pa.StringArray]:
-    """Read values of a type; a null stays null.
+    """Parse texts as values of a type; a null stays null.
 
-    Nothing is rounded: a decimal with more places than its type allows is not a value of the type,
-    and neither is a number with a point if the type is a whole number.
+    Nothing is rounded: a number with more decimal places than its type allows is invalid, and so is
+    a number with a decimal point if the type is a whole number.
 
     Returns
     -------
     tuple
-        The values, null if a text is not a value; and string[n], the reason, null if nothing is
-        wrong.
+        Two arrays as long as `texts`: the values, null where a text is invalid; and the reasons
+        why texts are invalid, null where they are valid.
 
     Examples
     --------
