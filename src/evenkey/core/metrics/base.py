@@ -190,7 +190,7 @@ class Figures:
 
     @classmethod
     def declared(cls) -> list[Figure]:
-        """Return the figures as declared; one of scope ``both`` is two, of a run and of an epoch."""
+        """Return the declared figures; one of scope ``both`` is two, of a run and an epoch."""
         return [
             each.named(name, kind, of_epoch=of_epoch)
             for name, each, kind in cls._declarations()
