@@ -102,7 +102,9 @@ class _Calling:
     ids=["system", "eval", "getattr", "open_task", "OSFile", "Claim"],
 )
 def test_an_answer_runs_no_code(calling):
-    with pytest.raises(RunError, match=r"^the Spark server's answer is refused \(it contains"):
+    with pytest.raises(
+        RunError, match=r"^the Spark server's answer is refused \(the result of a task contains"
+    ):
         _unpickled(pickle.dumps({"plan": [calling]}))
 
 

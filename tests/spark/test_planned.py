@@ -184,7 +184,7 @@ def test_a_stream_makes_its_plans(session, tmp_path):
         ({"grouping": "pkg"}, "fit makes plans for 'planned' and 'whole' only"),
         ({"fraction": 0.0}, "fraction = 0.0"),
         ({"cost": "price"}, "no column 'price'"),
-        ({"grouping": "planned(capacities=1:2)"}, "there are 5 workers"),
+        ({"grouping": "planned(capacities=1:2)"}, "2 capacities for 5 workers"),
     ],
 )
 def test_fit_refuses_what_cannot_be(batch, tmp_path, options, says):

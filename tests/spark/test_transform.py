@@ -30,7 +30,7 @@ def test_rows_are_routed_and_placed_in_a_chain(clicks):
         .transform(eks.place, 8)
         .transform(eks.observe, observer)
     )
-    assert rows(placed) == rows(eks.route(clicks, "user", "dkg", 8))
+    assert rows(placed) == rows(eks.route(clicks, "user", "planned", 8))
     assert observer.loads.sum() == 400
 
 
