@@ -111,7 +111,7 @@ class KafkaOptions(Configuration):
             address.check_reachable()
 
     def check_kafka_input(self, split: SplitName | None) -> None:
-        """Reject options for topics if none are read, and for other inputs if topics are read."""
+        """Reject options for topics if no topic is read, and options for other input if one is."""
         if self.kafka is None:
             for name in _OF_A_TOPIC:
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -121,8 +121,8 @@ class KafkaOptions(Configuration):
         for name in _OF_OTHER_INPUT:
             if getattr(self, name, None) is not None:
                 message = (
-                    f"{name} = {getattr(self, name)!r}: topics are read up to their end, at the "
-                    f"times of their records; drop {name}"
+                    f"{name} = {getattr(self, name)!r}: topics are read up to their end, and "
+                    f"their records have their own times; drop {name}"
                 )
                 raise ConfigurationError(message)
         if split is not None and not FORMATS[split].in_topics:
@@ -133,7 +133,7 @@ class KafkaOptions(Configuration):
             raise ConfigurationError(message)
 
     def check_kafka_output(self, sink: str) -> None:
-        """Reject sinks that contradict the output topic, and topics that are read and written."""
+        """Reject a sink that contradicts the output topic, and a topic that is read and written."""
         if sink == "kafka" and self.output_kafka is None:
             message = "sink = 'kafka': no topic is given; pass output_kafka"
             raise ConfigurationError(message)

@@ -79,7 +79,8 @@ def check_outside(output: Path | str | None, inputs: Iterable[Path | str]) -> No
     Parameters
     ----------
     output
-        The path of the output. None or a URI: it is outside of all input files.
+        The path of the output. None or a URI: nothing is checked, because the output is outside of
+        all input files.
     inputs
         Files, directories and globs.
 

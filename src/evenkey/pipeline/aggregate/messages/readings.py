@@ -22,7 +22,7 @@ _BLOCK = 256
 
 
 class GeneratorReading(Reading):
-    """Messages of a generated stream; message i goes to source i mod S, the number of sources."""
+    """Messages of a generated stream; source i mod S reads message i, for S sources."""
 
     schema = MESSAGES
 
@@ -49,7 +49,7 @@ class GeneratorReading(Reading):
 
 
 class LinesReading(DealtReading):
-    """Lines of text files, distributed to the sources round-robin in blocks of `block`."""
+    """Lines of text files, distributed to the sources round-robin in blocks of `block` lines."""
 
     schema = "position bigint, line binary, time timestamp"
     columns = ("line",)
@@ -64,7 +64,7 @@ class LinesReading(DealtReading):
 
 
 class RowsReading(DealtReading):
-    """Rows of Parquet files, distributed to the sources round-robin in blocks of `block`.
+    """Rows of Parquet files, distributed to the sources round-robin in blocks of `block` rows.
 
     Further columns of messages (`RowIndex.extra`) come between count and time.
     """
