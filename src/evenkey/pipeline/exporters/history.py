@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 RUN_FILE = "run.json"
-"""The object that every history contains: a directory with it is a history."""
+"""Name of an object in every history; a directory that contains this object is a history."""
 _ALIVE, _ENDED, _EPOCHS = "alive", "ended.json", "epochs"
 
 
@@ -88,7 +88,8 @@ class History:
         Raises
         ------
         OSError, ValueError, TypeError
-            There is no history, or it cannot be read, perhaps because of another version.
+            There is no history, or it cannot be read, perhaps because another version of evenkey
+            wrote it.
         """
         content: dict[str, Any] = json.loads(self.store.read(RUN_FILE))
         check_version(content.pop("version", 0), self.store.path(RUN_FILE))

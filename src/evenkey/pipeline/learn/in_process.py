@@ -33,9 +33,9 @@ class Trained(Generic[ModelT]):
     model
         The model at the end of the last epoch.
     counters
-        int64[epochs, workers], number of counters in each worker's partial aggregates.
+        Number of counters in each worker's partial aggregates, int64[epochs, workers].
     messages
-        int64[epochs, workers], number of messages of each worker.
+        Number of messages of each worker, int64[epochs, workers].
 
     Examples
     --------
@@ -53,10 +53,11 @@ class Trained(Generic[ModelT]):
 
 @dataclass(frozen=True)
 class InProcess(Generic[ModelT]):
-    """Trains like a run on Spark: sources route, workers aggregate, each epoch makes a model.
+    """Trains in this process like a run on Spark: sources route, workers aggregate by key.
 
-    Use it in tests and notebooks, and to see how a grouping distributes a learner's messages. If
-    the grouping needs frequencies of keys, it gets those of each epoch before the epoch starts.
+    Use it in tests and notebooks, and to see how a grouping distributes a learner's messages. Each
+    epoch makes a model. A grouping that needs the frequencies of keys gets the frequencies of each
+    epoch before the epoch starts.
 
     Parameters
     ----------
