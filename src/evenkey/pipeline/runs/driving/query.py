@@ -74,7 +74,7 @@ def drive(
 
     def see(reached: Callable[[], bool], phase: Phase) -> bool:
         while not over():
-            # A source that offers no more because of a pause seems to be at its end.
+            # A source that offers nothing more because of a pause seems to be at its end.
             if reached():
                 return not over()
             _wait(query, gate)
@@ -112,7 +112,7 @@ class _Relay:
         self._next = 0.0
 
     def look(self) -> None:
-        """Check for the object; if checks take long, they are made less often."""
+        """Check for the object; the longer a check takes, the later is the next check."""
         looked = time.monotonic()
         if looked < self._next:
             return

@@ -49,8 +49,8 @@ class Span(NamedTuple):
     began
         When Spark requested the epoch from the source, since 1970.
     waited
-        Time from then until the source offered the epoch; with an arrival rate, until its messages
-        had arrived.
+        Time from this request until the source offered the epoch. With an arrival rate, the source
+        offers an epoch when the epoch's messages have arrived.
     length
         Time from the offer to the commit of the epoch, which is the latency of its messages.
     """
@@ -66,12 +66,12 @@ class Span(NamedTuple):
 
 
 def ran(progress: Any) -> bool:
-    """Return whether an epoch ran: an idle query also reports progress, with the next number."""
+    """Return whether an epoch ran; an idle query also reports progress, for the next epoch."""
     return "addBatch" in progress["durationMs"]
 
 
 def epochs_of(query: StreamingQuery) -> list[dict[str, Any]]:
-    """Return the progress of epochs, without the reports of an idle query."""
+    """Return the progress reports of epochs that ran, without those of an idle query."""
     return [each for each in query.recentProgress if ran(each)]
 
 
