@@ -1,4 +1,4 @@
-"""Detect the end of a run's input, even of topics, which can grow without end."""
+"""Detect the end of a run's input; for topics, which can grow, offsets determine the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sinks: write the results of each epoch once, even if it runs again."""
+"""Sinks: write the results of each epoch once, even if the epoch runs again."""
 
 from __future__ import annotations
 
@@ -54,9 +54,10 @@ class Sink(ABC):
 
 
 class FileSink(Sink):
-    """Parquet or JSON-lines files, one directory ``epoch=N`` per epoch, visible after its commit.
+    """Writes Parquet or JSON-lines files; those of an epoch are visible after its commit.
 
-    Tasks write each part completely, and report its content to the driver.
+    Each epoch has a directory ``epoch=N``. Tasks write each part completely, and report its number
+    of rows, its size and its digest to the driver.
 
     Parameters
     ----------
@@ -127,9 +128,9 @@ class _WriteTask:
 
 
 def _parquet(table: pa.Table) -> bytes:
-    """Encode results with the types of Spark's own Parquet files.
+    """Encode results with the types of Spark's own Parquet files, except for timestamps.
 
-    Timestamps are instants for every reader: as INT96, Spark's default, they would have no zone.
+    Every reader sees timestamps as instants. As INT96, Spark's default, they would have no zone.
     """
     content = io.BytesIO()
     pq.write_table(
