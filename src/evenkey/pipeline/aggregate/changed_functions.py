@@ -1,4 +1,4 @@
-"""Record a digest of the user's aggregator functions; warn if a continued run has other ones."""
+"""Record a digest of a user's aggregator functions; warn if they change when a run continues."""
 
 from __future__ import annotations
 

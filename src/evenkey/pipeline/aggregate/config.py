@@ -30,7 +30,7 @@ _PLACES_OF_KEYS = (
 """Options that determine the possible workers of a key."""
 
 _KAFKA_LATENESS = 60.0
-"""Default lateness with topics, in seconds: event times of partitions may differ by as much."""
+"""Default lateness with topics, in seconds: event times of partitions may differ that much."""
 
 
 class PipelineConfig(PipelineOptions):
@@ -118,8 +118,8 @@ class PipelineConfig(PipelineOptions):
     def pinned(self) -> dict[str, str]:
         """Return the options that may not change when a run continues, with reasons.
 
-        If the aggregator reads the numbers of workers, a key must keep its workers while a window
-        is open, so options that determine the workers of a key may not change.
+        If the aggregator reads the worker of a message, a key must keep its workers while a window
+        is open. Then options that determine the workers of a key may not change.
         """
         pinned = super().pinned()
         if WORKER in parse_aggregator(self.aggregator).columns:

@@ -50,26 +50,26 @@ class PlannableInput:
 class KeyPlanner:
     """Makes the plan of each epoch before the epoch starts.
 
-    It writes the plans to the run's routing tables. The tasks of the run read them through the plan
-    source `Latest` (`evenkey.spark.plans.plan_source`).
+    The planner writes the plans to the run's routing tables. The tasks of the run read the plans
+    through the plan source `Latest` (`evenkey.spark.plans.plan_source`).
 
     Workers report their messages per key before an epoch ends. So the planner knows the exact
     count of each key over all workers, and makes the plan without delay and without another pass
-    over the data. Some groupings require counts of the very epoch that is planned. For them the
-    planner counts the keys of that epoch before the epoch starts, which needs an input that can be
-    read at any position. Topics cannot be read at any position. Their first epoch has no plan, and
-    its hot keys are spread like unexpected hot keys.
+    over the data. Some groupings require counts of the very epoch that is planned. For these
+    groupings the planner counts the keys of that epoch before the epoch starts, which needs an
+    input that can be read at any position. Topics cannot be read at any position. Their first epoch
+    has no plan, and its hot keys are spread like unexpected hot keys.
 
     Parameters
     ----------
     spark
-        The session, which runs the counting.
+        The session, which runs the tasks that count keys.
     grouping, workers
         The grouping and the number of workers to plan for.
     directory
         Directory of the run, with the workers' counts and the plans.
     ahead
-        The input, if its keys can be counted before they are routed; None: they cannot.
+        The input, if its keys can be counted before they are routed; None if they cannot.
     by
         The unit of the planned loads: messages or weights.
     """
@@ -108,7 +108,7 @@ class KeyPlanner:
             self._tables.write(0, RoutingTable(self._counted(self._ahead, {}, 0)))
 
     def plan_after(self, epoch: int) -> None:
-        """Plan the epoch after `epoch`, which is complete."""
+        """Plan the epoch that follows `epoch`; `epoch` must be complete."""
         table = self._files.read(PLACED, [epoch])
         if table is None:
             return
@@ -137,7 +137,7 @@ class KeyPlanner:
         }
 
     def _epochs_until(self, epoch: int) -> int:
-        """Count the non-empty epochs up to `epoch`; the next epoch starts after their positions."""
+        """Count the non-empty epochs up to `epoch`, whose positions come before the next epoch."""
         return sum(each <= epoch for each in self._files.epochs(PLACED))
 
     def _counted(self, ahead: PlannableInput, memory: Snapshot, start: int) -> Snapshot:

@@ -27,7 +27,7 @@ class PipelineWorker(WorkerTask):
     Parameters
     ----------
     aggregator, by
-        As for `WorkerTask`.
+        See `WorkerTask`.
     files
         Receives the counts, one file per worker and epoch.
     cost_seconds

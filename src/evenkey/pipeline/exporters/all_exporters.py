@@ -1,4 +1,4 @@
-"""All exporters of a run: created from their addresses, fed and closed together."""
+"""Create the exporters of a run from their addresses, feed them, and close them together."""
 
 from __future__ import annotations
 

@@ -122,7 +122,8 @@ class ExportAddress:
         Raises
         ------
         ConfigurationError
-            The address has such an option; the message lists the options of the kind.
+            The address has an option that its kind does not have; the message lists the options of
+            the kind.
         """
         unknown = sorted(self.options.keys() - {*known})
         if unknown:
@@ -136,7 +137,7 @@ class ExportAddress:
         Raises
         ------
         ConfigurationError
-            The value is not such a number.
+            The value is not a whole number, or is below 1.
         """
         text = self.options.get(option, str(default))
         if not text.isdecimal() or int(text) < 1:

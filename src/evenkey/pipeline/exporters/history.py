@@ -3,7 +3,7 @@
 ::
 
     history/
-      run.json               the run
+      run.json               the properties of the run
       epochs/00000003.parquet   one row, the record of epoch 3
       alive                  the last heartbeat of the run, written about once per second
       ended.json             how and when the run ended; missing while it runs
@@ -62,7 +62,7 @@ class History:
         self._live()
 
     def add(self, record: EpochRecord) -> None:
-        """Write the record of an epoch, unless the epoch already has one."""
+        """Write the record of an epoch, unless the epoch already has a record."""
         if not self._held():
             return
         self.store.create(_epoch(record.epoch), encoded(record))
@@ -111,7 +111,7 @@ class History:
         Raises
         ------
         OSError, ValueError
-            There is no record, or it cannot be read.
+            There is no record, or the record cannot be read.
         """
         name = _epoch(epoch)
         return read_record(self.store.read(name), self.store.path(name))

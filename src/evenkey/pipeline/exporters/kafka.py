@@ -99,7 +99,7 @@ class Kafka(Exporter):
         return [json.dumps({**shared, **record.figures, "hottest": hottest}).encode()]
 
     def write(self, points: Sequence[bytes]) -> None:
-        """Send messages, and wait until the broker has acknowledged all."""
+        """Send messages, and wait until the broker has acknowledged all of them."""
         failures: list[str] = []
 
         def delivered(error: Any, _message: Any) -> None:

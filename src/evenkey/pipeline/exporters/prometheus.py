@@ -166,7 +166,7 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
-    """Writes no log line per scrape."""
+    """Request handler that writes no log line per scrape."""
 
     def log_message(self, format: str, *_values: object) -> None:  # noqa: A002 - the base's name
         pass

@@ -41,11 +41,11 @@ class Model(ABC):
 
     @abstractmethod
     def to_table(self) -> pa.Table:
-        """Return the model as a table; what has no rows goes into the metadata of the schema."""
+        """Return the model as a table; other content goes into the metadata of its schema."""
 
     @abstractmethod
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Return the predicted label of each record; null where the model cannot predict one yet.
+        """Return the predicted label of each record; null where the model cannot yet predict.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Learner(Application, Generic[ModelT]):
     fields: ClassVar[pa.Schema]
     """Columns of a record besides its ``label`` (string): text, numbers or lists of numbers."""
     streams: ClassVar[Mapping[str, type[LabelledStream]]]
-    """Generated streams of such records by name; the first is the default."""
+    """Generated streams of labelled records, by name; the first stream is the default."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -122,9 +122,9 @@ class Learner(Application, Generic[ModelT]):
 
     @abstractmethod
     def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
-        """Return, for each of `fields`, the columns of the input that it is made of.
+        """Return, for each of `fields`, the columns of the input that make up the field.
 
-        A field with lists may be made of any number of columns, any other field of one column.
+        A list field takes any number of columns, any other field takes one column.
 
         Raises
         ------
@@ -174,4 +174,4 @@ class Learner(Application, Generic[ModelT]):
 
     @abstractmethod
     def counters(self, partials: pa.Table) -> int:
-        """Return the number of counters in a worker's partial aggregates (``key`` and state)."""
+        """Return the number of counters in partial aggregates of a worker (``key`` and state)."""

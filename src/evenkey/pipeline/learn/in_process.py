@@ -150,7 +150,7 @@ class InProcess(Generic[ModelT]):
             yield self.learner.messages(records.slice(start, self.batch), model)
 
     def _plan(self, grouping: Grouping, records: pa.Table, model: ModelT) -> Snapshot:
-        """Count the keys of an epoch, and return the grouping's plan for them."""
+        """Count the keys of an epoch, and return the grouping's plan for these counts."""
         sent = [hash_strings(each["key"]) for each in self._messages(records, model)]
         keys, counts = np.unique(np.concatenate([hash_strings([]), *sent]), return_counts=True)
         return grouping.plan(keys, counts.astype(np.float64), self.workers)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     Records = FileRecords | GeneratedRecords
 
 _RECORDS = "state/input/records.parquet"
-"""Object with the valid records of the input files, because a run reads these files only once."""
+"""Name of the object with the valid records of the input files, which are read only once."""
 
 
 class LearnJob(Job[LearningReport]):
@@ -198,7 +198,7 @@ class _FoundRecords(Prepared[LearningReport]):
 def _reported(
     figures: Mapping[str, Any], learner: Learner[Any], directory: RunDirectory
 ) -> LearningReport:
-    """Return the report of a run, with the last model and how each epoch learned."""
+    """Return the report of a run, with the last model and learning figures per epoch."""
     models = _models(learner, directory)
     last = models.numbers()
     kept = figures["state"] is not None
@@ -226,7 +226,7 @@ class _LearnWork(KeyedWork[LearningReport]):
         self._reported = reported
 
     def report(self, outcome: Outcome) -> LearningReport:
-        """Return the report of the run, with the last model and how each epoch learned."""
+        """Return the report of the run, with the last model and learning figures per epoch."""
         return self._reported(self.figures(outcome))
 
 

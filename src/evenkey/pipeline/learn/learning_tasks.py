@@ -40,7 +40,10 @@ class MessagesTask:
         self._files = files
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Convert the batches of one partition, which have the columns of the stream's records."""
+        """Convert the batches of one partition.
+
+        Their columns are ``position``, ``label``, the learner's fields and ``time``.
+        """
         _, epoch, source = current_task()
         learner = self._models.learner
         # On a host that does not share the run's files, the task would find no model, and would use

@@ -154,7 +154,7 @@ class Configuration(BaseModel):
     def set_derived(self, name: str, value: object) -> None:
         """Set an option that was not given, although the model is frozen.
 
-        The option does not count as set, so `with_options` derives it again.
+        The option does not count as set, so `with_options` computes it again.
         """
         object.__setattr__(self, name, value)
 

@@ -111,7 +111,11 @@ class KafkaOptions(Configuration):
             address.check_reachable()
 
     def check_kafka_input(self, split: SplitName | None) -> None:
-        """Reject options for topics if no topic is read, and options for other input if one is."""
+        """Reject options that do not fit the input.
+
+        Options for topics are rejected if no topic is read. Options for other inputs, and splits
+        that topics cannot have, are rejected if topics are read.
+        """
         if self.kafka is None:
             for name in _OF_A_TOPIC:
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -133,7 +137,7 @@ class KafkaOptions(Configuration):
             raise ConfigurationError(message)
 
     def check_kafka_output(self, sink: str) -> None:
-        """Reject a sink that contradicts the output topic, and a topic that is read and written."""
+        """Reject sinks that contradict the output topic, and topics that are read and written."""
         if sink == "kafka" and self.output_kafka is None:
             message = "sink = 'kafka': no topic is given; pass output_kafka"
             raise ConfigurationError(message)

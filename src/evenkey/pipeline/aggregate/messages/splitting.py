@@ -54,7 +54,7 @@ def split_lines(
     files
         Receives the tasks' counts of read and rejected lines.
     places
-        Columns that locate a line, for the dead letters; the last one is the line's number.
+        Columns that locate a line, for the dead letters; the last column is the line's number.
     routing
         Routes the messages in the same pass, to avoid a second transfer to Python; None: messages
         are routed later.
@@ -63,8 +63,8 @@ def split_lines(
     -------
     DataFrame
         Messages in the order of the lines, with the columns ``position`` (the line's number),
-        ``key``, ``count``, ``time``, those of the splitter's `extra`, and the worker if `routing`
-        routes them.
+        ``key``, ``count``, ``time``, the columns of the splitter's `extra`, and the worker if
+        `routing` routes the messages.
     """
     task = _SplitTask(splitter, dead_letters, files, places)
     return _messages(lines, task, routing, splitter.extra)

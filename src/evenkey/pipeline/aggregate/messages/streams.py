@@ -107,7 +107,7 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
 
 
 def _check_taken(config: PipelineConfig, columns: Columns) -> None:
-    """Check that the aggregator accepts the types of its columns; errors are those of `bind`."""
+    """Check that the aggregator accepts its columns' types; the errors are those of its `bind`."""
     numbers = [("count", pa.int64()), (WORKER, pa.int32())]
     messages = dict([("key", pa.string()), *numbers, *columns.values])
     parse_aggregator(config.aggregator).bind(pa.schema(list(messages.items())))
@@ -126,7 +126,7 @@ def columns_of(config: PipelineConfig) -> Columns:
 
 
 def lines_splitter(config: PipelineConfig) -> Splitter:
-    """Return the splitter of the configuration, which must be one for lines without a header.
+    """Return the splitter of the configuration, which must split lines that have no header.
 
     Raises
     ------

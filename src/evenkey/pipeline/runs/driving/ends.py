@@ -25,7 +25,7 @@ class End(ABC):
 
     @abstractmethod
     def read(self) -> bool:
-        """Return whether all input was processed; raise the error of a query that failed."""
+        """Return whether all input was processed; if the query failed, raise its error."""
 
     @abstractmethod
     def closed(self) -> bool:
@@ -47,8 +47,8 @@ class DrainedEnd(End):
         The gate of the query's epochs. If the gate rejects an epoch, the error that ends the query
         is ignored.
     stack
-        Ends the thread that waits for the query when the stack is closed. The query must be
-        stopped before.
+        The end of this stack ends the thread that waits for the query. The query must be stopped
+        before.
     """
 
     def __init__(self, query: StreamingQuery, gate: Gate, stack: contextlib.ExitStack) -> None:

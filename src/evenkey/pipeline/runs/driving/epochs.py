@@ -130,7 +130,7 @@ def _last_execution(spark: SparkSession) -> Any:
 
 
 def _observed(execution: Any, prefix: str) -> int:
-    """Add up the numbers that Spark observed under names with a prefix."""
+    """Add up the metrics of Spark observations (`DataFrame.observe`) whose names have a prefix."""
     metrics, count = execution.observedMetrics(), 0
     names = metrics.keysIterator()
     while names.hasNext():

@@ -69,7 +69,7 @@ class HeldUp:
         )
 
     def _stand(self, held: list[tuple[str, int]], stable: Offsets) -> None:
-        """Record, for each blocked partition, at which offset it is blocked and since when."""
+        """Record, for each blocked partition, the offset at which it is blocked, and since when."""
         now = time.time()
         before = self._stood
         self._stood = {}

@@ -165,7 +165,7 @@ class Prepared(Found[ReportT]):
         history: Store | None,
         load_unit: str = "messages",
     ) -> RunInfo:
-        """Return the run's properties; if the run has a history, its name is that in the history.
+        """Return the run's properties; if the run has a history, its name comes from there.
 
         Parameters
         ----------

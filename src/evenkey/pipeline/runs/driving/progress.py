@@ -94,7 +94,7 @@ def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
 
 
 class Measures(Protocol):
-    """Measures the epochs of a run after they have ended; each kind of job has its own."""
+    """Measures the epochs of a run after they have ended; each kind of job has its own class."""
 
     @property
     def messages(self) -> int:

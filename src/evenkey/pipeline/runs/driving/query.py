@@ -39,8 +39,9 @@ def drive(
 ) -> bool:
     """Run a query to the end of its input, then close its windows, and stop it.
 
-    A pause never stops the query inside an epoch: the current epoch ends, and no other begins. A
-    first interrupt or SIGTERM requests a pause; a second one stops the query immediately.
+    A pause never stops the query inside an epoch: the current epoch ends, and no other epoch
+    begins. The first interrupt or SIGTERM requests a pause; a second signal stops the query
+    immediately.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def _wait(query: StreamingQuery, gate: Gate) -> None:
 def _rest(
     spark: SparkSession, query: StreamingQuery, gate: Gate, end: End, directory: RunDirectory
 ) -> None:
-    """Let the current epoch end, and no other begin."""
+    """Let the current epoch end, and let no other epoch begin."""
     context = spark.sparkContext
     directory.paused.touch()
     # Spark reports a pause as an error, and would log it with the whole plan of the query.

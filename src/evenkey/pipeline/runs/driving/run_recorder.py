@@ -37,7 +37,7 @@ class _Clock:
         self.lengths.append(max(ran.length, _SHORTEST_MS))
 
     def figures(self, ended: float, messages: int) -> dict[str, Value]:
-        """Return rates and latencies of the run and of its last epoch of `messages` messages."""
+        """Return rates and latencies of the run, and of its last epoch with `messages` messages."""
         length, began = self.lengths[-1], ended if self.began is None else self.began
         makespan = max(ended - began, _SHORTEST_MS)
         run = Pace.of(Paced(self.messages, makespan, self.lengths))

@@ -167,7 +167,7 @@ def execute(
     Parameters
     ----------
     spark, job, prepared, directory
-        The session, the job, its prepared form and its directory.
+        The session, the job, the prepared job and the run's directory.
     on_progress
         See `run`.
     close

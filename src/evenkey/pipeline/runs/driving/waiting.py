@@ -65,8 +65,8 @@ def waits_reported(
     name
         The grouping's spelling, or the name of another job.
     on_progress
-        Called with the progress, also from the thread of `looks`; None: details are logged as
-        warnings.
+        Called with the progress, also from the thread that calls `looks`; None: details are
+        logged as warnings.
 
     Yields
     ------

@@ -31,7 +31,7 @@ _READ, _WRITTEN = "reads", "writes to"
 
 
 class _Known(NamedTuple):
-    """The topics that a run reads, or the topics that it writes, in their state at its start."""
+    """Topics that a run reads, or topics that it writes, with their state when the run started."""
 
     role: str
     address: Address
@@ -121,7 +121,10 @@ class RunTopics:
             raise RunError(fault) from error
 
     def read_up_to(self, log: str = OFFSETS) -> Offsets:
-        """Return the end offsets of the newest epoch in `log`; the default log has begun epochs."""
+        """Return the end offsets of the newest epoch in one of Spark's logs.
+
+        By default this is the newest epoch that has begun.
+        """
         offsets = self.offsets
         start: Offsets = {} if offsets is None else offsets.start
         reached = OffsetRange.ends_of(self._logs.ends(self._logs.newest(log)))

@@ -2,7 +2,7 @@
 
 A claim is a numbered object, made by one exclusive create. The output belongs to the process with
 the newest claim. Before a process publishes, it checks that its claim is still the newest claim.
-Publishing is itself an exclusive create (`commits`), so it is safe even if the claim is lost
+Publishing is itself an exclusive create (`commits`), so this is safe even if the claim is lost
 between the check and the create. There are no locks, because some file systems grant a lock twice
 or not at all. Clocks of two hosts are never compared: a waiting process measures, by its own clock,
 how long the content of the heartbeat object has not changed.
@@ -238,7 +238,7 @@ class Claim:
         return max(map(_number, claims), default=0)
 
     def _forget_before(self, number: int) -> None:
-        """Delete the objects of older claims; newer ones stay, because they set the next number."""
+        """Delete the objects of claims below `number`; the next claim needs the highest number."""
         for name in self._output.names(CLAIMS):
             if _number(name) < number:
                 self._output.delete(name)
@@ -262,7 +262,7 @@ def _place() -> str | None:
 
 
 def _started(pid: int) -> int | None:
-    """Return when a process started; None if it does not exist or is a zombie."""
+    """Return when a process started; None if the process does not exist or is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

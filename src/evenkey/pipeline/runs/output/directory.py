@@ -429,7 +429,7 @@ class RunDirectory:
             raise ConfigurationError(message)
 
     def check_layout(self, options: Mapping[str, Any]) -> None:
-        """Check that options equal the last layout of the finished run.
+        """Check that the options are those of the last layout of the finished run.
 
         Parameters
         ----------

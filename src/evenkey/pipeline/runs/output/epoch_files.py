@@ -94,8 +94,8 @@ class EpochFiles:
         kind
             The kind.
         epochs
-            The epochs to read, if they are committed; None: all. Files from before the first epoch
-            belong to epoch 0.
+            The epochs to read, if they are committed; None: all epochs. Files that were written
+            before the first epoch belong to epoch 0.
 
         Raises
         ------

@@ -24,7 +24,7 @@ _NAME = re.compile(r"part-(\d{5,})-(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{32})\.(\w+)
 
 @dataclass(frozen=True)
 class Part:
-    """One object of an epoch, which a task wrote.
+    """One object of an epoch, written by a task.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Sink(ABC):
 
     @abstractmethod
     def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
-        """Write the results of epoch number `epoch`, if it has any.
+        """Write the results of epoch number `epoch`, if there are any.
 
         Returns
         -------
@@ -48,13 +48,13 @@ class Sink(ABC):
     def committed(self, results: DataFrame, epoch: int) -> None:
         """Pass on a committed epoch, for example to a topic, without computing `results` again.
 
-        This may be called again for the same epoch, by this or another process.
+        This method may be called again for the same epoch, by this or another process.
         """
         del results, epoch
 
 
 class FileSink(Sink):
-    """Writes Parquet or JSON-lines files; those of an epoch are visible after its commit.
+    """Writes Parquet or JSON-lines files; the files of an epoch are visible after its commit.
 
     Each epoch has a directory ``epoch=N``. Tasks write each part completely, and report its number
     of rows, its size and its digest to the driver.

@@ -33,7 +33,7 @@ class Begun(NamedTuple):
 
 
 class SparkLogs:
-    """Reads the logs of a query, whose entries are written once.
+    """Reads the logs of a query; each log entry is written only once.
 
     Parameters
     ----------

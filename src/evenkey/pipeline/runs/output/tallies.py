@@ -46,7 +46,7 @@ class Tallies:
         parts
             The parts of the epoch.
         read
-            Number of rows that the source offered; None if that is unknown before reading.
+            Number of rows that the source offered; None if this number is unknown before reading.
 
         Raises
         ------

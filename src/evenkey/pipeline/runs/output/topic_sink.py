@@ -44,12 +44,12 @@ _REMEDIES = {
 
 
 class KafkaSink(Sink):
-    """Writes an epoch's rows to files, and sends its committed rows to topics.
+    """Writes the rows of an epoch to files, and sends the committed rows to topics.
 
     The value of a record is the row as a JSON object. The key of a record is a JSON object with the
     columns that identify the row. An epoch that runs again sends its rows again, because Spark's
     Kafka sink delivers at least once. All processes read the rows from the committed files, so
-    repeated rows are identical, and `evenkey.kafka.read_topic` drops them.
+    repeated rows are identical, and `evenkey.kafka.read_topic` drops the repetitions.
 
     Parameters
     ----------
