@@ -97,7 +97,7 @@ def test_a_continued_run_logs_changed_functions(tmp_path, caplog):
             note_functions(stepping(step), directory)
         (line,) = caplog.messages
         assert line.startswith(
-            f"output {tmp_path / 'out'}: the functions of fold( -> total) are not"
+            f"output {tmp_path / 'out'}: the functions of fold( -> total) have changed"
         )
         directory.store.put(FUNCTIONS, b"{")
         with pytest.raises(RunError, match=r"functions\.json cannot be read .*: delete it"):

@@ -135,7 +135,7 @@ def test_a_topic_must_exist(broker):
 
 def test_a_comparison_cannot_write_to_a_topic():
     config = JoinConfig(output_kafka="127.0.0.1:9/matches")
-    with pytest.raises(ConfigurationError, match="a comparison has the same results"):
+    with pytest.raises(ConfigurationError, match="a comparison would send the same results"):
         compare_joins(config, ["static-strl"])
 
 

@@ -67,10 +67,10 @@ def test_a_topic_that_was_created_again_is_rejected(broker, begun, partitions):
     fill(broker, topic, [b"second"] * 40, partitions=partitions)
     line = refused(begun)
     assert line.startswith(
-        f"topic {topic!r} at {broker.server} is not the one that this run reads (it was deleted "
+        f"topic {topic!r} at {broker.server} is not the topic that this run reads (it was deleted "
         "and created again: its id was "
     )
-    assert line.endswith("choose another output to read it")
+    assert line.endswith("choose another output to read the topic")
 
 
 @pytest.mark.parametrize("suffix", ["-out", "-out-dead-letters"])
@@ -82,7 +82,9 @@ def test_an_output_topic_that_lost_its_records_is_rejected(broker, begun, suffix
         fill(broker, topic, [])
     line = refused(begun)
     reason = "it was deleted and created again: its id was" if again else "it was deleted); "
-    assert f"{topic!r} at {broker.server} is not the one that this run writes to ({reason}" in line
+    assert (
+        f"{topic!r} at {broker.server} is not the topic that this run writes to ({reason}" in line
+    )
     assert f"which are also in {begun.output}: choose another output" in line
 
 

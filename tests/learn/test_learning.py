@@ -148,8 +148,12 @@ def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
         ("folder,body\nx,y\n", {"label": None}, "need label"),
         ("folder,body\nx,y\n", {"label": "nope"}, "no column 'nope'; it has: folder, body"),
         ("folder,body\nx,y\n", {"text": None}, "naive-bayes needs text"),
-        ("folder,body\n,y\n", {}, "no valid record among 1; the first: the label is empty"),
-        ("folder,body\nx,y,z\n", {}, "among 1; the first: the record's number of fields"),
+        (
+            "folder,body\n,y\n",
+            {},
+            "no valid record; records read: 1; first error: the label is empty",
+        ),
+        ("folder,body\nx,y,z\n", {}, "records read: 1; first error: the record's number of fields"),
         ("", {}, "has no column 'body'; it has: "),
     ],
 )

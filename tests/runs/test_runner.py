@@ -256,7 +256,7 @@ def test_a_time_limit_pauses(tmp_path):
 def test_a_session_over_connect_is_rejected_in_one_line():
     over_connect: Any = SimpleNamespace()
     with pytest.raises(
-        ConfigurationError, match="the active session is one of Spark Connect"
+        ConfigurationError, match="the active session is a Spark Connect session"
     ) as no:
         runner._classic(over_connect)
     assert "\n" not in str(no.value)

@@ -11,10 +11,11 @@ from evenkey.core.spelling import spell_changed
 
 @dataclass(frozen=True)
 class Application(ABC):
-    """Base class of what ``evenkey run --application`` runs; the fields are its parameters.
+    """Base class of the applications that ``evenkey run --application`` can run.
 
-    There are two kinds. A `PipelineApplication` is the pipeline with certain options; a
-    `Learner` learns a model from labelled records, epoch by epoch.
+    The fields of a subclass are the parameters of the application. There are two kinds of
+    applications. A `PipelineApplication` is a pipeline with an aggregator and a way to split the
+    input. A `Learner` learns a model from labelled records, epoch by epoch.
 
     Examples
     --------

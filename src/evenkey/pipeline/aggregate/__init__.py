@@ -1,4 +1,4 @@
-"""Aggregate by window and key: sources, splitters, grouping, workers, merging, results."""
+"""Aggregate a stream by window and key: read, split, route, aggregate on workers, merge, write."""
 
 from __future__ import annotations
 

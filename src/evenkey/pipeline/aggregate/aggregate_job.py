@@ -75,7 +75,7 @@ class AggregateJob(Job[RunReport]):
         return _FoundAggregate(self.name, self.config, found, self._console)
 
     def session(self) -> SparkSession:
-        """Return a session that can read and write the topics, if there are any."""
+        """Return a session; if the run reads or writes topics, it has the Kafka connector."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
@@ -145,7 +145,7 @@ class _FoundAggregate(Prepared[RunReport]):
 
 class _AggregateWork(KeyedWork[RunReport]):
     def report(self, outcome: Outcome) -> RunReport:
-        """Report the run."""
+        """Return the report of the run."""
         return RunReport(**self.figures(outcome))
 
 

@@ -1,4 +1,4 @@
-"""Record the users' functions in a run's aggregator, to log a change when the run continues."""
+"""Record a digest of a user's aggregator functions; warn if they change when a run continues."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FUNCTIONS = "state/functions.json"
-"""The object in a run's directory that contains the digest of the functions."""
+"""Path, inside a run's directory, of the object with the digest of the functions."""
 
 
 def note_functions(aggregator: Aggregator, directory: RunDirectory) -> None:
-    """Record the functions of a run, and log a warning if they changed.
+    """Record the digest of an aggregator's functions, and log a warning if it has changed.
 
     Raises
     ------
@@ -40,9 +40,9 @@ def note_functions(aggregator: Aggregator, directory: RunDirectory) -> None:
         return
     if before is not None:
         logger.warning(
-            "output %s: the functions of %s are not those that made the states in its checkpoint; "
-            "states of both are combined from now on. Choose a new output if they do not fit "
-            "together",
+            "output %s: the functions of %s have changed since its checkpoint was written; states "
+            "of old and new functions are combined from now on. Choose a new output if these "
+            "states do not fit together",
             directory.path,
             aggregator,
         )

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count", WORKER)
-"""Numbers that every message has, besides its key and time: its weight and its worker."""
+"""Numeric columns of every message: its weight (``count``) and its worker."""
 _OF_ALL_RESULTS = ("window_start", "window_end", "epoch")
-"""Columns of all results; readers get ``epoch`` from the name of the directory."""
+"""Columns of all results; readers of files get ``epoch`` from the name of the directory."""
 KEY = "key"
-"""Name of the key's column inside a run."""
+"""Name of the column with the key while a run computes."""
 
 
 def check_one_input(config: PipelineOptions) -> None:
@@ -60,7 +60,7 @@ def check_one_input(config: PipelineOptions) -> None:
 
 
 def check_columns(config: PipelineOptions, split: SplitName) -> None:
-    """Check that options name columns if the split has columns, and only then."""
+    """Require a key if the split has columns; reject options that name columns if it has none."""
     form = FORMATS.with_columns.get(split)
     if form is not None:
         if config.key is None:
@@ -107,7 +107,7 @@ def check_planning(config: PipelineOptions) -> None:
 
 
 def check_work(config: PipelineOptions) -> None:
-    """Check that the aggregator's columns exist and that the windows fit."""
+    """Check the aggregator's columns, the names in results and the lengths of windows."""
     if config.dataset is not None:
         _check_weight_alone(config)
     if config.key is not None:
@@ -139,8 +139,8 @@ def _check_names_of_results(config: PipelineOptions) -> None:
         # Spark ignores the case of names.
         if name.lower() == KEY:
             message = (
-                f"aggregator = {config.aggregator!r}: inside a run {name!r} is the name of the "
-                "key; rename this column in the input"
+                f"aggregator = {config.aggregator!r}: it reads a column {name!r}, but within a "
+                f"run {name!r} is the name of the key; rename this column in the input"
             )
             raise ConfigurationError(message)
     aggregator = parse_aggregator(config.aggregator)
@@ -168,7 +168,10 @@ def _check_names_of_results(config: PipelineOptions) -> None:
 
 
 def _check_typed(config: PipelineOptions) -> None:
-    """Check that types are given only for columns that are read, and with topics for all these."""
+    """Check that types are given only for columns that the aggregator reads.
+
+    For topics, check also that the type of each such column is given.
+    """
     typed = {} if config.types is None else read_types(config.types)
     for name in typed:
         if name not in config.value_names:

@@ -30,18 +30,20 @@ _PLACES_OF_KEYS = (
 """Options that determine the possible workers of a key."""
 
 _KAFKA_LATENESS = 60.0
-"""Default lateness with topics, in seconds: the event times of partitions may differ by this."""
+"""Default lateness with topics, in seconds: event times of partitions may differ that much."""
 
 
 class PipelineConfig(PipelineOptions):
     """The configuration of a pipeline; immutable, checked as a whole on creation.
 
     Field names are the long options of the command line with underscores for dashes, and
-    the keys of a configuration file. Windows and periods are seconds of event time. Defaults
-    are those of the reference implementation, with three exceptions: no simulated cost, no
-    time limit, and 4 aggregators instead of 10, because an epoch commits the state of each,
-    which is slow on small machines. `reference_defaults` sets these three, too, to the values of
-    the reference implementation.
+    the keys of a configuration file. Windows and periods are seconds of event time.
+
+    Defaults are those of the reference implementation of DKG, with three exceptions. There is no
+    simulated cost and no time limit. There are 4 aggregators instead of 10, because every epoch
+    commits the state of each aggregator, which is slow on small machines. The option
+    `reference_defaults` sets these three options, too, to the values of the reference
+    implementation.
 
     Raises
     ------
@@ -83,7 +85,10 @@ class PipelineConfig(PipelineOptions):
         return self.splitters or self.sources
 
     def resolved_split(self) -> SplitName:
-        """Return the split of the input: the option ``split``, or the one by the files' suffixes.
+        """Return the split of the input: the option ``split``, or the default split.
+
+        The default is determined by the suffixes of files. For topics it is ``json`` with an Avro
+        schema, else ``lines``.
 
         Raises
         ------
@@ -113,8 +118,8 @@ class PipelineConfig(PipelineOptions):
     def pinned(self) -> dict[str, str]:
         """Return the options that may not change when a run continues, with reasons.
 
-        If the aggregator reads the numbers of workers, a key must keep its workers while a window
-        is open, so options that determine the workers of a key may not change.
+        If the aggregator reads the worker of a message, a key must keep its workers while a window
+        is open. Then options that determine the workers of a key may not change.
         """
         pinned = super().pinned()
         if WORKER in parse_aggregator(self.aggregator).columns:
@@ -135,8 +140,8 @@ class PipelineConfig(PipelineOptions):
         if self.lateness is None and self.time is None:
             self.set_derived("lateness", 0.0 if self.kafka is None else _KAFKA_LATENESS)
         if "worker_window" not in self.model_fields_set and self.time is not None:
-            # Rows may come in any order, so each epoch may span the whole time of the input:
-            # smaller windows would only add rows.
+            # Rows may come in any order, so each epoch may span the whole time of the input.
+            # Shorter worker windows would only add partial results.
             self.set_derived("worker_window", self.aggregator_window)
         super().derive()
 

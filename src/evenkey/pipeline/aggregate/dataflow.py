@@ -49,10 +49,10 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     Returns
     -------
     DataFrame
-        Streaming results. Those of a window appear when the watermark has passed it, or when the
-        closing file exists. If nothing is late (`lateness` is None), rows may come in any order:
-        then all results appear at the end, and until then the state has a row for each window and
-        key.
+        Streaming results. The results of a window appear when the watermark has passed the window,
+        or when the closing file exists. If `lateness` is None, rows may come in any order and no
+        row is late. Then all results appear at the end of the run, and until then Spark's state
+        has a row for each window and key.
     """
     placeable = messages
     if WORKER not in messages.columns:
@@ -89,7 +89,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         watermark=_length(1.0 if config.lateness is None else config.lateness),
         clock=_OPEN if config.lateness is None else None,
     )
-    # Replace the struct `window` by two columns: any reader of files and topics accepts these.
+    # Replace the struct `window` by two columns, which any reader of files and topics accepts.
     bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
     flat = merged.select(*bounds, *(name for name in merged.columns if name != "window"))
     return with_own_keys(flat, messages, config)

@@ -37,7 +37,7 @@ def compare(
     Raises
     ------
     ConfigurationError
-        Results would go to a topic, or as for `evenkey.run`.
+        Results would go to a topic, or `evenkey.run` would raise this error.
 
     Examples
     --------

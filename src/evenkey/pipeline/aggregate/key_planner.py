@@ -38,7 +38,7 @@ class PlannableInput:
     epoch_messages
         Number of positions in an epoch.
     sources
-        Number of tasks that count.
+        Number of tasks that count keys.
     """
 
     reading: Reading
@@ -50,25 +50,26 @@ class PlannableInput:
 class KeyPlanner:
     """Makes the plan of each epoch before the epoch starts.
 
-    It writes the plans to the run's routing tables. The tasks of the run read them through the plan
-    source `Latest` (`evenkey.spark.plans.plan_source`).
+    The planner writes the plans to the run's routing tables. The tasks of the run read the plans
+    through the plan source `Latest` (`evenkey.spark.plans.plan_source`).
 
-    Workers report their messages per key before an epoch ends, so the plan is made without delay
-    and without another pass, from exact counts over all workers of a key. If the grouping requires
-    counts of the next epoch itself, the planner counts the keys of that epoch before it starts.
-    This needs an input that can be read at any position. Topics cannot be read so: their first
-    epoch has no plan, and its hot keys are spread like unexpected hot keys.
+    Workers report their messages per key before an epoch ends. So the planner knows the exact
+    count of each key over all workers, and makes the plan without delay and without another pass
+    over the data. Some groupings require counts of the very epoch that is planned. For these
+    groupings the planner counts the keys of that epoch before the epoch starts, which needs an
+    input that can be read at any position. Topics cannot be read at any position. Their first epoch
+    has no plan, and its hot keys are spread like unexpected hot keys.
 
     Parameters
     ----------
     spark
-        The session, which runs the counting.
+        The session, which runs the tasks that count keys.
     grouping, workers
         The grouping and the number of workers to plan for.
     directory
         Directory of the run, with the workers' counts and the plans.
     ahead
-        The input, if its keys can be counted before they are routed; None: they cannot.
+        The input, if its keys can be counted before they are routed; None if they cannot.
     by
         The unit of the planned loads: messages or weights.
     """
@@ -95,8 +96,8 @@ class KeyPlanner:
     def plan_first(self) -> None:
         """Plan the first epoch of this process, unless the run already has plans.
 
-        A run that continues with another layout has no plans for it: the next epoch is planned
-        from the workers' counts of the last one.
+        A run that continues with another layout, such as more workers, has no plans for this
+        layout. Then the next epoch is planned from the workers' counts of the last epoch.
         """
         if self._tables.numbers():
             return
@@ -107,7 +108,7 @@ class KeyPlanner:
             self._tables.write(0, RoutingTable(self._counted(self._ahead, {}, 0)))
 
     def plan_after(self, epoch: int) -> None:
-        """Plan the epoch after `epoch`, which is complete."""
+        """Plan the epoch that follows `epoch`; `epoch` must be complete."""
         table = self._files.read(PLACED, [epoch])
         if table is None:
             return
@@ -120,7 +121,10 @@ class KeyPlanner:
         self._tables.write(epoch + 1, RoutingTable(memory))
 
     def _held(self, table: pa.Table, workers: int) -> dict[int, KeyCounts]:
-        """Return an epoch's counts by worker and key; by key if the number of workers changed."""
+        """Return an epoch's counts per key, by worker.
+
+        If the number of workers has changed since that epoch, all counts are under worker 0.
+        """
         load = "messages" if self._by == "messages" else "weight"
         keys, loads = hash_strings(table["key"]), table[load].to_numpy().astype(np.float64)
         worker_of = table["worker"].to_numpy() * (workers == self._workers)
@@ -133,11 +137,14 @@ class KeyPlanner:
         }
 
     def _epochs_until(self, epoch: int) -> int:
-        """Count the non-empty epochs up to `epoch`; the next epoch starts after their positions."""
+        """Count the non-empty epochs up to `epoch`, whose positions come before the next epoch."""
         return sum(each <= epoch for each in self._files.epochs(PLACED))
 
     def _counted(self, ahead: PlannableInput, memory: Snapshot, start: int) -> Snapshot:
-        """Count the epoch that begins at `start`; return its plan, or {} past the input's end."""
+        """Count the keys of the epoch that begins at position `start`, and return its plan.
+
+        Return {} if the input has no position `start`.
+        """
         stop = min(start + ahead.epoch_messages, ahead.reading.total)
         if start >= stop:
             return {}

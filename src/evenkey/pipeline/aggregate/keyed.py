@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def keyed_session(
     options: KeyedOptions, *, shuffle_partitions: int, topics: bool = False
 ) -> SparkSession:
-    """Return a session with the run's settings; a local one has at least one slot per worker.
+    """Return a session for a run; a local session has at least one slot per worker.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def keyed_session(
 
 
 class KeyedWork(Work[ReportT]):
-    """Work on keyed messages, with an observer, and a planner if the grouping plans epochs.
+    """Work on keyed messages; it has an observer and, if the grouping plans epochs, a planner.
 
     Parameters
     ----------
@@ -57,13 +57,14 @@ class KeyedWork(Work[ReportT]):
     name
         Name of the dataset, or the input's paths.
     rows, sink, expected
-        As for every `Work`.
+        See `Work`.
     routers
         Number of tasks that route.
     ahead
-        The input, if its keys can be counted before they are routed; None: they cannot.
+        The input, if its keys can be counted before they are routed; None if they cannot.
     route_by, observe_by
-        Whether a message counts as 1 or as its weight, in routing and in the reported loads.
+        Whether a message counts as 1 or as its weight: `route_by` in routing, `observe_by` in the
+        reported loads.
     """
 
     measures: Observer
@@ -117,8 +118,8 @@ class KeyedWork(Work[ReportT]):
         Parameters
         ----------
         splitters
-            Kind of the epoch files in which splitters count; None: there are no splitters, and
-            workers receive everything that is read.
+            Kind of the epoch files that contain the counts of splitters. None: there are no
+            splitters, and workers receive everything that is read.
         """
         place = self._directory.files.place
         self.tallies = Tallies(None if splitters is None else place(splitters), place(PLACED))

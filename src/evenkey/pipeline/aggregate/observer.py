@@ -1,8 +1,8 @@
 """The observer: metrics of each epoch and of the whole run, from the workers' counts.
 
-It sees the placement of every message, like the papers' global oracle (DKG paper, section 4.7),
-but outside the data path: workers write (key, messages, weight) once per epoch, and the driver
-reads it after the epoch has ended.
+The observer knows the worker of every message, like the papers' global oracle (DKG paper, section
+4.7), but is outside the data path: each worker writes (key, messages, weight) once per epoch, and
+the driver reads these counts after the epoch has ended.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_KEY = 256
 
 @dataclass(frozen=True)
 class Observed:
-    """Metrics of one epoch, and of the run up to its end."""
+    """Metrics of one epoch, and of the run up to the end of this epoch."""
 
     epoch: EpochMetrics
     run: RunMetrics
@@ -53,8 +53,8 @@ class Observer:
     by
         The unit of loads: messages or weights.
     workers_of
-        Function that returns the number of workers of an epoch, which earlier processes of the run
-        may have run with another number; None: always `workers`.
+        Function that returns the number of workers of an epoch. Earlier processes of the run may
+        have had another number of workers. None: every epoch had `workers` workers.
     on_epoch
         Function that is called with the metrics of each epoch, in order; None: no calls.
     """
@@ -80,7 +80,7 @@ class Observer:
 
     @property
     def max_over_mean(self) -> float | None:
-        """Maximum over mean of the last epoch's loads; None before the first."""
+        """Maximum load of the last epoch, divided by its mean load; None before the first epoch."""
         return self.epochs[-1].max_over_mean if self.epochs else None
 
     def catch_up(self, query: StreamingQuery | None = None, last: int | None = None) -> None:
@@ -118,14 +118,14 @@ class Observer:
         """Return metrics over all epochs so far.
 
         Loads, balance and replication cover the epochs since the number of workers last changed;
-        the number of messages covers all.
+        the number of messages covers all epochs.
         """
         average = float(np.mean(self._imbalances or [0.0]))
         return RunMetrics.of(Seen(self._counts, self.messages, average))
 
 
 _NULL = "(null)"
-"""The text for the null key."""
+"""How the null key is shown."""
 
 
 def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:

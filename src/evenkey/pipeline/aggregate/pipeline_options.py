@@ -62,7 +62,10 @@ def _check_types(text: str) -> str:
 
 
 def _spelled(text: str) -> str:
-    """Check that the aggregator exists, and return its spelling; a user's own stays unchanged."""
+    """Check that the aggregator exists, and return its normalized spelling.
+
+    The spelling of a user's own aggregator, ``module:name``, stays unchanged.
+    """
     found = parse_aggregator(text)
     return text.strip() if modules_of(text) else str(found)
 
@@ -164,12 +167,12 @@ class AggregationOptions(Configuration):
 
     @property
     def key_names(self) -> tuple[str, ...]:
-        """Names of the key's columns in results: its own names, or ``key``."""
+        """Names of the key columns in results: those of the option ``key``, or only ``key``."""
         return ("key",) if self.key is None else read_names(self.key)
 
     @property
     def value_names(self) -> tuple[str, ...]:
-        """Columns of the input that the aggregator reads, except the messages' weight."""
+        """Columns of the input that the aggregator reads, except a message's weight and worker."""
         weight = self.key is None or self.count is not None
         own = {WORKER, "count"} if weight else {WORKER}
         return tuple(name for name in parse_aggregator(self.aggregator).columns if name not in own)

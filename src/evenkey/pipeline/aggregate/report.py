@@ -60,10 +60,10 @@ class RunReport:
         Paths of the results, dead letters and state; URIs if the output is a URI, and None without
         an output.
     finished_before
-        Whether an earlier process had already finished it, so nothing was run.
+        Whether an earlier process had already finished the run, so that nothing was left to run.
     route_by, observe_by
-        Whether messages counted as 1 (``messages``) or as their weight (``weights``), in routing
-        and in the loads.
+        Whether messages counted as 1 (``messages``) or as their weight (``weights``): `route_by`
+        in routing, `observe_by` in the loads.
 
     Examples
     --------

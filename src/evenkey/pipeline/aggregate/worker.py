@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochFiles
 
 PLACED = "placed"
-"""Kind of the epoch files with the workers' counts. Their columns are worker, key and messages, and
-also weight if messages are routed or observed by weights."""
+"""Kind of the epoch files with the workers' counts. These files have the columns worker, key and
+messages; if messages are routed or observed by weights, they also have the column weight."""
 
 
 class PipelineWorker(WorkerTask):
-    """A worker with a simulated cost per message, which counts its messages by key.
+    """A worker that also counts its messages by key, and sleeps for a simulated cost per message.
 
     Parameters
     ----------
     aggregator, by
-        As for `WorkerTask`.
+        See `WorkerTask`.
     files
         Receives the counts, one file per worker and epoch.
     cost_seconds
@@ -59,7 +59,7 @@ class PipelineWorker(WorkerTask):
             time.sleep(self._cost_seconds * messages.num_rows)
 
     def close(self) -> None:
-        """Write the counts, under the worker's number."""
+        """Write the counts to this worker's epoch file."""
         _, epoch, worker = current_task()
         held = pa.concat_tables(self._held) if self._held else _NOTHING
         figures = [name for name in held.column_names if name != "key"]

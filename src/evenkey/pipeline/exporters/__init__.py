@@ -1,7 +1,7 @@
 """Exporters: send the observer's metrics to InfluxDB, Prometheus, Kafka and Parquet files.
 
-Each has a bounded queue and its own thread, so a slow or dead exporter never slows or stops the
-stream; dropped points are counted.
+Each exporter has a bounded queue and its own thread. So a slow or unreachable destination never
+slows or stops the stream. Points that an exporter has to drop are counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All exporters of a run: created from their addresses, fed and closed together."""
+"""Create the exporters of a run from their addresses, feed them, and close them together."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _check_parquet(address: ExportAddress) -> None:
         return
     directory = store.directory
     if any(each.is_file() for each in (directory, *directory.parents)):
-        message = f"export = {address.text!r}: it is a file or in one; write parquet:DIRECTORY"
+        message = f"export = {address.text!r}: it is or is in a file; write parquet:DIRECTORY"
         raise ConfigurationError(message)
 
 
@@ -53,7 +53,7 @@ def _directory(address: ExportAddress) -> Store:
 
 
 class _Kind(NamedTuple):
-    """A kind of exporter: the form of its addresses, its constructor and its check."""
+    """A kind of exporter: the form of addresses, the constructor, and the check of an address."""
 
     written: str
     make: Maker
@@ -117,7 +117,7 @@ class Exports:
     Raises
     ------
     ConfigurationError
-        An exporter cannot be created; none is left open.
+        An exporter cannot be created; the exporters created before it are closed.
     """
 
     def __init__(
@@ -155,13 +155,13 @@ class Exports:
         return any(outlet.lacks(epoch) for outlet in self._outlets)
 
     def complete(self, record: EpochRecord) -> None:
-        """Queue the record of an epoch that an earlier process ran, for exporters that lack it."""
+        """Queue the record of an earlier process's epoch for the exporters that lack this epoch."""
         for outlet in self._outlets:
             if outlet.lacks(record.epoch):
                 outlet.offer(record)
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
-        """Close all exporters; return a summary per address, and of the history if it failed."""
+        """Close all exporters; return their summaries, the history's only if the history failed."""
         summaries = [outlet.close(ending) for outlet in self._outlets]
         own = [each for each in summaries[self._requested :] if each.error is not None]
         return (*summaries[: self._requested], *own)

@@ -1,4 +1,4 @@
-"""The base class of exporters, which convert records to points and write these."""
+"""The base class of exporters, which convert records to points and write the points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ExportSummary:
     dropped
         Points dropped: the queue was full, the destination rejected them, or the run ended first.
     error
-        The reason of the last failed write; None if no write failed.
+        The reason for the last failed write; None if no write failed.
     """
 
     to: str
@@ -46,7 +46,7 @@ class ExportSummary:
 
 
 class Exporter(ABC):
-    """Writes the figures of a run; called from one thread, except for `points`.
+    """Writes the figures of a run; `write` and `beat` are always called from the same thread.
 
     The constructor may raise a `ConfigurationError`, so that errors the user can fix are reported
     before the run starts. Later errors of an exporter never reach the run.
@@ -71,7 +71,7 @@ class Exporter(ABC):
         Raises
         ------
         Unreachable
-            The points may be written later.
+            The destination does not answer now; the same points may be written later.
         """
 
     def lacks(self, epoch: int) -> bool:
@@ -84,4 +84,4 @@ class Exporter(ABC):
 
     @abstractmethod
     def close(self, ending: Ending) -> None:
-        """Release all resources, after the run has ended as `ending` says."""
+        """Release all resources after the end of the run; `ending` says how the run ended."""

@@ -20,11 +20,11 @@ class RunInfo:
     Parameters
     ----------
     run
-        Unique name of the run, which it keeps when it continues after a stop.
+        Unique name of the run. A run that continues after a stop keeps its name.
     dataset
         Name of the dataset, or the input's paths.
     grouping
-        Spelling of the grouping; for a join, its pipeline and mode.
+        Spelling of the grouping; for a join, the join's pipeline and mode.
     workers, sources
         Number of workers, and number of sources.
     load_unit
@@ -66,20 +66,20 @@ class EpochRecord:
     """The figures of a run after an epoch (DKG paper, section 4.7).
 
     Each kind of job has its own figures. `evenkey.core.metrics.FIGURES` declares all of them, with
-    units and meanings. Figures that begin with ``epoch`` cover only this epoch; other loads,
-    balance and replication cover the run so far, including epochs before a restart. Times and rates
-    come from the process that ran the epoch.
+    units and meanings. Figures whose names begin with ``epoch`` cover only this epoch. Other
+    figures of load, balance and replication cover the run so far, including epochs before a
+    restart. Times and rates come from the process that ran the epoch.
 
     Parameters
     ----------
     epoch
         Number of the micro-batch.
     ended
-        When it ended, in seconds since 1970.
+        When the epoch ended, in seconds since 1970.
     figures
         Figures by name; each is a number, or a tuple with one number per worker.
     hottest
-        Hottest keys of this epoch, in descending order.
+        Hottest keys of this epoch, the hottest key first.
 
     Raises
     ------

@@ -36,11 +36,11 @@ class ExportAddress:
     kind
         The name before the colon, such as ``influxdb``.
     user
-        The text before an ``@``; None without one.
+        The text before the ``@``; None if there is no ``@``.
     place
         Host and port, or several separated by commas.
     path
-        The text after the place, without the slash between them; the directory of ``parquet:DIR``.
+        The text after the place, without slashes at its ends; for ``parquet:DIR``, the directory.
     options
         The options after the question mark.
     """
@@ -67,7 +67,8 @@ class ExportAddress:
         Raises
         ------
         ConfigurationError
-            The text is not an address, or contains a password, which the message does not repeat.
+            The text is not an address, or contains a password. The message does not repeat the
+            password.
 
         Examples
         --------
@@ -82,8 +83,8 @@ class ExportAddress:
             message = (
                 f"export = {shown!r}: an address must not contain a password, because addresses "
                 "are printed and stored; leave it out and set EVENKEY_INFLUXDB_PASSWORD or "
-                "EVENKEY_KAFKA_CLIENT_SASL_PASSWORD, or add _FILE to the name and set it to a "
-                "file that contains the password"
+                "EVENKEY_KAFKA_CLIENT_SASL_PASSWORD, or append _FILE to the name and set it to the "
+                "path of a file with the password"
             )
             raise ConfigurationError(message)
         kind, colon, rest = text.partition(":")
@@ -121,7 +122,8 @@ class ExportAddress:
         Raises
         ------
         ConfigurationError
-            The address has such an option; the message lists the options of the kind.
+            The address has an option that its kind does not have; the message lists the options of
+            the kind.
         """
         unknown = sorted(self.options.keys() - {*known})
         if unknown:
@@ -135,7 +137,7 @@ class ExportAddress:
         Raises
         ------
         ConfigurationError
-            The value is not such a number.
+            The value is not a whole number, or is below 1.
         """
         text = self.options.get(option, str(default))
         if not text.isdecimal() or int(text) < 1:

@@ -3,7 +3,7 @@
 ::
 
     history/
-      run.json               the run
+      run.json               the properties of the run
       epochs/00000003.parquet   one row, the record of epoch 3
       alive                  the last heartbeat of the run, written about once per second
       ended.json             how and when the run ended; missing while it runs
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 RUN_FILE = "run.json"
-"""The object that every history contains: a directory with it is a history."""
+"""Name of an object in every history; a directory that contains this object is a history."""
 _ALIVE, _ENDED, _EPOCHS = "alive", "ended.json", "epochs"
 
 
@@ -62,7 +62,7 @@ class History:
         self._live()
 
     def add(self, record: EpochRecord) -> None:
-        """Write the record of an epoch, unless the epoch already has one."""
+        """Write the record of an epoch, unless the epoch already has a record."""
         if not self._held():
             return
         self.store.create(_epoch(record.epoch), encoded(record))
@@ -88,7 +88,8 @@ class History:
         Raises
         ------
         OSError, ValueError, TypeError
-            There is no history, or it cannot be read, perhaps because of another version.
+            There is no history, or it cannot be read, perhaps because another version of evenkey
+            wrote it.
         """
         content: dict[str, Any] = json.loads(self.store.read(RUN_FILE))
         check_version(content.pop("version", 0), self.store.path(RUN_FILE))
@@ -110,7 +111,7 @@ class History:
         Raises
         ------
         OSError, ValueError
-            There is no record, or it cannot be read.
+            There is no record, or the record cannot be read.
         """
         name = _epoch(epoch)
         return read_record(self.store.read(name), self.store.path(name))

@@ -42,7 +42,7 @@ def encoded(record: EpochRecord) -> bytes:
 
 
 def check_version(version: int, file: str) -> None:
-    """Check that a file has the version of the format that this evenkey reads.
+    """Check that a file has the format version that this version of evenkey reads.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def check_version(version: int, file: str) -> None:
     """
     if version != VERSION:
         message = (
-            f"{file} is of version {version} of the history format, and this evenkey reads version "
-            f"{VERSION}: read it with the version of evenkey that wrote it"
+            f"{file} has version {version} of the history format, but this evenkey reads version "
+            f"{VERSION}: read the file with the version of evenkey that wrote it"
         )
         raise ValueError(message)
 

@@ -27,8 +27,8 @@ class InfluxDB(Exporter):
 
     Creates the database if it does not exist. The user's password comes from
     ``EVENKEY_INFLUXDB_PASSWORD``, or from the file that ``EVENKEY_INFLUXDB_PASSWORD_FILE``
-    names. InfluxDB stores a point only once, even if it is written twice, so a batch is written
-    again if the answer to it was lost.
+    names. InfluxDB stores a point only once, even if it is written twice. So a batch is written
+    again if the server's answer was lost.
 
     Parameters
     ----------

@@ -27,11 +27,11 @@ _PORT = 9092
 class Kafka(Exporter):
     """Writes one message per epoch to ``kafka://SERVER[,SERVER]/TOPIC``, keyed by the run's name.
 
-    Its value is a JSON object, or with ``format=influx`` lines of InfluxDB's protocol. Client
-    options with a dot, such as ``security.protocol=SASL_SSL``, go to librdkafka unchanged;
-    ``sasl.password`` comes from ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``, or from the file that
-    ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names. A retried message may arrive twice: run and
-    epoch identify it.
+    The value of a message is a JSON object, or with ``format=influx`` lines of InfluxDB's line
+    protocol. Options with a dot, such as ``security.protocol=SASL_SSL``, go to librdkafka
+    unchanged. ``sasl.password`` comes from ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``, or from the file
+    that ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names. A retried message may arrive twice;
+    readers can recognise the copy, because it has the same run and epoch.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Kafka(Exporter):
         return [json.dumps({**shared, **record.figures, "hottest": hottest}).encode()]
 
     def write(self, points: Sequence[bytes]) -> None:
-        """Send messages, and wait until the broker has acknowledged all."""
+        """Send messages, and wait until the broker has acknowledged all of them."""
         failures: list[str] = []
 
         def delivered(error: Any, _message: Any) -> None:

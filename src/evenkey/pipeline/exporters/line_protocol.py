@@ -1,8 +1,8 @@
-"""Records as lines of InfluxDB's line protocol.
+"""Convert records to InfluxDB's line protocol.
 
-Three measurements: ``evenkey_epoch`` (one point per epoch), ``evenkey_worker`` (one per worker)
-and ``evenkey_hot_key`` (one per rank). A key is a field and not a tag: InfluxDB indexes each value
-of a tag as a series, and the number of keys is unbounded.
+An epoch gives points of three measurements: ``evenkey_epoch`` (one point), ``evenkey_worker`` (one
+point per worker) and ``evenkey_hot_key`` (one point per hot key, by rank). A key is a field and not
+a tag: InfluxDB indexes each value of a tag as a series, and the number of keys is unbounded.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ _FIELD_SPECIAL = re.compile(r'(["\\])')
 
 
 def lines(run: RunInfo, record: EpochRecord) -> list[str]:
-    """Return a record as lines, one per point, with the time at which its epoch ended."""
+    """Convert a record to lines, one per point; the time of each point is the end of the epoch."""
     tags = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
     at = round(1000 * record.ended)
     points = [line("evenkey_epoch", tags, {"epoch": record.epoch, **record.numbers()}, at)]
     by_worker = record.by_worker()
-    # Write only workers that all figures have: the run may have continued with another number.
+    # Write only workers that all figures have: the run may have continued with more or fewer
+    # workers.
     for worker in range(min(map(len, by_worker.values()), default=0)):
         fields = {name: values[worker] for name, values in by_worker.items()}
         points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, fields, at))
@@ -56,7 +57,7 @@ def line(
     fields
         Fields by name, at least one; an int is written as an integer.
     at
-        Milliseconds since 1970.
+        Time of the point, in milliseconds since 1970.
 
     Examples
     --------

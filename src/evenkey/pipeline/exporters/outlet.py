@@ -49,7 +49,7 @@ class Outlet:
         self._thread.start()
 
     def lacks(self, epoch: int) -> bool:
-        """Return whether the exporter stores epochs but lacks this one."""
+        """Return whether the exporter stores epochs but lacks this epoch."""
         return self._exporter.lacks(epoch)
 
     def offer(self, record: EpochRecord) -> None:
@@ -63,7 +63,7 @@ class Outlet:
             self._changed.notify_all()
 
     def close(self, ending: Ending) -> ExportSummary:
-        """Write the remaining points for at most `patience`, and return the summary.
+        """Write the remaining points, for at most `patience` seconds, and return the summary.
 
         Points for an unreachable destination are retried only once.
         """
@@ -97,7 +97,7 @@ class Outlet:
                 wait = min(2 * wait, _LONGEST_WAIT)
 
     def _take_batch(self) -> bool:
-        """Wait for points, with heartbeats; return False if the run ended and none are left."""
+        """Wait for points, with heartbeats; return False if the run ended and no point is left."""
         while True:
             with self._changed:
                 if not self._on_its_way:
@@ -111,7 +111,7 @@ class Outlet:
             self._beat()
 
     def _write_batch(self) -> bool:
-        """Write the batch, or drop it if it is rejected; return False to retry."""
+        """Write the batch, or drop it if it is rejected; return False if it must be retried."""
         try:
             self._exporter.write(self._on_its_way)
         except Unreachable as error:

@@ -27,7 +27,7 @@ class Parquet(Exporter):
     run
         The run whose records are exported.
     held
-        As for `History`.
+        See `History`.
 
     Raises
     ------

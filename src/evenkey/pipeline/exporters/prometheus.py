@@ -35,8 +35,8 @@ class Prometheus(Exporter):
     Parameters
     ----------
     address
-        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, by default port 9108. Only requests for
-        these allowed hosts, and for those that `ServedHosts` always serves, are answered.
+        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, by default port 9108. A request is
+        answered only if it is for an allowed host, or for a host that `ServedHosts` always serves.
     run
         The run whose records are exported; its name, dataset and grouping label every sample.
 
@@ -86,7 +86,7 @@ class Prometheus(Exporter):
         return self._address.text
 
     def points(self, record: EpochRecord) -> list[EpochRecord]:
-        """Return the record itself: only the latest is served."""
+        """Return the record itself; only the latest record is served."""
         return [record]
 
     def write(self, points: Sequence[EpochRecord]) -> None:
@@ -101,7 +101,7 @@ class Prometheus(Exporter):
         self._thread.join()
 
     def collect(self) -> Iterator[Any]:
-        """Yield all samples; Prometheus' library calls it for each scrape."""
+        """Yield all metrics; Prometheus' library calls this method for each scrape."""
         record = self._latest
         if record is None:
             return
@@ -129,7 +129,7 @@ class Prometheus(Exporter):
         return family
 
     def _figure(self, figure: Figure, value: Any) -> Any:
-        """Return a figure as a metric, with a name and unit by Prometheus' conventions."""
+        """Convert a figure to a metric, with name and unit by Prometheus' conventions."""
         name, text = prometheus_name(figure), figure.text
         if figure.by_worker:
             return self._family(name, text, [({"worker": str(w)}, v) for w, v in enumerate(value)])
@@ -143,7 +143,7 @@ class Prometheus(Exporter):
 
 
 def prometheus_name(figure: Figure) -> str:
-    """Return a figure's name in Prometheus: times in seconds, counters end in _total.
+    """Return a figure's name in Prometheus: times end in _seconds, counters end in _total.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
-    """Writes no log line per scrape."""
+    """Request handler that writes no log line per scrape."""
 
     def log_message(self, format: str, *_values: object) -> None:  # noqa: A002 - the base's name
         pass

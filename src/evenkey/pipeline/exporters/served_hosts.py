@@ -24,24 +24,24 @@ _AUTHORITY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^\[\]:,/@\s]+)(?::\d*)?")
 
 
 class ServedHosts:
-    """Answers requests for served hosts, and rejects all others in one line.
+    """Answers requests for served hosts, and rejects all other requests with one line of text.
 
-    It serves 127.0.0.1, localhost, ::1, the address that it listens on, and the `allowed` hosts.
-    A server that listens on all addresses of the machine (``0.0.0.0``, ``::``) serves every host
-    that is an IP address and not a name, because DNS rebinding needs a name. The port is ignored,
-    because it may be mapped. A request from a page of another origin is rejected, unless the
-    page's host is `allowed`.
+    The served hosts are 127.0.0.1, localhost, ::1, the address that the server listens on, and the
+    `allowed` hosts. If the server listens on all addresses of the machine (``0.0.0.0``, ``::``),
+    every IP address is served, too, because DNS rebinding needs a name. The port in the request is
+    ignored, because ports may be mapped. A request from a page of another origin is rejected,
+    unless the page's host is `allowed`.
 
     Parameters
     ----------
     application
-        The WSGI application that answers.
+        The WSGI application that answers requests for served hosts.
     listening
         The host that the server listens on.
     allowed
         More names or addresses, without port.
     how
-        The option by which users allow another host, for error messages.
+        How users allow another host, for error messages; by default an option.
 
     Raises
     ------
@@ -89,8 +89,8 @@ class ServedHosts:
         if origin is not None and not self._same(origin, asked):
             return _refuse(
                 start,
-                f"origin = {origin!r}: pages of other hosts get no answer; to allow it, pass "
-                f"{self._how}",
+                f"origin = {origin!r}: pages of other hosts get no answer; to allow this host, "
+                f"pass {self._how}",
             )
         return self._application(environment, start)
 
@@ -120,7 +120,7 @@ def _host(name: str) -> str:
     Raises
     ------
     ConfigurationError
-        The name is not that of a host.
+        The name is neither a host name nor an IP address.
     """
     plain = _plain(name)
     if not (_is_address(plain) or _NAME.fullmatch(plain)):

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 
 class Model(ABC):
-    """The immutable result of learning up to the end of an epoch.
+    """An immutable model, learned from the records up to the end of an epoch.
 
-    Tasks of the next epoch read the model from a file, so it can be converted to a table and back.
+    A model can be converted to a table and back, because the tasks of the next epoch read it from a
+    file.
 
     Examples
     --------
@@ -40,11 +41,11 @@ class Model(ABC):
 
     @abstractmethod
     def to_table(self) -> pa.Table:
-        """Return the model as a table; content without rows goes into the schema's metadata."""
+        """Return the model as a table; other content goes into the metadata of its schema."""
 
     @abstractmethod
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Return the predicted label of each record; null if the model cannot predict it yet.
+        """Return the predicted label of each record; null where the model cannot yet predict.
 
         Parameters
         ----------
@@ -73,11 +74,12 @@ def check_learner(learner: object) -> None:
 class Learner(Application, Generic[ModelT]):
     """An application that learns from labelled records, epoch by epoch.
 
-    In each epoch the sources convert records to keyed messages, a grouping assigns these to
-    workers, workers compute partial aggregates of their messages, and these are merged by key.
-    The driver makes the model of the epoch from the model of the previous epoch and the merged
-    aggregates, and stores it under the epoch's number. An epoch that runs again starts from the
-    same model, so interruptions do not change the result.
+    In each epoch, the sources convert records to keyed messages, and a grouping assigns the
+    messages to workers. Each worker computes partial aggregates of its messages, and evenkey merges
+    the partial aggregates by key. From the merged aggregates and the model of the previous epoch,
+    the driver makes the model of the epoch, and stores it as the model that the next epoch starts
+    from. An epoch that runs again starts from the same model, so interruptions do not change the
+    result.
 
     The methods run in Spark's tasks and on the driver, and do not import Spark.
 
@@ -108,7 +110,7 @@ class Learner(Application, Generic[ModelT]):
     fields: ClassVar[pa.Schema]
     """Columns of a record besides its ``label`` (string): text, numbers or lists of numbers."""
     streams: ClassVar[Mapping[str, type[LabelledStream]]]
-    """Generated streams of such records by name; the first is the default."""
+    """Generated streams of labelled records, by name; the first stream is the default."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -120,9 +122,9 @@ class Learner(Application, Generic[ModelT]):
 
     @abstractmethod
     def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
-        """Return the columns of the input that make up each of `fields`.
+        """Return, for each of `fields`, the columns of the input that make up the field.
 
-        A field of lists takes any number of columns, any other field takes one.
+        A list field takes any number of columns, any other field takes one column.
 
         Raises
         ------
@@ -152,13 +154,14 @@ class Learner(Application, Generic[ModelT]):
         Returns
         -------
         Table
-            One row per message: ``record`` (int64, row number in `records` of the record that the
-            message comes from, ascending), ``key`` (string) and the aggregator's columns.
+            One row per message, with the columns ``record``, ``key`` and those of the aggregator.
+            ``record`` (int64, ascending) is the row number, in `records`, of the record that the
+            message was made from. ``key`` is a string.
         """
 
     @abstractmethod
     def learn(self, model: ModelT, merged: pa.Table) -> ModelT:
-        """Return the model of the epoch.
+        """Return the model after an epoch.
 
         Parameters
         ----------
@@ -171,4 +174,4 @@ class Learner(Application, Generic[ModelT]):
 
     @abstractmethod
     def counters(self, partials: pa.Table) -> int:
-        """Return the number of counters in a worker's partial aggregates (``key`` and state)."""
+        """Return the number of counters in partial aggregates of a worker (``key`` and state)."""

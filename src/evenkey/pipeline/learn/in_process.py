@@ -33,9 +33,9 @@ class Trained(Generic[ModelT]):
     model
         The model at the end of the last epoch.
     counters
-        int64[epochs, workers], number of counters in each worker's partial aggregates.
+        Number of counters in each worker's partial aggregates, int64[epochs, workers].
     messages
-        int64[epochs, workers], number of messages of each worker.
+        Number of messages of each worker, int64[epochs, workers].
 
     Examples
     --------
@@ -53,10 +53,11 @@ class Trained(Generic[ModelT]):
 
 @dataclass(frozen=True)
 class InProcess(Generic[ModelT]):
-    """Trains like a run on Spark: sources route, workers aggregate, each epoch makes a model.
+    """Trains in this process like a run on Spark: sources route, workers aggregate by key.
 
-    Use it in tests and notebooks, and to see how a grouping distributes a learner's messages. If
-    the grouping needs frequencies of keys, it gets those of each epoch before the epoch starts.
+    Use it in tests and notebooks, and to see how a grouping distributes a learner's messages. Each
+    epoch makes a model. A grouping that needs the frequencies of keys gets the frequencies of each
+    epoch before the epoch starts.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class InProcess(Generic[ModelT]):
             yield self.learner.messages(records.slice(start, self.batch), model)
 
     def _plan(self, grouping: Grouping, records: pa.Table, model: ModelT) -> Snapshot:
-        """Count the keys of an epoch, and return the grouping's plan for them."""
+        """Count the keys of an epoch, and return the grouping's plan for these counts."""
         sent = [hash_strings(each["key"]) for each in self._messages(records, model)]
         keys, counts = np.unique(np.concatenate([hash_strings([]), *sent]), return_counts=True)
         return grouping.plan(keys, counts.astype(np.float64), self.workers)

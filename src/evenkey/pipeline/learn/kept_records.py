@@ -26,7 +26,7 @@ _ABSENT = r"^(|NA|N/A|null|NULL|None)$"
 _NUMBER = r"^[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|inf|nan|Infinity|NaN)$"
 
 ROWS_OF_A_GROUP = 8192
-"""Number of rows in each row group except the last: a row's number determines its group."""
+"""Number of rows in each row group except the last group. So row n is in group n // 8192."""
 
 
 class Kept(NamedTuple):
@@ -119,8 +119,8 @@ def _copy(
     temporary.replace(target)
     dead_letters = pa.concat_tables(rejected)
     if not rows:
-        why = f"; the first: {dead_letters['reason'][0]}" if dead_letters.num_rows else ""
-        message = f"the input has no valid record among {position}{why}"
+        why = f"; first error: {dead_letters['reason'][0]}" if dead_letters.num_rows else ""
+        message = f"the input has no valid record; records read: {position}{why}"
         raise ConfigurationError(message)
     return Kept(rows, dead_letters)
 
@@ -154,7 +154,7 @@ def _vetted(
 
 
 def _converted(column: str, values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.StringArray]:
-    """Convert values to a field's type; also return, per value, why it is invalid, or null."""
+    """Convert values to a field's type; also return why each value is invalid, null if valid."""
     single = kind.value_type if pa.types.is_list(kind) else kind
     reason = pa.nulls(len(values), pa.string())
     if pa.types.is_floating(single) and pa.types.is_string(values.type):
@@ -174,7 +174,7 @@ def _decoded(value: bytes | None) -> str | None:
 
 
 def _numbers(column: str, texts: pa.StringArray) -> tuple[pa.DoubleArray, pa.StringArray]:
-    """Parse numbers, with null for empty texts; also return why a text is not a number."""
+    """Parse texts as numbers, empty texts as null; also return why a text is not a number."""
     trimmed = pc.utf8_trim_whitespace(texts)
     given = pc.fill_null(pc.invert(pc.match_substring_regex(trimmed, _ABSENT)), fill_value=False)
     is_number = pc.match_substring_regex(trimmed, _NUMBER)

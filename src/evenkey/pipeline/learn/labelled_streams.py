@@ -26,7 +26,7 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True)
 class LabelledStream(ABC):
-    """A finite stream of generated labelled records, which depend only on name, seed and position.
+    """A finite generated stream; each labelled record depends only on name, seed and position.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def labelled(
     stream = read("dataset of labelled records", spelling, streams)
     for parameter, other in (("length", "messages"), ("seed", "seed")):
         if re.search(rf"\b{parameter}\b", spelling):
-            message = f"dataset = {spelling!r}: pass {parameter} by the option {other} instead"
+            message = f"dataset = {spelling!r}: set {parameter} with the option {other} instead"
             raise ConfigurationError(message)
     length = stream.length if messages is None else messages
     return dataclasses.replace(stream, length=length, seed=seed)

@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     Records = FileRecords | GeneratedRecords
 
 _RECORDS = "state/input/records.parquet"
-"""The object with the valid records of the input files, which are read only once."""
+"""Name of the object with the valid records of the input files, which are read only once."""
 
 
 class LearnJob(Job[LearningReport]):
-    """Converts records to messages, aggregates these on workers, and learns the next model.
+    """Converts records to messages, aggregates the messages, and learns the next model.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class LearnJob(Job[LearningReport]):
         return find_files(self._config.input)
 
     def find(self, directory: RunDirectory) -> _FoundRecords:
-        """Find generated records, or those of files, which a run reads once and then keeps."""
+        """Find generated records or the records of files; a run reads the files only once."""
         config = self._config
         if not config.input:
             stream = labelled(
@@ -142,7 +142,7 @@ class _FoundRecords(Prepared[LearningReport]):
     def open(
         self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
     ) -> _LearnWork:
-        """Open the records, and build the query for each epoch's partial aggregates by worker."""
+        """Open the records, and build the query that computes the partial aggregates of workers."""
         config, reading = self.config, self.records
         rows = stream_of(
             spark,
@@ -198,7 +198,7 @@ class _FoundRecords(Prepared[LearningReport]):
 def _reported(
     figures: Mapping[str, Any], learner: Learner[Any], directory: RunDirectory
 ) -> LearningReport:
-    """Return the report of a run, with the model and each epoch's figures of learning."""
+    """Return the report of a run, with the last model and learning figures per epoch."""
     models = _models(learner, directory)
     last = models.numbers()
     kept = figures["state"] is not None
@@ -226,19 +226,19 @@ class _LearnWork(KeyedWork[LearningReport]):
         self._reported = reported
 
     def report(self, outcome: Outcome) -> LearningReport:
-        """Report the run, with its model and the figures of learning."""
+        """Return the report of the run, with the last model and learning figures per epoch."""
         return self._reported(self.figures(outcome))
 
 
 class _ModelSink(Sink):
-    """Learns from an epoch's partial aggregates; an epoch that runs again gets the same model."""
+    """Learns from an epoch's partial aggregates; an epoch that runs again makes the same model."""
 
     def __init__(self, models: Models[Any], aggregator: Aggregator) -> None:
         self.models = models
         self._aggregator = aggregator
 
     def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
-        """Merge by key, learn, and write the model that the next epoch starts from."""
+        """Merge the partial aggregates by key, learn, and write the model for the next epoch."""
         finished = merge_partials(results, self._aggregator, window=None, watermark="0 seconds")
         merged = finished.toArrow()
         order = [(name, "ascending") for name in merged.column_names[:1]]

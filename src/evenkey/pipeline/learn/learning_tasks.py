@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochFiles
 
 COUNTERS = "counters"
-"""Kind of the epoch files in which workers report their counters; columns worker and counters."""
+"""Kind of the epoch files with the workers' counters. Their columns are worker and counters."""
 TRIALS = "trials"
-"""Kind of the epoch files in which sources report how well the model predicts; columns records,
-predicted and right."""
+"""Kind of the epoch files in which sources report how well the model predicts. Their columns are
+records, predicted and right."""
 
 
 class MessagesTask:
-    """Converts a source's records to messages, after predicting each with the previous model.
+    """Predicts the labels of a source's records, then converts the records to messages.
 
     Parameters
     ----------
     models
         The models of the run; the task uses the model of the previous epoch.
     files
-        Receives the accuracy of the previous model, one file per source and epoch.
+        Receives how many labels the model predicted correctly, one file per source and epoch.
     """
 
     def __init__(self, models: Models[Any], files: EpochFiles) -> None:
@@ -40,10 +40,14 @@ class MessagesTask:
         self._files = files
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over the batches of one partition: ``position``, ``label``, fields, ``time``."""
+        """Convert the batches of one partition.
+
+        Their columns are ``position``, ``label``, the learner's fields and ``time``.
+        """
         _, epoch, source = current_task()
         learner = self._models.learner
-        # On a host that does not share the run's files, the model would seem to be the empty one.
+        # On a host that does not share the run's files, the task would find no model, and would use
+        # the empty model.
         self._files.commits.check_shared()
         model = self._models.read(epoch)
         records, predicted, right, passed_on = 0, 0, 0, 0
@@ -72,13 +76,13 @@ class LearningWorker(PipelineWorker):
     Parameters
     ----------
     learner
-        The learner, whose method `counters` counts them.
+        The learner; its method `counters` counts the counters.
     aggregator
         The learner's aggregator, bound to the schema of the messages.
     files
         Receives the reports of workers.
     cost_seconds
-        As for `PipelineWorker`.
+        See `PipelineWorker`.
     """
 
     def __init__(
@@ -88,7 +92,7 @@ class LearningWorker(PipelineWorker):
         self._learner = learner
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over the batches of one partition."""
+        """Aggregate the batches of one partition, and report the number of counters."""
         counters = 0
         for batch in super().__call__(batches):
             counters += self._learner.counters(pa.Table.from_batches([batch]))

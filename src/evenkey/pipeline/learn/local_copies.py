@@ -19,12 +19,15 @@ _home: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def local_copy(store: Store, name: str) -> Path:
-    """Return the path of a file with the content of an object, which must never change.
+    """Return the path of a local file with the content of an object.
+
+    The object must never change.
 
     Returns
     -------
     pathlib.Path
-        The object's own file in a local store; else a copy that this process keeps until it ends.
+        In a local store, the object's own file. In other stores, a copy that this process keeps
+        until it ends.
 
     Raises
     ------

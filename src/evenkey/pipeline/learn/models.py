@@ -25,8 +25,9 @@ _KEPT = 100
 class Models(Generic[ModelT]):
     """Numbered models in a store.
 
-    Epoch n - 1 makes model n, and epoch n starts from it. A model is written by one exclusive
-    create, so readers see all of it or nothing, and an epoch that runs again changes nothing.
+    Epoch n - 1 makes model n, and epoch n starts from model n. A model is written by one exclusive
+    create. So readers see the whole model or no model, and an epoch that runs again changes
+    nothing.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class Models(Generic[ModelT]):
         Raises
         ------
         RunError
-            The directory cannot be written.
+            The model cannot be written.
         """
         content = io.BytesIO()
         pq.write_table(model.to_table(), content)

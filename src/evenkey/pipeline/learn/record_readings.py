@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Records(DealtReading):
-    """Labelled records with the columns of a schema, which go to the sources in blocks."""
+    """Labelled records with the columns of a schema; sources get the records in blocks."""
 
     def __init__(self, total: int, config: LearnConfig, schema: pa.Schema) -> None:
         block = config.block_positions(total, config.sources)
@@ -53,11 +53,12 @@ class FileRecords(_Records):
     Parameters
     ----------
     store, name
-        The store that contains the Parquet file, and the name of the file in it.
+        The store that contains the Parquet file, and the name of the file in this store.
     config
         The configuration of the run.
     groups
-        The file's row groups when it was written; their digests reveal a later change of the file.
+        The row groups that the file had when it was written. Their digests reveal whether the file
+        has changed since.
 
     Raises
     ------

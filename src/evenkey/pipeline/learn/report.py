@@ -26,7 +26,8 @@ class EpochLearned:
     records
         Number of records in the epoch.
     predicted, right
-        Number of records that the model of the previous epoch predicted, and predicted correctly.
+        Number of records whose label the model of the previous epoch could predict, and number of
+        records whose label it predicted correctly.
     counters
         Number of counters in each worker's partial aggregates at the end of the epoch.
     """
@@ -50,7 +51,7 @@ class EpochLearned:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningReport(RunReport):
-    """The figures of a learner's run, whose messages are made from records.
+    """The figures of a learner's run; its messages are made from records.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class LearningReport(RunReport):
     model_file: Path | str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures of `RunReport`, and those of learning."""
+        """Return the figures of `RunReport`, and the figures of learning."""
         figures = super().to_json()
         figures["output"]["model"] = None if self.model_file is None else str(self.model_file)
         predicted = sum(each.predicted for each in self.learned)

@@ -40,21 +40,22 @@ def train(
     passes: int = 1,
     model: ModelT | None = None,
 ) -> ModelT:
-    """Learn from labelled records on balanced workers; each pass over them is an epoch.
+    """Learn from labelled records on balanced workers; each pass over the records is an epoch.
 
     Parameters
     ----------
     df
         A batch DataFrame with the column ``label`` and the columns of the learner's `fields`; its
         partitions are the sources. Rows with a null, an empty label or a number that is not finite
-        are left out; a warning counts them, and `rejected_records` returns them.
+        are left out. A warning says how many rows are left out, and `rejected_records` returns
+        these rows.
     learner
         The learner.
     grouping, workers
-        As for `evenkey.spark.route`.
+        See `evenkey.spark.route`.
     passes
-        Number of passes over all records, at least 1. Each adds one level to the tree of a
-        `DecisionTree`; `NaiveBayes` would count all records again in a second pass.
+        Number of passes over all records, at least 1. Each pass adds one level to the tree of a
+        `DecisionTree`. `NaiveBayes` needs one pass; a second pass would count all records again.
     model
         The model to continue from; default: the empty model.
 
@@ -67,7 +68,7 @@ def train(
     ------
     ConfigurationError
         The DataFrame is streaming (``evenkey run --application`` reads streams) or lacks a column;
-        `passes` is below 1; or as for `evenkey.spark.route`.
+        `passes` is below 1; or `evenkey.spark.route` raises this error.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class _MessagesTask:
         return StructType(from_arrow_schema(self._messages(nothing).schema).fields)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over the batches of one partition."""
+        """Convert the batches of one partition."""
         for batch in batches:
             yield from self._messages(pa.Table.from_batches([batch])).to_batches()
 

@@ -25,17 +25,17 @@ REASON = "reason"
 def rejected_records(df: DataFrame, learner: Learner[Any]) -> DataFrame:
     """Return the rows of a batch that `train` leaves out, with the column ``reason``.
 
-    It leaves out rows with a null, an empty label or a number that is not finite.
+    `train` leaves out rows with a null, an empty label or a number that is not finite.
 
     Parameters
     ----------
     df, learner
-        As for `train`.
+        See `train`.
 
     Raises
     ------
     ConfigurationError
-        A column is missing or of a type that does not fit.
+        A column is missing or has a type that does not fit the learner.
 
     Examples
     --------
@@ -49,12 +49,12 @@ def rejected_records(df: DataFrame, learner: Learner[Any]) -> DataFrame:
 
 
 def vetted_records(df: DataFrame, learner: Learner[Any]) -> DataFrame:
-    """Return ``label`` and the learner's fields, cast to their types, and ``reason``.
+    """Return ``label`` and the learner's fields, cast to the learner's types, and ``reason``.
 
     Raises
     ------
     ConfigurationError
-        A column is missing or of a type that does not fit.
+        A column is missing or has a type that does not fit the learner.
     """
     fields = [pa.field("label", pa.string()), *learner.fields]
     columns, reasons = [], []
@@ -82,7 +82,7 @@ def _check_type(field: pa.Field, kind: DataType) -> None:
 
 
 def _reason(field: pa.Field, column: Column) -> Column:
-    """Return a column that says what is wrong with a value; null if nothing is."""
+    """Return a column that says why a value cannot be learned from; null where it can."""
     name = field.name
     absent = F.when(column.isNull(), f"{name} is null")
     if pa.types.is_list(field.type):

@@ -67,7 +67,8 @@ class Configuration(BaseModel):
         ------
         ConfigurationError
             The file cannot be read or is not TOML (the message has the line), or an option is
-            invalid, as for the class; the message names the file if it contains the invalid value.
+            invalid, as for the class. If the invalid value is from the file, the message names the
+            file.
         """
         chosen = {
             name: _Written(value) if isinstance(value, str) else value
@@ -87,12 +88,12 @@ class Configuration(BaseModel):
     def with_options(self, **options: Any) -> Self:
         """Return the same configuration with other values of some options.
 
-        Derived options are derived again.
+        Options that `derive` computes from other options are computed again.
         """
         return type(self)(**{**self.model_dump(exclude_unset=True), **options})
 
     def given(self, *groups: type[Configuration]) -> dict[str, Any]:
-        """Return the options of `groups` that were set, with their values, for `with_options`."""
+        """Return the options of `groups` that were set, as arguments for `with_options`."""
         names = {name for group in groups for name in group.model_fields}
         return {
             name: value
@@ -101,7 +102,7 @@ class Configuration(BaseModel):
         }
 
     def manifest(self) -> dict[str, Any]:
-        """Return the value of every option as JSON, with absolute paths, to identify a run."""
+        """Return every option with its value as JSON, to identify a run; paths are absolute."""
         return {
             name: _absolute(getattr(self, name), value)
             for name, value in self.model_dump(mode="json").items()
@@ -114,27 +115,35 @@ class Configuration(BaseModel):
         return free - self.pinned().keys()
 
     def pinned(self) -> dict[str, str]:
-        """Return options that may not change when a run continues, each with the reason."""
+        """Return the options that may not change when a run continues, each with the reason."""
         fields = type(self).model_fields
         reasons = {name: fact(field, "pinned") for name, field in fields.items()}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def layout(self) -> dict[str, Any]:
-        """Return the options for the layout of epochs on workers, with values as in `manifest`."""
+        """Return the options that determine how epochs are laid out on workers.
+
+        The values are those of `manifest`.
+        """
         kept = {name for name, field in type(self).model_fields.items() if fact(field, "layout")}
         return {name: value for name, value in self.manifest().items() if name in kept}
 
     def check_paths(self) -> None:
         """Check, before anything starts, that files and servers named by options can be reached.
 
-        Each group of options (base class) checks its own, then calls the next group.
+        Each group of options (a base class) checks its own options, then calls the next group.
         """
 
     def derive(self) -> None:
-        """Set options that depend on others; each group sets its own, then calls the next group."""
+        """Compute the options that depend on other options.
+
+        Each group of options (a base class) sets its own options, then calls the next group.
+        """
 
     def check(self) -> None:
-        """Reject invalid combinations; each group checks its own, then calls the next group.
+        """Reject invalid combinations of options.
+
+        Each group of options (a base class) checks its own options, then calls the next group.
 
         Raises
         ------
@@ -145,7 +154,7 @@ class Configuration(BaseModel):
     def set_derived(self, name: str, value: object) -> None:
         """Set an option that was not given, although the model is frozen.
 
-        The option does not count as set, so `with_options` derives it again.
+        The option does not count as set, so `with_options` computes it again.
         """
         object.__setattr__(self, name, value)
 
@@ -180,7 +189,7 @@ _WANTED = {
 
 
 def _number_of(annotation: Any) -> type | None:
-    """Return bool, int or float if an option has this type or is an optional one; else None."""
+    """Return bool, int or float if an option has this type, with or without None; else None."""
     kinds = {*typing.get_args(annotation)} - {type(None)} or {annotation}
     return next((kind for kind in _WANTED if kinds == {kind}), None)
 

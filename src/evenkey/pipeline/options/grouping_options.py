@@ -80,7 +80,7 @@ class GroupingOptions(Configuration):
     )
 
     def resolved_grouping(self) -> Grouping:
-        """Return the grouping with the options that override its parameters."""
+        """Return the grouping, with the parameter values that other options set."""
         grouping = parse(self.grouping)
         overrides = {
             field.name: getattr(self, field.name)
@@ -90,7 +90,7 @@ class GroupingOptions(Configuration):
         return dataclasses.replace(grouping, **overrides)
 
     def manifest(self) -> dict[str, Any]:
-        """Return every option; the grouping includes the parameters that other options override."""
+        """Return every option; the grouping has the parameter values that other options set."""
         return {**super().manifest(), "grouping": str(self.resolved_grouping())}
 
 

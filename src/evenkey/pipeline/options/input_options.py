@@ -56,12 +56,12 @@ class InputOptions(Configuration):
         "Input",
         None,
         "Messages, lines or rows that arrive per second of real time; an epoch begins when its "
-        "last one has arrived. By default the whole input is available at the start.",
+        "last message has arrived. By default the whole input is available at the start.",
         gt=0,
     )
 
     def event_rate(self, total: int) -> float:
-        """Return the messages per second of event time, given their total."""
+        """Return the number of messages per second of event time in a run of `total` messages."""
         return total / SPAN_SECONDS if self.rate is None else self.rate
 
     def check_paths(self) -> None:
@@ -86,11 +86,14 @@ class EpochOptions(Configuration):
     )
 
     def epoch_positions(self, total: int) -> int:
-        """Return the number of positions in an epoch, given the total number of positions."""
+        """Return the number of positions in an epoch, given the total number of positions.
+
+        A position is the number of a message, line or row in the input.
+        """
         return self.epoch_messages or max(1, -(-total // self.epochs))
 
     def block_positions(self, total: int, sources: int) -> int:
-        """Return the number of positions in a block, which a source gets as a whole.
+        """Return the number of positions in a block; sources get whole blocks.
 
         Small epochs have small blocks, so that every source gets some positions of each epoch.
         """

@@ -111,7 +111,11 @@ class KafkaOptions(Configuration):
             address.check_reachable()
 
     def check_kafka_input(self, split: SplitName | None) -> None:
-        """Reject options for topics if none are read, and for other inputs if topics are read."""
+        """Reject options that do not fit the input.
+
+        Options for topics are rejected if no topic is read. Options for other inputs, and splits
+        that topics cannot have, are rejected if topics are read.
+        """
         if self.kafka is None:
             for name in _OF_A_TOPIC:
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -121,8 +125,8 @@ class KafkaOptions(Configuration):
         for name in _OF_OTHER_INPUT:
             if getattr(self, name, None) is not None:
                 message = (
-                    f"{name} = {getattr(self, name)!r}: topics are read up to their end, at the "
-                    f"times of their records; drop {name}"
+                    f"{name} = {getattr(self, name)!r}: topics are read up to their end, and "
+                    f"their records have their own times; drop {name}"
                 )
                 raise ConfigurationError(message)
         if split is not None and not FORMATS[split].in_topics:

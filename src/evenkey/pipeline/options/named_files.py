@@ -54,7 +54,8 @@ def check_output(output: Path | str) -> None:
     Raises
     ------
     ConfigurationError
-        The output is a file or inside one, permissions forbid writing, or no store has the scheme.
+        The output is a file or inside a file, permissions forbid writing, or no store has the
+        scheme.
     """
     if scheme_of(output) != "file":
         store_at(output)
@@ -79,14 +80,15 @@ def check_outside(output: Path | str | None, inputs: Iterable[Path | str]) -> No
     Parameters
     ----------
     output
-        The path of the output. None or a URI: it is outside of all input files.
+        The path of the output. None or a URI: nothing is checked, because the output is outside of
+        all input files.
     inputs
         Files, directories and globs.
 
     Raises
     ------
     ConfigurationError
-        The output is one of the inputs, or inside one.
+        The output is an input, or inside an input.
     """
     if output is None or scheme_of(output) != "file":
         return

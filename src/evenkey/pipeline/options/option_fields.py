@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 MOST = 2**63 - 1
-"""The highest number that a message can have."""
+"""The highest message number: messages are numbered by signed 64-bit integers."""
 MOST_TASKS = 2**31 - 1
-"""The highest number that a Spark task can have."""
+"""The highest task number: Spark numbers tasks by signed 32-bit integers."""
 
 _MASTER = re.compile(
     r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|yarn|"
@@ -52,10 +52,12 @@ def option(
     free
         Whether the option may change when a run continues, because no result depends on it.
     layout
-        Whether the option determines how epochs are laid out on workers. Then it may also change
-        when a run continues; routers and planners discard what they learned under the old value.
+        Whether the option determines how epochs are laid out on workers. Such an option may change
+        when a run continues. After a change, routers and planners discard what they learned under
+        the old value.
     pinned
-        Why the option cannot change when a run continues, if that is not obvious.
+        Why the option cannot change when a run continues, for error messages; empty if the reason
+        is obvious.
     constraints
         Constraints, as for `pydantic.Field`.
     """
@@ -98,7 +100,7 @@ def _master(value: str) -> str:
     if not value:
         message = "must not be empty"
         raise ValueError(message)
-    # Any other scheme is accepted: Spark can have more cluster managers, and checks it later.
+    # Accept any other scheme: plugins add cluster managers to Spark, which checks the scheme later.
     if not _MASTER.fullmatch(value):
         message = (
             "must be local, local[N], local-cluster[N,CORES,MB], spark://HOST:PORT, yarn or "
@@ -116,7 +118,7 @@ AnyPath = Annotated[Path, BeforeValidator(_path)]
 
 
 Place = Annotated[Path | str, BeforeValidator(_place)]
-"""A path, or the unchanged URI of a location in a store; ``file:///...`` is a path."""
+"""A path, or the unchanged URI of a location in a store; ``file:///...`` becomes a path."""
 
 
 def paths(value: object) -> object:

@@ -39,7 +39,7 @@ def describe(
     known
         Names of all options.
     sources
-        The file that contains the value of a field, by the field's name; None: no files.
+        For the name of a field, the file that contains the value of the field; None: no files.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def _sentence(field: str, finding: Any, known: Collection[str]) -> str:
 
 
 def _choices(value: object, expected: str) -> str:
-    """List the allowed values, which `expected` has in pydantic's form ``'a', 'b' or 'c'``."""
+    """Return a message with the allowed values; `expected` is pydantic's ``'a', 'b' or 'c'``."""
     choices = [each for each in expected.split("'") if each not in ("", ", ", " or ")]
     near = difflib.get_close_matches(str(value), choices, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,4 +1,4 @@
-"""The lifecycle of a run, for any job: directory, epochs, driving, pausing, reporting."""
+"""Run any job: open its directory, run its query epoch by epoch, pause it, and report."""
 
 from __future__ import annotations
 

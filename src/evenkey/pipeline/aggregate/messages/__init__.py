@@ -1,3 +1,3 @@
-"""Messages of a run: found in its input, divided into epochs, split from lines or rows."""
+"""Find the input of a run, divide it into epochs, and split its lines or rows into messages."""
 
 __all__: list[str] = []

@@ -24,8 +24,9 @@ def with_types(
 ) -> ColumnSplitter:
     """Infer the types of the aggregator's columns, and check that fields exist.
 
-    If a type is not given, all lines are read, because a single value can change it. If the records
-    contain the names of fields, as in JSON, lines are read until each field has occurred.
+    If the type of a column is not given, all lines are read, because a single value can change the
+    inferred type. If the records contain the names of fields, as in JSON, lines are read until each
+    field has occurred.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def with_types(
     index
         The lines of the input.
     splitter
-        Splits the lines; its columns include only those whose types are given.
+        Splits the lines. Of the aggregator's columns, it has only those whose types are given.
     config
         The configuration, which names the columns that the aggregator reads.
 
@@ -46,7 +47,8 @@ def with_types(
     Raises
     ------
     ConfigurationError
-        A field is in no record, or a column is not in the header; the message lists those that are.
+        A field is in no record, or a column is not in the header; the message lists the fields or
+        columns that exist.
     """
     given = dict(splitter.columns.values)
     guesses = {each: Guess() for each in config.value_names if each not in given}

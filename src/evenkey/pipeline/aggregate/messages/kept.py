@@ -1,4 +1,4 @@
-"""The input that a run found, and its index, which later processes of the run read."""
+"""Store the index of the input that a run found, and read it in later processes of the run."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class FoundInput(NamedTuple):
     Parameters
     ----------
     name
-        The dataset's name, or the paths.
+        The name of the dataset, the paths of the files, or the address of the topics.
     reading
         Reads rows by position; None for topics, which Spark's connector reads.
     splitter
-        Splits the lines; None if the input has rows with keys.
+        Splits the lines; None if the input consists of rows that have keys.
     """
 
     name: str
@@ -105,6 +105,7 @@ def kept_records(directory: RunDirectory) -> tuple[SplitLines | RowIndex, Extent
         types = tuple(kind for _, kind in Columns.from_json(kept["key_types"]).values)
         form = FORMATS.of_rows[kept["split"]].files
         return RowIndex(**index, columns=columns, key_types=types, form=form), kept["extent"]
-    # Use the stored name of the split: the files whose suffixes name it may be gone by now.
+    # Use the stored name of the split: the files, whose suffixes may have determined the split,
+    # need not exist any more.
     splitter = FORMATS.of_lines[kept["split"]].splitter(columns, kept["header"])
     return SplitLines(LineIndex(**{**index, **arrays}), splitter), kept["extent"]

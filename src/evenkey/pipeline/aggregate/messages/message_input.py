@@ -41,17 +41,17 @@ class Input:
     Parameters
     ----------
     name
-        The dataset's name, or the paths.
+        The name of the dataset, the paths of the files, or the address of the topics.
     messages
         Streaming DataFrame with the columns ``position``, ``key`` (with the metadata of
-        `described`), ``count``, ``time``, further columns that the aggregator reads, and the worker
-        if splitters in Python also route.
+        `described`), ``count``, ``time`` and further columns that the aggregator reads. If the
+        splitters, which run in Python, also route, there is a column with the worker.
     sources
-        Number of tasks that route, each by its own local loads.
+        Number of tasks that route; each routes by the loads that it has counted itself.
     expected
         Number of positions to read; None for topics, in which not every offset is a record.
     split
-        Whether tasks split or validate the input, and count it, before it is routed.
+        Whether tasks split or validate the lines or rows, and count them, before routing.
     offsets
         The range of offsets to read from topics; None for any other input.
     """
@@ -65,14 +65,14 @@ class Input:
 
 
 def find_input(config: PipelineConfig, directory: RunDirectory) -> FoundInput:
-    """Find the input of a configuration, or read what the run in this directory found before.
+    """Find the input of a configuration, or read the index that the run has already stored.
 
     Raises
     ------
     ConfigurationError
-        There is no such dataset or file, it is empty, or it lacks the key.
+        The dataset or a file does not exist, is empty, or lacks the key.
     RunError
-        The stored input of the run cannot be read.
+        The stored index of the input cannot be read.
     """
     if config.dataset is not None:
         stream = generated_stream(config.dataset, config)
@@ -105,8 +105,8 @@ def open_input(
         arrival_rate=config.arrival_rate,
     )
     if config.time is not None:
-        # `current_timestamp` is the same in all tasks of an epoch, and in all of its repetitions:
-        # see `far_ahead`.
+        # `current_timestamp` has the same value in all tasks of an epoch, even if Spark runs the
+        # epoch again: see `far_ahead`.
         allowed = F.make_dt_interval(secs=F.lit(config.max_ahead))
         rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
     messages = _spread(rows, config, F.col("position"), ("position",))
@@ -118,7 +118,7 @@ def open_input(
         extra = found.reading.index.columns.extra
         messages = vet_rows(messages, dead_letters, files, extra=extra, routing=routing)
     elif routing is not None and config.route_by == "weights":
-        # Otherwise Spark would route later, and count every row as a message of weight 1.
+        # Route in this pass: Spark's routing would count every row as a message of weight 1.
         messages = vet_rows(messages, dead_letters, files, routing=routing)
     else:
         split = False
@@ -134,7 +134,7 @@ def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Exten
 
 
 def _extent(config: PipelineConfig, positions: int) -> Extent:
-    """Return the number of positions to read, per second of event time, and per block."""
+    """Return the `Extent` of an input that has this number of positions."""
     total = positions if config.messages is None else min(positions, config.messages)
     return total, config.event_rate(total), config.block_positions(total, config.sources)
 
@@ -189,7 +189,7 @@ def _open_topics(
     config: PipelineConfig,
     directory: RunDirectory,
 ) -> Input:
-    """Read topics up to their end at the start of the run."""
+    """Open topics for the range of offsets that the run stored at its start."""
     offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
     span = offsets.span
     lines = kafka_lines(

@@ -29,7 +29,7 @@ class Own(NamedTuple):
     time
         The column with the time that determines a message's window.
     values
-        The columns that the aggregator reads, by the names that it uses.
+        The columns that the aggregator reads, by their names in the aggregator.
     """
 
     time: Column

@@ -22,7 +22,7 @@ _BLOCK = 256
 
 
 class GeneratorReading(Reading):
-    """Messages of a generated stream; message i goes to source i mod S, the number of sources."""
+    """Messages of a generated stream; if there are S sources, source i mod S reads message i."""
 
     schema = MESSAGES
 
@@ -31,7 +31,7 @@ class GeneratorReading(Reading):
         self._stream = stream
 
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Generate the messages of the range that go to this source."""
+        """Generate those of the messages `start` to `stop` - 1 that go to this source."""
         first = start + (source - start) % sources
         for begin in range(first, stop, _BATCH_ROWS * sources):
             end = min(stop, begin + _BATCH_ROWS * sources)
@@ -49,7 +49,7 @@ class GeneratorReading(Reading):
 
 
 class LinesReading(DealtReading):
-    """Lines of text files, distributed to the sources round-robin in blocks of `block`."""
+    """Lines of text files, distributed to the sources round-robin in blocks of `block` lines."""
 
     schema = "position bigint, line binary, time timestamp"
     columns = ("line",)
@@ -64,7 +64,7 @@ class LinesReading(DealtReading):
 
 
 class RowsReading(DealtReading):
-    """Rows of Parquet files, distributed to the sources round-robin in blocks of `block`.
+    """Rows of Parquet files, distributed to the sources round-robin in blocks of `block` rows.
 
     Further columns of messages (`RowIndex.extra`) come between count and time.
     """

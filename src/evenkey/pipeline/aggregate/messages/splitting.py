@@ -44,9 +44,9 @@ def split_lines(
     Parameters
     ----------
     lines
-        Streaming DataFrame with the columns `places`, ``line`` (binary) and ``time``. Lines are
-        rejected if the column `FAR_AHEAD` is true, messages if their own time is later than the
-        column `LATEST`.
+        Streaming DataFrame with the columns `places`, ``line`` (binary) and ``time``. Two more
+        columns are optional: a line is rejected if its `FAR_AHEAD` is true, and a message is
+        rejected if its own time is later than the `LATEST` of its line.
     splitter
         Splits lines.
     dead_letters
@@ -54,17 +54,17 @@ def split_lines(
     files
         Receives the tasks' counts of read and rejected lines.
     places
-        Columns that locate a line, for the dead letters; the last one is the line's number.
+        Columns that locate a line, for the dead letters; the last column is the line's number.
     routing
-        Routes the messages in the same pass, to avoid a second transfer to Python; None: they are
-        routed later.
+        Routes the messages in the same pass, to avoid a second transfer to Python; None: messages
+        are routed later.
 
     Returns
     -------
     DataFrame
         Messages in the order of the lines, with the columns ``position`` (the line's number),
-        ``key``, ``count``, ``time``, those of the splitter's `extra`, and the worker if `routing`
-        routes them.
+        ``key``, ``count``, ``time``, the columns of the splitter's `extra`, and the worker if
+        `routing` routes the messages.
     """
     task = _SplitTask(splitter, dead_letters, files, places)
     return _messages(lines, task, routing, splitter.extra)
@@ -96,7 +96,7 @@ def _messages(
 
 
 class _Task(ABC):
-    """Collects rejected lines until the task ends, then writes them with the counts."""
+    """Collects rejected lines until the task ends, then writes these lines and the counts."""
 
     def __init__(self, dead_letters: EpochFiles, files: EpochFiles) -> None:
         self._dead_letters = dead_letters
@@ -184,7 +184,7 @@ class _VetTask(_Task):
 
 
 def without_far(split: Split, batch: pa.RecordBatch) -> Split:
-    """Reject messages whose own time is later than the batch's `LATEST`, if it has one."""
+    """Reject messages whose own time is later than `LATEST`, if the batch has this column."""
     if LATEST not in batch.schema.names or not split.messages.num_rows:
         return split
     messages = split.messages

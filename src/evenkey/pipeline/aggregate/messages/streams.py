@@ -47,7 +47,7 @@ def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
     Raises
     ------
     ConfigurationError
-        There is no such dataset or file, it is empty or damaged, or it lacks the key.
+        The dataset or a file does not exist, is empty or damaged, or lacks the key.
     """
     if config.dataset is not None:
         yield generated_stream(config.dataset, config)
@@ -64,10 +64,10 @@ def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
 
 @contextlib.contextmanager
 def opened_records(config: PipelineConfig) -> Iterator[Records]:
-    """Open all files of a configuration by line or row.
+    """Open all files of a configuration as numbered lines or rows.
 
-    Compressed files stay unpacked while the records are open. Yields and raises as
-    `opened_stream` does.
+    Compressed files stay unpacked while the records are open. Errors are those of
+    `opened_stream`.
     """
     with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
         yield index_input(config, Path(unpacked))
@@ -91,7 +91,7 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
     Raises
     ------
     ConfigurationError
-        There is no such file, it is empty or damaged, or it lacks the key.
+        A file does not exist, is empty or damaged, or lacks the key.
     """
     files = unpack(find_files(config.input), unpacked)
     form = FORMATS[config.resolved_split()]
@@ -107,7 +107,7 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
 
 
 def _check_taken(config: PipelineConfig, columns: Columns) -> None:
-    """Check that the aggregator accepts the types of its columns; raise what its `bind` raises."""
+    """Check that the aggregator accepts its columns' types; the errors are those of its `bind`."""
     numbers = [("count", pa.int64()), (WORKER, pa.int32())]
     messages = dict([("key", pa.string()), *numbers, *columns.values])
     parse_aggregator(config.aggregator).bind(pa.schema(list(messages.items())))
@@ -126,11 +126,11 @@ def columns_of(config: PipelineConfig) -> Columns:
 
 
 def lines_splitter(config: PipelineConfig) -> Splitter:
-    """Return the splitter of the configuration, which must be one for lines without a header.
+    """Return the splitter of the configuration, which must split lines that have no header.
 
     Raises
     ------
     ConfigurationError
-        The key is missing.
+        The split needs a key, and none is given.
     """
     return FORMATS.of_lines[config.resolved_split()].splitter(columns_of(config))

@@ -1,4 +1,4 @@
-"""Detect the end of a run's input; topics have no end of their own."""
+"""Detect the end of a run's input; for topics, which can grow, offsets determine the end."""
 
 from __future__ import annotations
 
@@ -25,35 +25,37 @@ class End(ABC):
 
     @abstractmethod
     def read(self) -> bool:
-        """Return whether all input was processed; raise the error of a query that failed."""
+        """Return whether all input was processed; if the query failed, raise its error."""
 
     @abstractmethod
     def closed(self) -> bool:
-        """Return whether all windows are closed; called once the closing file exists."""
+        """Return whether all windows are closed; called only after the closing file was made."""
 
     def resting(self, query: StreamingQuery) -> bool:
-        """Return whether no epoch runs; called once the pause file exists."""
+        """Return whether no epoch runs; called only after the pause file was made."""
         return not query.status["isTriggerActive"]
 
 
 class DrainedEnd(End):
-    """The end of a finite source, or of a source that offers no more because of a pause.
+    """The end of a finite source, or of a source that offers nothing more because of a pause.
 
     Parameters
     ----------
     query
         The query that reads the source.
     gate
-        The gate of the query's epochs; if it rejects one, the error that ends the query is ignored.
+        The gate of the query's epochs. If the gate rejects an epoch, the error that ends the query
+        is ignored.
     stack
-        Ends the thread that waits for the query; the query must be stopped before.
+        The end of this stack ends the thread that waits for the query. The query must be stopped
+        before.
     """
 
     def __init__(self, query: StreamingQuery, gate: Gate, stack: contextlib.ExitStack) -> None:
         self._query = query
         self._gate = gate
         self._pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
-        # Wait from the start: a pause may be requested before the first call.
+        # Wait from the start: a pause may be requested before the first call of `read`.
         self._drained = self._pool.submit(query.processAllAvailable)
         self._closed: Future[None] | None = None
 
@@ -85,9 +87,9 @@ class DrainedEnd(End):
 
 
 class OffsetsEnd(End):
-    """The end of topics, which may grow during a run: the offsets of their end at its start.
+    """The end of topics, which may grow during a run: their end offsets at the start of the run.
 
-    The query continues to read records, which are dropped, until its windows are closed.
+    Until its windows are closed, the query continues to read records. These records are dropped.
 
     Parameters
     ----------
@@ -96,8 +98,9 @@ class OffsetsEnd(End):
     offsets
         The range of offsets to read; it has no end if the run follows its topics.
     close
-        Whether windows are closed at the end. If so, it suffices that the last epoch has begun.
-        Otherwise it must be complete, because a pause follows, which would reject it.
+        Whether windows are closed at the end. If so, the end is reached when the last epoch has
+        begun. Otherwise the last epoch must be complete, because a pause follows, which can reject
+        an epoch that has only begun.
     """
 
     def __init__(self, checkpoint: Store, offsets: OffsetRange, *, close: bool) -> None:
@@ -111,6 +114,6 @@ class OffsetsEnd(End):
         return self._offsets.reached(self._offsets.ends_of(self._logs.ends(newest)))
 
     def closed(self) -> bool:
-        """Return whether an epoch after the one with the closing row is complete."""
+        """Return whether an epoch after the epoch with the closing row is complete."""
         before = self._logs.newest(COMMITS) - 1
         return any(each == {"closed": 1} for each in self._logs.ends(before))

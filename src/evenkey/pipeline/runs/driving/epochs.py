@@ -1,4 +1,4 @@
-"""End an epoch: write its results, commit them, and pass them on."""
+"""End an epoch: write its results, commit them, and let the sink pass them on."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _DROPPED = "numRowsDroppedByWatermark"
 
 
 class EpochEnd:
-    """Writes and commits the results of each epoch, which a query passes to `write`.
+    """Writes and commits the results of each epoch; the query calls `write` for each epoch.
 
-    An epoch's parts are committed by one exclusive create. If an earlier process has committed an
-    epoch, Spark computes the epoch again only for its own state, and the results are dropped. A
-    process that has lost its claim ends here, with an error of one line.
+    An epoch's parts are committed by one exclusive create. An epoch that an earlier process has
+    committed may run again, because Spark needs it for the state of its operators. Its results are
+    then dropped. A process that has lost its claim ends here, with an error of one line.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ class EpochEnd:
     windowed
         Whether the query drops rows behind a watermark.
     tallies
-        Counts that must add up before an epoch is committed; None: no counts.
+        Counts that must add up before an epoch is committed; None: no counts are checked.
     topics
-        Topics of the run; before each commit they must be the same as at the start of the run.
-        None: no topics.
+        Topics of the run. Before each commit it is checked that they are the same topics as at the
+        start of the run. None: no topics.
     """
 
     def __init__(
@@ -105,8 +105,9 @@ class EpochEnd:
     def _counted(self) -> dict[str, float]:
         """Return Spark's counts of the epoch that has just run.
 
-        These are late results that it dropped, sums that overflowed, and records read from topics.
-        Spark itself reports them after it has logged the epoch, too late for the epoch's commit.
+        These are the numbers of late partial results that Spark dropped, of sums that overflowed,
+        and of records read from topics. Spark's own progress report comes too late for the epoch's
+        commit, because Spark reports an epoch only after it has logged the end of the epoch.
         """
         execution = _last_execution(self._spark)
         late = (_metric_of(execution.executedPlan()) or 0) if self._windowed else 0
@@ -129,7 +130,7 @@ def _last_execution(spark: SparkSession) -> Any:
 
 
 def _observed(execution: Any, prefix: str) -> int:
-    """Add up the numbers that Spark observed under names with a prefix."""
+    """Add up the metrics of Spark observations (`DataFrame.observe`) whose names have a prefix."""
     metrics, count = execution.observedMetrics(), 0
     names = metrics.keysIterator()
     while names.hasNext():
@@ -140,7 +141,8 @@ def _observed(execution: Any, prefix: str) -> int:
 
 
 def _metric_of(plan: Any) -> int | None:
-    """Return the count of dropped rows of the one operator that has it; each access takes time."""
+    """Return the number of late rows that Spark dropped; one operator of the plan counts them."""
+    # Stop at the operator that has the metric, because each call to the JVM takes time.
     metric = plan.metrics().get(_DROPPED)
     if metric.isDefined():
         return int(metric.get().value())
@@ -153,7 +155,7 @@ def _metric_of(plan: Any) -> int | None:
 
 
 def earlier_timings(commits: Commits) -> list[Timing]:
-    """Return the durations of epochs that earlier processes of the run committed, by process.
+    """Return the durations of epochs that earlier processes committed, one `Timing` per process.
 
     An epoch lasts from its start in Spark's log to its commit.
     """
@@ -165,7 +167,7 @@ def earlier_timings(commits: Commits) -> list[Timing]:
 
 
 def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
-    """Return times and claims of the epochs that earlier processes committed, by epoch number.
+    """Return, by number, the claim and times of each epoch that an earlier process committed.
 
     An epoch lasts from its start in Spark's log to its commit.
     """

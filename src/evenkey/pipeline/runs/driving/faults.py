@@ -20,13 +20,13 @@ _OF_A_TASK = re.compile(
     r"(?:^evenkey\.core\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
     re.MULTILINE,
 )
-"""Finds evenkey's own message in the text of Spark's error. Either a task raised it, or rows that
-wait for such a task passed it on by ``raise_error``."""
+"""Finds evenkey's own message in the text of Spark's error. Either a task raised the error itself,
+or rows that wait for the result of such a task raised its message with Spark's ``raise_error``."""
 
 
 @contextlib.contextmanager
 def file_handles_named() -> Iterator[None]:
-    """Convert any error that too few file handles caused to an error that names the limit.
+    """If too few file handles caused an error, raise an error that names the limit instead.
 
     Raises
     ------
@@ -44,13 +44,13 @@ def file_handles_named() -> Iterator[None]:
 
 @contextlib.contextmanager
 def faults_named(directory: RunDirectory) -> Iterator[None]:
-    """Convert known errors from inside Spark to errors that name the cause and the fix.
+    """For known errors from inside Spark, raise an error that names the cause and the fix instead.
 
     Raises
     ------
     RunError
-        Another process has taken the directory, whatever error Spark reports for it; a task
-        raised the error; or a disk is full.
+        Another process has taken the directory (Spark may report any error for this); a task
+        raised a `RunError`; or a disk is full.
     """
     try:
         yield
@@ -60,9 +60,9 @@ def faults_named(directory: RunDirectory) -> Iterator[None]:
         text = text_of(error)
         if _DISK_FULL in text:
             message = (
-                f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's "
-                "temporary files; free some space and run the same command again, which continues "
-                "where this run stopped"
+                f"a disk is full ({_DISK_FULL}): the disk of {directory.path}, or the disk of "
+                "Spark's temporary files; free some space and run the same command again, which "
+                "continues where this run stopped"
             )
             raise RunError(message) from error
         of_tasks = _OF_A_TASK.findall(text)

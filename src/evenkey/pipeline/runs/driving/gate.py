@@ -1,4 +1,4 @@
-"""The gate that lets no epoch begin once a pause is requested."""
+"""The gate that every epoch passes; after a request to pause, it lets no epoch begin."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PY4J = logging.getLogger("py4j.clientserver")
 
 
 class PausedError(Exception):
-    """An epoch did not begin because of a pause; it runs when the run continues."""
+    """An epoch did not begin because of a pause; the epoch runs when the run continues."""
 
 
 class Gate:
-    """Lets no epoch begin once a pause is requested, if the source itself cannot stop.
+    """Lets no epoch begin after a request to pause, if the source itself cannot pause.
 
     A rejected epoch has done no work yet. Its offsets are in the checkpoint, so it runs first when
     the run continues.
@@ -28,7 +28,7 @@ class Gate:
     paused
         The pause file.
     open_always
-        Whether the source itself checks the pause file. Then the gate lets every epoch begin that
+        Whether the source itself checks the pause file. If so, the gate lets every epoch begin that
         the source has offered.
     """
 
@@ -53,7 +53,7 @@ class Gate:
 
 @contextlib.contextmanager
 def pauses_unlogged() -> Iterator[None]:
-    """Keep a pause out of Py4J's log of errors."""
+    """Keep Py4J from logging a pause as an error."""
 
     def no_pause(record: logging.LogRecord) -> bool:
         return record.exc_info is None or not isinstance(record.exc_info[1], PausedError)

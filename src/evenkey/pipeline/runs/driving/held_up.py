@@ -1,4 +1,4 @@
-"""Find open transactions that block a run: it reads no later record until they end."""
+"""Find open transactions that block a run: until they end, the run reads no later records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOK_SECONDS = 5.0
 
 
 class HeldUp:
-    """Finds partitions that a run has read up to an open transaction, which blocks it.
+    """Finds partitions in which an open transaction keeps a run from reading on.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class HeldUp:
         self._found: Awaited | None = None
 
     def __call__(self) -> Awaited | None:
-        """Return the transaction that the run waits for; None if there is none."""
+        """Return the transaction that the run waits for; None if the run waits for none."""
         if time.monotonic() >= self._next:
             try:
                 self._found = self._look()
@@ -64,12 +64,12 @@ class HeldUp:
         return Awaited(
             "waiting for a transaction",
             f": {self._who(topic, number, since)} holds up topic {topic!r}, partition {number}, at "
-            f"offset {offset}{others}: commit or abort it; isolation = 'read_uncommitted' in a new "
-            "output reads past it",
+            f"offset {offset}{others}: commit or abort the transaction; to read past it, choose a "
+            "new output and isolation = 'read_uncommitted'",
         )
 
     def _stand(self, held: list[tuple[str, int]], stable: Offsets) -> None:
-        """Record, for each blocked partition, at which offset it is blocked and since when."""
+        """Record, for each blocked partition, the offset at which it is blocked, and since when."""
         now = time.time()
         before = self._stood
         self._stood = {}

@@ -1,4 +1,4 @@
-"""Signals that end a run: the first pauses it between two epochs, a second ends it immediately."""
+"""Signals that end a run: the first pauses the run between epochs, a second ends it immediately."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def pausing(paused: Path) -> Iterator[None]:
-    """Let an interrupt or SIGTERM pause a run; the signal takes effect after the block.
+    """Let an interrupt or SIGTERM pause a run; earlier handlers get the signal after the block.
 
-    Other handlers of these signals are called only after the run has paused: Spark's own handler
-    of an interrupt would cancel the epoch. In other threads than the main thread this does
-    nothing, because they receive no signals.
+    Earlier handlers of these signals are called only after the run has paused, because Spark's own
+    handler of an interrupt would cancel the epoch. In threads other than the main thread this
+    function does nothing, because only the main thread receives signals.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def pausing(paused: Path) -> Iterator[None]:
     Raises
     ------
     KeyboardInterrupt
-        There was an interrupt without another handler. SIGTERM without another handler ends the
-        process.
+        An interrupt arrived, and there is no other handler for it. If SIGTERM arrived and there is
+        no other handler for it, the process ends.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

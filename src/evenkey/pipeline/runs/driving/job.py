@@ -1,4 +1,4 @@
-"""Base classes of jobs: the part of a run between source and sink. The runner does the rest."""
+"""Base classes of jobs. A job is what a run does between source and sink."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Report(Protocol):
         """Return the same report with a summary of each exporter."""
 
     def to_record(self) -> dict[str, Any]:
-        """Convert the report to JSON values, which the job's `restored` converts back."""
+        """Convert the report to JSON values; `Job.restored` converts them back."""
 
 
 ReportT = TypeVar("ReportT", bound=Report)
@@ -71,7 +71,7 @@ class Outcome:
 
     @property
     def epoch_ms(self) -> dict[int, float]:
-        """Return the duration of each epoch that this process ran, by number."""
+        """Return the duration in ms of each epoch that this process ran, by epoch number."""
         return {each["batchId"]: span(each).length for each in epochs_of(self.query)}
 
 
@@ -83,22 +83,22 @@ class Work(ABC, Generic[ReportT]):
     sink: Sink
     measures: Measures
     expected: int | None
-    """Messages of the input, if known."""
+    """Number of messages in the input; None: unknown."""
     offsets: OffsetRange | None = None
     """The range of offsets that is read from topics; None for any other input."""
     asked_to_pause: bool = True
     """Whether the source itself checks the pause file, and offers nothing more once it exists."""
     tallies: Tallies | None = None
-    """Counts that must add up before an epoch is committed; None: no counts."""
+    """Counts that must add up before an epoch is committed; None: no counts are checked."""
     planning_ms: float = 0.0
-    """Duration, in ms, of work for the first epoch that was done before it began."""
+    """Duration in ms of the work for the first epoch that is done before this epoch begins."""
 
     def emitted(self, rows: DataFrame) -> DataFrame:
         """Return the rows of an epoch for the sink."""
         return rows
 
     def after(self, epoch: int) -> None:
-        """Do the work after an epoch, such as planning the next one."""
+        """Do the work after an epoch, such as planning the next epoch."""
         del epoch
 
     @abstractmethod
@@ -109,8 +109,8 @@ class Work(ABC, Generic[ReportT]):
 class Job(ABC, Generic[ReportT]):
     """A kind of run with its options.
 
-    A run is a chain of values, each returned by a method of the previous value: a job, its input,
-    the prepared job, its work, the report.
+    A run goes through five objects, each returned by a method of the previous object: `Job`,
+    `Found` (the input is found), `Prepared`, `Work` and the report.
     """
 
     windowed: ClassVar[bool] = False
@@ -120,7 +120,7 @@ class Job(ABC, Generic[ReportT]):
     """The name of the job in progress reports."""
     options: RunOptions
     topics: KafkaOptions | None = None
-    """The options for topics that it reads or writes; None if the job has none."""
+    """The options for the topics that the job reads or writes; None: no topics."""
 
     @abstractmethod
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> ReportT:
@@ -132,7 +132,7 @@ class Job(ABC, Generic[ReportT]):
 
     @abstractmethod
     def find(self, directory: RunDirectory) -> Found[ReportT]:
-        """Find the input without Spark, or read what the run in this directory found before."""
+        """Find the input without Spark, or read the description that the run has already stored."""
 
     @abstractmethod
     def session(self) -> SparkSession:
@@ -144,7 +144,7 @@ class Found(ABC, Generic[ReportT]):
 
     @abstractmethod
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> Prepared[ReportT]:
-        """Store what the run needs and cannot change later, before it begins."""
+        """Store, before the run begins, what the run needs and what must not change later."""
 
 
 class Prepared(Found[ReportT]):
@@ -165,7 +165,7 @@ class Prepared(Found[ReportT]):
         history: Store | None,
         load_unit: str = "messages",
     ) -> RunInfo:
-        """Return the run's properties; if the run has a history, it keeps its name from there.
+        """Return the run's properties; if the run has a history, its name comes from there.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class Prepared(Found[ReportT]):
         workers, sources
             Number of workers, and number of sources.
         history
-            Location of this run's history; None: it has none.
+            Location of this run's history; None: no history.
         load_unit
             The unit of loads, such as ``messages``.
         """

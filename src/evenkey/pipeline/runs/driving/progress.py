@@ -37,16 +37,16 @@ class EpochProgress:
     grouping
         The grouping's spelling, or the name of another job.
     epoch
-        The last epoch that ended; -1 before the first.
+        The last epoch that ended; -1 before the end of the first epoch.
     messages, expected
         Input messages so far, and input messages in the whole run; None if their number is unknown.
     max_over_mean
-        Maximum over mean of that epoch's loads.
+        Maximum load of that epoch, divided by its mean load.
     messages_per_second
         Messages so far, divided by the seconds since the first epoch started.
     share
-        Share of the topics' offsets that was read; None for any other input. It is not a share of
-        messages: transactions and compaction leave offsets without records.
+        Share of the topics' offsets that was read; None for any other input. This differs from the
+        share of messages, because transactions and compaction leave offsets without records.
     detail
         Text to add to the phase, such as the transaction that the run waits for.
 
@@ -94,7 +94,7 @@ def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
 
 
 class Measures(Protocol):
-    """Measures the epochs of a run after they have ended; each kind of job has its own."""
+    """Measures the epochs of a run after they have ended; each kind of job has its own class."""
 
     @property
     def messages(self) -> int:
@@ -102,10 +102,10 @@ class Measures(Protocol):
 
     @property
     def max_over_mean(self) -> float | None:
-        """Maximum over mean of the last measured epoch's loads; None before the first."""
+        """Maximum load of the last measured epoch, divided by its mean load; None: no epoch yet."""
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
-        """Measure the epochs that have ended, at most up to the given one."""
+        """Measure the epochs that have ended, up to epoch `last`; None: all of them."""
 
 
 class Watch:
@@ -187,7 +187,7 @@ class Watch:
 
 
 def _read(offset: str) -> Any:
-    """Parse a source's offset in Spark's report; None if the text is not JSON: no offset."""
+    """Parse a source's offset in Spark's progress; text that is not JSON means no offset (None)."""
     try:
         return json.loads(offset)
     except ValueError:

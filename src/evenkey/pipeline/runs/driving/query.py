@@ -39,8 +39,9 @@ def drive(
 ) -> bool:
     """Run a query to the end of its input, then close its windows, and stop it.
 
-    A pause never stops the query inside an epoch: the current epoch ends, and no other begins. A
-    first interrupt or SIGTERM requests a pause; a second one stops the query immediately.
+    A pause never stops the query inside an epoch: the current epoch ends, and no other epoch
+    begins. The first interrupt or SIGTERM requests a pause; a second signal stops the query
+    immediately.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def drive(
 
     def see(reached: Callable[[], bool], phase: Phase) -> bool:
         while not over():
-            # A source that offers no more because of a pause seems to be at its end.
+            # A source that offers nothing more because of a pause seems to be at its end.
             if reached():
                 return not over()
             _wait(query, gate)
@@ -112,7 +113,7 @@ class _Relay:
         self._next = 0.0
 
     def look(self) -> None:
-        """Check for the object; if checks take long, they are made less often."""
+        """Check for the object; the longer a check takes, the later is the next check."""
         looked = time.monotonic()
         if looked < self._next:
             return
@@ -134,7 +135,7 @@ def _wait(query: StreamingQuery, gate: Gate) -> None:
 def _rest(
     spark: SparkSession, query: StreamingQuery, gate: Gate, end: End, directory: RunDirectory
 ) -> None:
-    """Let the current epoch end, and no other begin."""
+    """Let the current epoch end, and let no other epoch begin."""
     context = spark.sparkContext
     directory.paused.touch()
     # Spark reports a pause as an error, and would log it with the whole plan of the query.

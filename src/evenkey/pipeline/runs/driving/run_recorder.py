@@ -37,7 +37,7 @@ class _Clock:
         self.lengths.append(max(ran.length, _SHORTEST_MS))
 
     def figures(self, ended: float, messages: int) -> dict[str, Value]:
-        """Return rates and latencies of the run and of its last epoch, which had `messages`."""
+        """Return rates and latencies of the run, and of its last epoch with `messages` messages."""
         length, began = self.lengths[-1], ended if self.began is None else self.began
         makespan = max(ended - began, _SHORTEST_MS)
         run = Pace.of(Paced(self.messages, makespan, self.lengths))
@@ -48,15 +48,17 @@ class _Clock:
 class Recorder:
     """Makes a record of each epoch and offers it to the exporters, independently of the job.
 
-    All exporters receive the records of this process's epochs. Records of earlier processes' epochs
-    go only to histories, which lack a record if its process was killed before the export.
+    All exporters receive the records of the epochs that this process runs. The record of an epoch
+    that an earlier process ran goes only to histories that lack this record, because that process
+    was killed before the export.
 
     Parameters
     ----------
     exports
         The exporters, which receive the records; closed with the recorder.
     earlier
-        Times and claims of the epochs that earlier processes committed.
+        By number, the claim and times of each epoch that an earlier process committed; None: no
+        epochs.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class Recorder:
         return self._exports.close(ending)
 
     def time(self, progresses: Iterable[Any]) -> None:
-        """Take in Spark's reports of epochs: when they started and how long they took."""
+        """Record from Spark's reports when epochs started and how long they took."""
         for each in progresses:
             self._spans[each["batchId"]] = span(each)
 
@@ -99,7 +101,7 @@ class Recorder:
             The job's figures, by the names of `evenkey.core.metrics.FIGURES`, including
             ``epoch_messages``; this method adds rates and latencies.
         hottest
-            Hottest keys of the epoch, in descending order.
+            Hottest keys of the epoch, the hottest key first.
         """
         own = epoch in self._spans
         if not own and epoch not in self._earlier:
@@ -110,7 +112,7 @@ class Recorder:
         clock.add(ran, messages)
         if own or self._exports.lacks(epoch):
             measured = {**figures, **clock.figures(ran.ended, messages)}
-            # Unknown figures are left out: few formats support NaN.
+            # Leave out unknown figures, which are NaN: few formats support NaN.
             known = {name: each for name, each in measured.items() if not _is_nan(each)}
             record = EpochRecord(epoch, ran.ended / 1000, known, hottest)
             (self._exports.offer if own else self._exports.complete)(record)

@@ -1,4 +1,4 @@
-"""Run a job from its source to its sink, or compare several."""
+"""Run a job from its source to its sink, and derive the options of several runs to compare."""
 
 from __future__ import annotations
 
@@ -45,10 +45,12 @@ def run(
 ) -> ReportT:
     """Run a job until its input is processed and its windows are closed.
 
-    If the output directory contains an unfinished run of the same configuration, this continues
-    where that run stopped, for whatever reason. Nothing is lost or counted twice. If the
-    directory contains a finished run, this returns its report, without Spark unless a URI needs
-    Spark's settings; the input and the layout (workers, sources, grouping) must still be the same.
+    If the output directory contains an unfinished run of the same configuration, this function
+    continues where that run stopped, whatever stopped it. Nothing is lost or counted twice.
+
+    If the directory contains a finished run, this function returns the report of that run. The
+    input and the layout (workers, sources, grouping) must still be those of that run. Spark is then
+    started only if the output is a URI, because the store may need Spark's settings.
 
     Parameters
     ----------
@@ -128,8 +130,8 @@ def run(
 def _classic(spark: SparkSession) -> SparkSession:
     if is_remote(spark):
         message = (
-            "the active session is one of Spark Connect, but a run commits its epochs in Spark's "
-            "driver: stop the session first, or pass its DataFrames to evenkey.spark, "
+            "the active session is a Spark Connect session, but a run commits its epochs in "
+            "Spark's driver: stop the session first, or pass its DataFrames to evenkey.spark, "
             "evenkey.joins or evenkey.applications"
         )
         raise ConfigurationError(message)
@@ -137,7 +139,7 @@ def _classic(spark: SparkSession) -> SparkSession:
 
 
 def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
-    """Return the report of a finished run in the output; None if it is not finished."""
+    """Return the report of the finished run in the output; None if there is no finished run."""
     options = job.options
     directory = RunDirectory(output)
     directory.check(options.manifest(), options.free(), options.pinned())
@@ -165,15 +167,15 @@ def execute(
     Parameters
     ----------
     spark, job, prepared, directory
-        The session, the job, its prepared form and its directory.
+        The session, the job, the prepared job and the run's directory.
     on_progress
-        As for `run`.
+        See `run`.
     close
         Whether windows are closed at the end.
     recorder
-        As for `Prepared.open`.
+        See `Prepared.open`.
     topics
-        The topics at the start of the run; None without topics.
+        The topics at the start of the run; None: no topics.
     """
     started = time.monotonic()
     work = prepared.open(spark, directory, recorder)
@@ -224,7 +226,7 @@ def execute(
 def variants(
     options: OptionsT, updates: Mapping[str, Mapping[str, object]], *, topic: str | None
 ) -> list[OptionsT]:
-    """Return the options of several runs of one comparison, each with its own directory.
+    """Return the options of the runs of a comparison; each run has its own directory.
 
     All directories are checked first, so that an error does not appear only after hours of runs.
 
@@ -244,8 +246,8 @@ def variants(
     """
     if topic is not None:
         message = (
-            f"output_kafka = {topic!r}: a comparison has the same results several times, which a "
-            "topic cannot tell apart; drop it"
+            f"output_kafka = {topic!r}: each run of a comparison would send the same results to "
+            "the topic; drop output_kafka"
         )
         raise ConfigurationError(message)
     made = []

@@ -47,12 +47,12 @@ class Span(NamedTuple):
     Parameters
     ----------
     began
-        When Spark requested the epoch from the source, since 1970.
+        When Spark requested the epoch from the source, in ms since 1970.
     waited
-        Time from then until the source offered the epoch; with an arrival rate, until its messages
-        had arrived.
+        Time from this request until the source offered the epoch. With an arrival rate, the source
+        offers an epoch when the epoch's messages have arrived.
     length
-        Time from the offer to the commit of the epoch, which is the latency of its messages.
+        Time from the offer of the epoch to its commit; this time is the latency of its messages.
     """
 
     began: float
@@ -61,17 +61,17 @@ class Span(NamedTuple):
 
     @property
     def ended(self) -> float:
-        """Time of the epoch's commit, since 1970."""
+        """Time of the epoch's commit, in ms since 1970."""
         return self.began + self.waited + self.length
 
 
 def ran(progress: Any) -> bool:
-    """Return whether an epoch ran: an idle query also reports progress, with the next number."""
+    """Return whether an epoch ran; an idle query also reports progress, for the next epoch."""
     return "addBatch" in progress["durationMs"]
 
 
 def epochs_of(query: StreamingQuery) -> list[dict[str, Any]]:
-    """Return the progress of epochs, without the reports of an idle query."""
+    """Return the progress reports of epochs that ran, without those of an idle query."""
     return [each for each in query.recentProgress if ran(each)]
 
 
@@ -79,7 +79,8 @@ def span(progress: Any) -> Span:
     """Read the times of an epoch from its progress."""
     began = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
     durations = progress["durationMs"]
-    # If an earlier process began the epoch, Spark does not request it again: there is no duration.
+    # If an earlier process began the epoch, Spark does not request the epoch again, so its progress
+    # has no such duration.
     waited = float(durations.get("latestOffset", 0))
     return Span(began, waited, float(durations["triggerExecution"]) - waited)
 

@@ -1,6 +1,7 @@
-"""Report that a run waits: for executors, or for a transaction to end.
+"""Report that a run waits for executors, or for the end of a transaction.
 
-Spark reports the first only in its log, whose warnings are not shown, and the second not at all.
+Spark reports missing executors only in its log, whose warnings are not shown. It does not report
+open transactions at all.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
 _FAREWELL_SECONDS = 5.0
 _AGAIN_SECONDS = 60.0
-"""Interval after which changed details of the same wait are reported again."""
+"""Interval after which a wait that continues is reported again, with its current details."""
 
 
 class Awaited(NamedTuple):
@@ -64,7 +65,8 @@ def waits_reported(
     name
         The grouping's spelling, or the name of another job.
     on_progress
-        Called with the progress, also from that thread; None: details are logged as warnings.
+        Called with the progress, also from the thread that calls `looks`; None: details are
+        logged as warnings.
 
     Yields
     ------
@@ -81,14 +83,15 @@ def waits_reported(
         yield None if on_progress is None else waiting.pass_on
     finally:
         waiting.over.set()
-        # The check of an unreachable broker may take longer, but reports nothing after this.
+        # The check of an unreachable broker may outlast this wait, but then reports nothing.
         thread.join(_FAREWELL_SECONDS)
 
 
 def executors_looked_for(spark: SparkSession) -> list[Look]:
     """Return a list with a check for missing executors; empty if the master is local.
 
-    A cluster may have no worker, or may have given its cores to others, such as a crashed driver.
+    A cluster may have no worker, or may have given its cores to other applications, such as that of
+    a crashed driver.
     """
     if (spark.conf.get("spark.master") or "").startswith("local"):
         return []

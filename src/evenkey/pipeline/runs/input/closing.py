@@ -1,4 +1,4 @@
-"""The row that closes a finite stream: it is later than all others, so every window closes."""
+"""The row that closes a finite stream: it is later than all other rows, so every window closes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 def closing_rows(spark: SparkSession, closing_file: Path) -> DataFrame:
-    """Stream nothing until `closing_file` exists, then one row with a ``time`` after all others.
+    """Stream no rows until `closing_file` exists, then one row that is later than all other rows.
 
-    Union these rows with a finite stream before its watermark is defined. The row then moves the
-    watermark past all windows, so every accepted message reaches the output.
+    The only column is ``time``. Union this stream with a finite stream before the watermark of the
+    finite stream is defined. The row then moves the watermark past all windows, so every accepted
+    message reaches the output.
     """
     reader = spark.readStream.format(register(spark, _ClosingSource))
     return reader.option("closing_file", str(closing_file)).load()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 INPUT = "state/input.json"
-"""The object in the run's directory with sizes, modification times and digests of the files."""
+"""Name of the object with the sizes, modification times and digests of the input files."""
 
 
 @contextmanager
@@ -29,9 +29,9 @@ def digested(files: Sequence[Path]) -> Iterator[Callable[[RunDirectory], None]]:
     Yields
     ------
     callable
-        Waits for the digests, and stores them in a run's directory.
+        Function that waits for the digests, and stores them in a run's directory.
     """
-    # Sizes and times are recorded first: a file that changes from now on then differs from them.
+    # Record sizes and times first: a file that changes from now on then differs from its record.
     noted = [_noted(file) for file in files]
     with ThreadPoolExecutor(1, "evenkey-digests") as pool:
         digests = pool.map(_digest, files)
@@ -51,8 +51,8 @@ def digested(files: Sequence[Path]) -> Iterator[Callable[[RunDirectory], None]]:
 def check_same_input(store: Store, files: Sequence[Path]) -> None:
     """Check that files are those that a finished run read, with unchanged content.
 
-    A file with the same size and modification time counts as unchanged; otherwise the content is
-    compared.
+    A file counts as unchanged if it has the same size, and either the same modification time or the
+    same content.
 
     Parameters
     ----------

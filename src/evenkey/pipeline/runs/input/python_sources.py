@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def register(spark: SparkSession, source: type[DataSource]) -> str:
     """Register a source and return the name to read it by.
 
-    The name is new each time: Spark 4.3 rejects a name that any session of the process has
-    registered, but other sessions cannot use that registration.
+    The name is new each time. Spark 4.3 rejects a name that any session of the process has
+    registered, although other sessions cannot use that registration.
     """
     name = f"{source.name()}-{uuid.uuid4().hex}"
     named = type(source.__name__, (source,), {"name": classmethod(lambda _: name)})
@@ -31,8 +31,8 @@ class QuietReader(DataSourceStreamReader):
     """A reader whose process ends quietly when Java closes its connection.
 
     A query may be stopped while it waits for its reader. The interrupted thread then closes the
-    connection to the reader's Python process. That process would fail to send its answer, fail to
-    send this error, too, and print a traceback of both.
+    connection to the reader's Python process. Without this class, that process would fail to send
+    its answer, would fail to report this error to Java, and would print a traceback of both errors.
     """
 
     def stop(self) -> None:

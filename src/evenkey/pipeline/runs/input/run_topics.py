@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 _PATIENCE_MS = 120_000
-"""How long a running query waits for an unreachable broker; Kafka's own readers wait as long."""
+"""How long a running query waits for an unreachable broker; Kafka's own readers wait that long."""
 _READ, _WRITTEN = "reads", "writes to"
 
 
 class _Known(NamedTuple):
-    """Topics of one role on the same servers, with their state at the start of the run."""
+    """Topics that a run reads, or topics that it writes, with their state when the run started."""
 
     role: str
     address: Address
@@ -103,7 +103,7 @@ class RunTopics:
 
     @contextlib.contextmanager
     def faults_named(self) -> Iterator[None]:
-        """Convert errors of a query that its topics caused to an error that names the topic.
+        """If a topic caused the error of a query, raise an error that names the topic instead.
 
         Raises
         ------
@@ -121,14 +121,17 @@ class RunTopics:
             raise RunError(fault) from error
 
     def read_up_to(self, log: str = OFFSETS) -> Offsets:
-        """Return the end offsets of the newest epoch that has begun, or of a log's newest epoch."""
+        """Return the end offsets of the newest epoch in one of Spark's logs.
+
+        By default this is the newest epoch that has begun.
+        """
         offsets = self.offsets
         start: Offsets = {} if offsets is None else offsets.start
         reached = OffsetRange.ends_of(self._logs.ends(self._logs.newest(log)))
         return {topic: {**start[topic], **reached.get(topic, {})} for topic in start}
 
     def _fault(self) -> str | None:
-        """Describe how a topic differs from its recorded state; None if none does."""
+        """Describe how a topic differs from its recorded state; None if no topic differs."""
         for known in self._known:
             now = known.admin.topics(known.states)
             for topic, before in known.states.items():
@@ -140,17 +143,17 @@ class RunTopics:
     def _explained(self, known: _Known, topic: str, reason: str) -> str:
         place = f"topic {topic!r} at {known.address.servers}"
         if known.role == _READ:
-            then = "the run's offsets point to the old records: choose another output to read it"
+            then = "the run's offsets point to old records: choose another output to read the topic"
         else:
             where = self._directory.path
             then = (
                 f"it lacks the run's earlier records, which are also in {where}: choose another "
                 "output, or restore the topic"
             )
-        return f"{place} is not the one that this run {known.role} ({reason}); {then}"
+        return f"{place} is not the topic that this run {known.role} ({reason}); {then}"
 
     def _loss(self) -> str | None:
-        """Describe the records that were deleted before they were read; None if there are none."""
+        """Describe the records that were deleted before they were read; None if none were."""
         if self.offsets is None:
             return None
         states = next(each.states for each in self._known if each.role == _READ)
@@ -193,10 +196,10 @@ def _difference(before: TopicState, now: TopicState | None) -> str | None:
 def run_topics(
     spark: SparkSession, options: KafkaOptions | None, directory: RunDirectory
 ) -> Iterator[RunTopics | None]:
-    """Open the topics of a run, and record their state; None if it has none.
+    """Open the topics of a run, and record their state; yield None if the run has no topics.
 
     Missing topics for results and dead letters are created with the broker's defaults when a run
-    begins: a producer would wait a minute for a missing topic.
+    begins, because a producer would wait a minute for a missing topic.
 
     Yields
     ------
@@ -206,7 +209,7 @@ def run_topics(
     Raises
     ------
     ConfigurationError
-        Spark has no connector, no broker answers, a topic to read does not exist or cannot be
+        Spark has no Kafka connector, no broker answers, a topic to read does not exist or cannot be
         read, or the topics of a continued run have changed.
     RunError
         The run's record of its topics cannot be read.

@@ -35,7 +35,7 @@ _ORIGIN_SECONDS = 1_577_836_800
 
 
 class Reading(ABC):
-    """Reads the rows of a source's input by position; picklable.
+    """Reads the rows of an input by position (row number); can be pickled.
 
     Parameters
     ----------
@@ -105,25 +105,25 @@ def stream_of(
     stop_file: Path | str,
     arrival_rate: float | None = None,
 ) -> DataFrame:
-    """Return a streaming DataFrame of a reading.
+    """Return a streaming DataFrame with the rows of a reading.
 
     Parameters
     ----------
     reading
-        The input; it alone determines the content of a position, so any range can be read again
-        after a restart.
+        The input. The row at a position depends only on the reading, so any range of positions can
+        be read again after a restart.
     sources
         Number of partitions of each epoch.
     epoch_messages
         Maximum number of positions in an epoch.
     stop_file
-        While this file exists, the source offers nothing new. It is on the driver's host. The
-        pickled reading is written beside it and not passed as an option: it may contain credentials
-        of a store, and Spark shows options in plans.
+        While this file exists, the source offers nothing new. The file is on the driver's host. The
+        pickled reading is written to the same directory. It is not passed as an option, because it
+        may contain credentials of a store, and Spark shows options in plans.
     arrival_rate
         Number of positions that arrive per second of real time, from the first request of the query
-        on. An epoch is offered when its last position has arrived, so epochs are the same at any
-        rate. None: all positions are offered immediately.
+        on. An epoch is offered when its last position has arrived, so an epoch has the same rows at
+        any rate. None: all positions are offered immediately.
 
     Raises
     ------
@@ -170,7 +170,7 @@ class _PositionSource(DataSource):
 class _Arrivals:
     """Simulates the arrival of positions at a rate, per second of real time.
 
-    Arrivals begin with the first position that a query requests: a restarted query does not wait
+    Arrivals begin with the first position that a query requests. So a restarted query does not wait
     again for positions that it has already read.
     """
 
@@ -179,7 +179,7 @@ class _Arrivals:
         self._first: tuple[int, float] | None = None
 
     def await_position(self, start: int, end: int, stop_file: Path) -> bool:
-        """Wait for all positions below `end`; return False if the stop file appears earlier."""
+        """Wait for all positions below `end` to arrive; return False if the stop file appears."""
         if self._first is None:
             self._first = (start, monotonic())
         first, began = self._first
@@ -196,7 +196,7 @@ def _digest(content: bytes) -> str:
 
 
 def _unpickled(file: Path, digest: str) -> Reading:
-    """Unpickle a file, after checking that it is the one that `stream_of` wrote for this query.
+    """Unpickle a file, after checking that `stream_of` wrote its content for this query.
 
     Raises
     ------

@@ -1,11 +1,11 @@
-"""Claims: which process an output belongs to, and protection against one that has lost it.
+"""Claims: which process an output belongs to, and protection against a process that has lost it.
 
-A claim is a numbered object, made by one exclusive create. The newest claim holds the output.
-Before a process publishes, it checks that its claim is still the newest. Publishing is itself an
-exclusive create (`commits`), so it is safe even if the claim is lost between the check and the
-create. There are no locks, because some file systems grant a lock twice or not at all. Clocks of
-two hosts are never compared: a waiting process measures, by its own clock, how long the content of
-the heartbeat object has not changed.
+A claim is a numbered object, made by one exclusive create. The output belongs to the process with
+the newest claim. Before a process publishes, it checks that its claim is still the newest claim.
+Publishing is itself an exclusive create (`commits`), so this is safe even if the claim is lost
+between the check and the create. There are no locks, because some file systems grant a lock twice
+or not at all. Clocks of two hosts are never compared: a waiting process measures, by its own clock,
+how long the content of the heartbeat object has not changed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 CLAIMS = "state/claims"
-"""The folder in an output that contains the claims."""
+"""The folder, inside an output, that contains the claims."""
 
 _BEAT_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
@@ -52,8 +52,8 @@ class Holder:
     host
         Name of the process's machine.
     place
-        The scope in which its process number is unique: the machine's boot and the PID namespace;
-        None if the system does not name them.
+        The scope in which the process number is unique: the machine's boot and the PID namespace.
+        None if the operating system does not name them.
     pid
         Number of the process.
     started
@@ -61,7 +61,7 @@ class Holder:
     at
         When the process made its claim, in seconds since 1970.
     token
-        A unique token, by which a process recognises its own claim if the store's answer is lost.
+        A unique text, by which a process recognises its own claim if the store's answer was lost.
     """
 
     host: str
@@ -78,7 +78,7 @@ class Holder:
         return cls(socket.gethostname(), _place(), pid, _started(pid), time.time())
 
     def ended(self) -> bool:
-        """Return whether the process has certainly ended; False for other machines."""
+        """Return whether the process has certainly ended; False for processes of other machines."""
         if self.place is None or self.place != _place():
             return False
         return _started(self.pid) != self.started
@@ -99,12 +99,12 @@ class Claim:
         The claimed store.
     patience
         Seconds without a heartbeat after which a holder loses its claim to a waiting process. On a
-        slow store it takes longer, because the heartbeat is always checked several times.
+        slow store the wait is longer, because the heartbeat is always checked several times.
 
     Raises
     ------
     ConfigurationError
-        Another live process holds the output, or it cannot be written.
+        Another live process holds the output, or the output cannot be written.
     RunError
         A claim cannot be read.
     """
@@ -140,7 +140,7 @@ class Claim:
         Raises
         ------
         RunError
-            Another process has claimed the output, and the message names it; the output was
+            Another process, which the message names, has claimed the output; the output was
             deleted; or the claims cannot be read.
         """
         try:
@@ -150,8 +150,8 @@ class Claim:
         if newest > self.number:
             message = (
                 f"output {self._output} now belongs to {self._holder(newest)}, because this "
-                "process sent no heartbeat: its uncommitted work is dropped; the other process "
-                "continues the run, so there is nothing to do"
+                "process sent no heartbeat: the uncommitted work of this process is dropped; the "
+                "other process continues the run, so there is nothing to do"
             )
             raise RunError(message)
         if newest < self.number:
@@ -174,10 +174,10 @@ class Claim:
                 self._wait_for_end(newest, patience)
             file = _sign(newest + 1, "json")
             made = self._output.create(file, self._content, durable=True)
-            # The store may have created it, but lost its answer and then rejected a retry.
+            # The store may have created the claim, but lost its answer and then rejected a retry.
             made = made or self._output.find(file) == self._content
-            # If this process was slow, the number may be that of an old, deleted claim. Then others
-            # have newer claims, and this one is not valid.
+            # If this process was slow, its number may be that of an old claim that was deleted.
+            # Then other processes have newer claims, and this claim is not valid.
             if made and self._newest() == newest + 1:
                 self._forget_before(newest)
                 return newest + 1
@@ -215,7 +215,7 @@ class Claim:
         self._output.put(_sign(self.number, "beat"), f"{number}".encode())
 
     def _is_there(self) -> bool:
-        """Return whether this claim exists: a deleted output must not be created again."""
+        """Return whether this claim exists; a heartbeat must not create a deleted output again."""
         return self._output.find(_sign(self.number, "json")) == self._content
 
     def _last_beat(self, number: int) -> bytes | None:
@@ -238,7 +238,7 @@ class Claim:
         return max(map(_number, claims), default=0)
 
     def _forget_before(self, number: int) -> None:
-        """Delete the objects of old claims; the newest stay, as they determine the next number."""
+        """Delete the objects of claims below `number`; the next claim needs the highest number."""
         for name in self._output.names(CLAIMS):
             if _number(name) < number:
                 self._output.delete(name)
@@ -262,7 +262,7 @@ def _place() -> str | None:
 
 
 def _started(pid: int) -> int | None:
-    """Return when a process started; None if it does not exist or is a zombie."""
+    """Return when a process started; None if the process does not exist or is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

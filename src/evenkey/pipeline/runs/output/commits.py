@@ -7,10 +7,10 @@
       commits/epoch=00000002.json                        lists the epoch's parts and figures
     results/epoch=00000002/part-00000.parquet            the same parts, for plain readers
 
-Of all processes that ever run an epoch, at any time, exactly one creates its commit; the parts of
-the others are dropped. The files for plain readers are copies of committed parts, and the process
-that continues the run creates missing copies. Parts of the run's own state stay where tasks wrote
-them.
+Of all processes that ever run an epoch, at any time, exactly one creates the epoch's commit; the
+parts of the other processes are dropped. Plain readers are programs that read files without looking
+at commits. The files for plain readers are copies of committed parts, and the process that
+continues the run creates missing copies. Parts of the run's own state stay where tasks wrote them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Commit:
     claim
         Number of the claim under which the epoch ran.
     parts
-        The files of the epoch, in order of place and number.
+        The parts of the epoch, in order of folder and task.
     figures
         Figures of the epoch for the report of the run.
     """
@@ -62,12 +62,12 @@ class Commit:
     figures: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, place: str) -> list[Part]:
-        """Return the parts in a place."""
+        """Return the parts in a folder."""
         return [part for part in self.parts if part.place == place]
 
 
 class Commits:
-    """The commits of a run, and its staged parts; tasks get a pickled copy.
+    """The commits of a run, and its staged parts; tasks get a pickled copy of the object.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Commits:
         name
             Name of the epoch, or `BEFORE`.
         place, number, rows, form, took, gave
-            As for `Part`.
+            See `Part`.
         content
             Bytes of the part.
 
@@ -134,7 +134,7 @@ class Commits:
         Raises
         ------
         RunError
-            This process does not see them.
+            This process does not see the driver's files.
         """
         if self._mark is not None:
             self._mark.check()
@@ -155,7 +155,7 @@ class Commits:
         figures
             Figures of the epoch for the report.
         reported
-            Parts that tasks reported to the driver, each with the host of its task. In the places
+            Parts that tasks reported to the driver, each with the host of its task. In the folders
             of these parts, other staged files are ignored.
         check
             Function that is called with the parts before the commit, and raises an error if they
@@ -189,7 +189,7 @@ class Commits:
         reported: Sequence[tuple[Part, str]],
         check: Callable[[Sequence[Part]], None],
     ) -> Commit | None:
-        """Create an epoch's commit, or read the one that another process created first."""
+        """Create an epoch's commit, or read the commit that another process created first."""
         try:
             parts = self._parts(name, reported)
             check(parts)
@@ -239,7 +239,7 @@ class Commits:
         return [file.removeprefix(f"{_COMMITS}/").removesuffix(".json") for file in files]
 
     def read(self, name: str) -> Commit | None:
-        """Read an epoch's commit; None if it has none.
+        """Read an epoch's commit; None if the epoch has no commit.
 
         Raises
         ------
@@ -309,11 +309,12 @@ class Commits:
         raise RunError(message)
 
     def recover(self) -> None:
-        """Make an earlier process's commit visible, and delete parts that no one will commit.
+        """Make the parts of an earlier commit visible, and delete parts that no one will commit.
 
-        Only the newest epoch can need this: each process does it for an epoch before it begins the
-        next. Parts of an epoch without a commit stay: the process that wrote them may hang between
-        the last check of its claim and its commit, which would still be valid.
+        Only the newest epoch can need this, because each process makes the parts of an epoch
+        visible before it begins the next epoch. Parts of an epoch without a commit stay. The
+        process that wrote them may hang between the last check of its claim and its commit, and
+        this commit would still be valid.
 
         Raises
         ------
@@ -339,12 +340,12 @@ class Commits:
             elif staged in waiting:
                 shown.append((part, staged, visible))
         at_once(lambda one: self._show(*one), shown)
-        # Tasks of a newer claim may still write; that claim deletes their files itself.
+        # Tasks of a newer claim may still write; the process of that claim deletes their files.
         dropped = [name for name in waiting - kept if _claim_of(name) <= self.claim]
         at_once(self.store.delete, dropped)
 
     def _show(self, part: Part, staged: str, visible: str) -> None:
-        """Make a part visible, unless another process does so and has deleted the staged one."""
+        """Make a part visible, unless another process does so and has deleted the staged part."""
         try:
             content = verified(part, self.store, staged)
         except FileNotFoundError:

@@ -49,8 +49,8 @@ def _may_lie_here(name: str) -> bool:
 class RunDirectory:
     """The directory of one run: results and dead letters to read, and the run's own state.
 
-    It is in a store that the driver and all executors share. Only the process that holds it
-    (`opened`) may write; others may read.
+    The directory is in a store that the driver and all executors share. Only the process that holds
+    the directory (`opened`) may write; other processes may read.
 
     Parameters
     ----------
@@ -64,9 +64,10 @@ class RunDirectory:
     """
 
     OFFSETS = "state/offsets.json"
-    """The range of topics to read."""
+    """Name of the object with the range of offsets to read from topics."""
     TOPICS = "state/topics.json"
-    """The identities of the run's topics, which differ from later topics of the same names."""
+    """Name of the object with the ids of the run's topics. A topic that is created later under the
+    same name has another id."""
 
     def __init__(self, place: str | Path | Store) -> None:
         self.store = store_at(place)
@@ -87,12 +88,12 @@ class RunDirectory:
     @classmethod
     @contextlib.contextmanager
     def opened(cls, place: str | Path | Store | None) -> Iterator[Self]:
-        """Open the directory at a place, and hold it; None: a temporary directory.
+        """Open and hold the directory at `place`; None: a temporary directory.
 
         Yields
         ------
         RunDirectory
-            The directory, which this process holds. A temporary one is deleted afterwards.
+            The directory, which this process holds. A temporary directory is deleted afterwards.
 
         Raises
         ------
@@ -111,7 +112,7 @@ class RunDirectory:
             yield directory
 
     def hold(self) -> None:
-        """Claim the directory for this process, and complete the unfinished work of an earlier one.
+        """Claim the directory for this process, and complete unfinished work of an earlier process.
 
         Raises
         ------
@@ -142,7 +143,7 @@ class RunDirectory:
         """Delete a checkpoint in which no epoch has begun.
 
         If a process is killed while Spark logs the first epoch, a partial file remains. Because of
-        it, Spark would always reject the checkpoint.
+        this file, Spark would always reject the checkpoint.
         """
         begun = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
         if not any(name.isdigit() for name in begun):
@@ -208,7 +209,7 @@ class RunDirectory:
         return Path(path) if isinstance(self.store, LocalStore) else path
 
     def keep_file(self, name: str, write: Callable[[Path], Result]) -> Result:
-        """Store the file that `write` writes to the path that it gets; return its result.
+        """Call `write` with a path, store the file that it writes there, and return its result.
 
         Raises
         ------
@@ -261,9 +262,9 @@ class RunDirectory:
 
     @property
     def paused(self) -> Path:
-        """The file that tells this process's sources to offer no more.
+        """The file that tells this process's sources to offer nothing more.
 
-        They run on the driver's host, so it is on that host's disk.
+        Sources run on the driver's host, so the file is on that host's disk.
         """
         return self._sign("paused")
 
@@ -289,7 +290,9 @@ class RunDirectory:
         return self.store.find(_MANIFEST) is not None
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
-        """Store the configuration, and commit files from before; do nothing if a run has begun.
+        """Store the configuration, and commit the files that were written before the first epoch.
+
+        Do nothing if a run has already begun here.
 
         Raises
         ------
@@ -372,13 +375,13 @@ class RunDirectory:
         free
             Options that may differ between processes of a run.
         pinned
-            Reasons, by option, why some of the other options may not differ, for the message.
+            For some of the other options, the reason why they may not differ, for the message.
 
         Raises
         ------
         ConfigurationError
-            A run with another configuration began here, and the message names each option that
-            differs; no run began here, but there are other files; or the directory cannot be read.
+            A run with another configuration began here (the message names each option that
+            differs); no run began here, but there are other files; or the directory cannot be read.
         """
         path = self.store.path(_MANIFEST)
         try:
@@ -426,7 +429,7 @@ class RunDirectory:
             raise ConfigurationError(message)
 
     def check_layout(self, options: Mapping[str, Any]) -> None:
-        """Check that options equal the last layout of the finished run.
+        """Check that the options are those of the last layout of the finished run.
 
         Parameters
         ----------
@@ -454,7 +457,7 @@ class RunDirectory:
             raise ConfigurationError(message)
 
     def keep(self, name: str, content: bytes) -> None:
-        """Write an object completely or not at all; it is durable when this returns.
+        """Write an object completely or not at all; it is durable when this method returns.
 
         Raises
         ------

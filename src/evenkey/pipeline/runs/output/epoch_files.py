@@ -1,4 +1,4 @@
-"""Files that tasks write, one per task and epoch; they count once their epoch is committed."""
+"""Files that tasks write, one per task and epoch; they are read only if the epoch is committed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 
 class EpochFiles:
-    """Parquet files of several kinds, one per task and epoch; tasks get a pickled copy of this.
+    """Parquet files of several kinds, one per task and epoch; tasks get a pickled `EpochFiles`.
 
-    A task's file is staged under the claim of its process, and read only after its epoch is
-    committed, so a task that runs twice, or in an obsolete process, changes nothing.
+    A task's file is staged under the claim of its process, and is read only after its epoch is
+    committed. So a task that runs twice, or for a process that has lost its claim, changes nothing.
 
     Parameters
     ----------
     commits
-        The commits of the run, or its directory or store.
+        The commits of the run, or the directory or store of the run.
     within
-        Folder of the kinds in the run's directory, such as ``state/``.
+        Folder, in the run's directory, that contains a folder per kind, such as ``state/``.
     name
-        Name of the commit that all files belong to; None: each file belongs to that of its epoch.
+        Name of the commit that all files belong to; None: each file belongs to the commit of its
+        epoch.
     """
 
     DEAD_LETTERS: ClassVar = "dead-letters"
@@ -67,7 +68,7 @@ class EpochFiles:
         table
             Rows of the file.
         took, gave
-            The task's tally, as for `Part`.
+            The task's counts; see `Part`.
 
         Raises
         ------
@@ -93,8 +94,8 @@ class EpochFiles:
         kind
             The kind.
         epochs
-            The epochs to read, if they are committed; None: all. Files from before the first epoch
-            belong to epoch 0.
+            The epochs to read, if they are committed; None: all epochs. Files that were written
+            before the first epoch belong to epoch 0.
 
         Raises
         ------
@@ -128,7 +129,7 @@ class EpochFiles:
         return [(commit, part) for commit in commits for part in commit.of(place)]
 
     def lines_and_rejected(self) -> tuple[int, int] | None:
-        """Return the lines read and rejected so far; None if every position is a message."""
+        """Return how many lines were read and rejected so far; None if no task counts lines."""
         counts = self.read(self.SPLITS)
         if counts is None:
             return None

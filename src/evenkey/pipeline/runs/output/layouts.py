@@ -1,10 +1,10 @@
-"""Layouts: the options by which the processes of a run distributed its epochs over workers.
+"""Layouts: the options with which the processes of a run distributed epochs over workers.
 
-Results do not depend on workers, sources and grouping, so these may change when a run continues.
-Each change is stored as an object, numbered by the claim of the process that made it. The layout of
-an epoch is the one with the highest number up to the claim that committed the epoch. Each layout
-has its own routing tables, so old tables are never used for a new layout, even if a later process
-returns to an earlier layout.
+Results do not depend on workers, sources and grouping, so these options may change when a run
+continues. Each change is stored as an object with the number of the claim of the process that
+changed the options. An epoch has the layout with the highest number, up to the number of the claim
+that committed the epoch. Each layout has its own routing tables, so old tables are never used for a
+new layout, even if a later process returns to an earlier layout.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLACE = "state/layouts"
 
 
 class Layouts:
-    """The layouts of a run. They are listed once, as only the process that holds the run adds some.
+    """The layouts of a run, listed once, because only the process that holds the run adds layouts.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Layouts:
         return max(self._numbers(), default=0)
 
     def of(self, claim: int) -> dict[str, Any]:
-        """Return the layout's options for epochs that were committed under a claim.
+        """Return the options of the layout of epochs that were committed under a claim.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Layouts:
         return self._read(self.newest)
 
     def change(self, claim: int, options: Mapping[str, Any]) -> None:
-        """Store the options of a process as a new layout, unless the newest layout has the same.
+        """Store a process's options as a new layout, unless the newest layout has the same options.
 
         The process holds the run, so no other process adds a layout in the meantime.
 

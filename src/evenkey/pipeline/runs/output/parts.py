@@ -1,4 +1,4 @@
-"""Parts: objects that tasks write; they count once their epoch is committed."""
+"""Parts: objects that tasks write; they are valid only after their epoch is committed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAME = re.compile(r"part-(\d{5,})-(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{32})\.(\w+)
 
 @dataclass(frozen=True)
 class Part:
-    """One object of an epoch, which a task wrote.
+    """One object of an epoch, written by a task.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Part:
     form
         Suffix of the name: ``parquet`` or ``json``.
     took, gave
-        The task's counts: messages or lines that it received, and that it passed on to the next
-        step; see `evenkey.pipeline.runs.output.tallies`.
+        How many messages or lines the task received, and how many it passed on to the next step;
+        see `evenkey.pipeline.runs.output.tallies`.
     """
 
     place: str
@@ -60,7 +60,7 @@ class Part:
 
     @property
     def staged_name(self) -> str:
-        """Name of the part before that; it contains all figures that the content must match."""
+        """Name of the part before its epoch is committed, with all figures that it must match."""
         figures = "-".join(map(str, (self.rows, self.bytes, self.took, self.gave)))
         return f"part-{self.number:05d}-{figures}-{self.digest}.{self.form}"
 
@@ -73,7 +73,7 @@ def encoded(table: pa.Table) -> bytes:
 
 
 def found_parts(names: Iterable[str], prefix: str) -> list[Part]:
-    """Find the parts that tasks staged, in order; if a task ran twice, only one of its two parts.
+    """Return the parts that tasks staged, in order, with one part of a task that ran twice.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 READING = "state/reading.npz"
-"""The object in the run's directory that contains the description."""
+"""Name of the object, in the run's directory, that contains the description of the input."""
 _FIELDS = "fields"
 
 
@@ -66,5 +66,5 @@ def recall_reading(store: Store) -> tuple[dict[str, Any], dict[str, NDArray[Any]
 
 
 def tuples(value: Any) -> Any:
-    """Convert lists back to the tuples that JSON made lists of, at any depth."""
+    """Convert lists to tuples, at any depth, because JSON stores tuples as lists."""
     return tuple(map(tuples, value)) if isinstance(value, list) else value

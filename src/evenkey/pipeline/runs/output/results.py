@@ -25,9 +25,9 @@ _INSTANT = pa.timestamp("us", "UTC")
 def read_results(output: str | Path) -> pa.Table:
     """Read the results that a run has committed so far; the run may still be active.
 
-    Plain readers see the same rows in ``output/results``, except those of an epoch that is
-    committed but not yet visible there. This function also checks that no file is missing or
-    changed.
+    Programs that read the files in ``output/results`` directly see the same rows, except for an
+    epoch that is committed but whose files are not yet there. This function also checks that no
+    file is missing or changed.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def read_results(output: str | Path) -> pa.Table:
     -------
     pyarrow.Table
         The rows in order of epoch and task, with the columns of the files; no columns if there
-        are no results. Timestamps are instants in UTC, as Spark and pandas also read them from
-        the files. JSON lines contain them as text with an offset; ``window_start`` and
-        ``window_end`` are converted to instants.
+        are no results. Timestamps are instants in UTC, as in Spark and pandas. JSON lines contain
+        timestamps as text with an offset; only ``window_start`` and ``window_end`` are converted to
+        instants.
 
     Raises
     ------
     ConfigurationError
-        No run has begun there, or the URI has an unknown scheme.
+        No run has begun in the directory, or the URI has an unknown scheme.
     RunError
         A file cannot be read, is missing, has changed since it was written, or its JSON lines
         do not form a table; the message names the file.
@@ -73,7 +73,7 @@ def read_results(output: str | Path) -> pa.Table:
 
 
 def committed_tables(commits: Commits) -> Iterator[pa.Table]:
-    """Yield the parts of a run's results; raises as `read_results` does."""
+    """Yield the parts of a run's results; errors are those of `read_results`."""
     for commit in commits.all():
         parts = commit.of(RESULTS)
         contents = at_once(partial(commits.content, commit), parts)

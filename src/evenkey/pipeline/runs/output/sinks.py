@@ -1,4 +1,4 @@
-"""Sinks: write the results of each epoch once, even if it runs again."""
+"""Sinks: write the results of each epoch once, even if the epoch runs again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Sink(ABC):
 
     @abstractmethod
     def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
-        """Write the results of epoch number `epoch`, if it has any.
+        """Write the results of epoch number `epoch`, if there are any.
 
         Returns
         -------
@@ -48,15 +48,16 @@ class Sink(ABC):
     def committed(self, results: DataFrame, epoch: int) -> None:
         """Pass on a committed epoch, for example to a topic, without computing `results` again.
 
-        This may be called again for the same epoch, by this or another process.
+        This method may be called again for the same epoch, by this or another process.
         """
         del results, epoch
 
 
 class FileSink(Sink):
-    """Parquet or JSON-lines files, one directory ``epoch=N`` per epoch, visible after its commit.
+    """Writes Parquet or JSON-lines files; the files of an epoch are visible after its commit.
 
-    Tasks write each part completely, and report its content to the driver.
+    Each epoch has a directory ``epoch=N``. Tasks write each part completely, and report its number
+    of rows, its size and its digest to the driver.
 
     Parameters
     ----------
@@ -127,9 +128,9 @@ class _WriteTask:
 
 
 def _parquet(table: pa.Table) -> bytes:
-    """Encode results with the types of Spark's own Parquet files.
+    """Encode results with the types of Spark's own Parquet files, except for timestamps.
 
-    Timestamps are instants for every reader: as INT96, Spark's default, they would have no zone.
+    Every reader sees timestamps as instants. As INT96, Spark's default, they would have no zone.
     """
     content = io.BytesIO()
     pq.write_table(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 OFFSETS, COMMITS = "offsets", "commits"
-"""Names of the logs: of the epochs that Spark has begun, and of those that it has completed."""
+"""Names of Spark's log of the epochs that have begun, and of its log of completed epochs."""
 _SETTINGS_LINE, _HEADER_LINES = 1, 2
 """In an entry of the offset log: index of the line with the query's settings, and number of lines
 before the offsets."""
@@ -33,7 +33,7 @@ class Begun(NamedTuple):
 
 
 class SparkLogs:
-    """Reads the logs of a query, whose entries are written once.
+    """Reads the logs of a query; each log entry is written only once.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SparkLogs:
         self._begun: dict[int, Begun] = {}
 
     def newest(self, log: str) -> int:
-        """Return the number of the newest epoch in a log; -1 if it has none.
+        """Return the number of the newest epoch in a log; -1 if the log is empty.
 
         The first call lists the log; later calls only look for the next numbers, which takes the
         same time for a log of any length.
@@ -89,7 +89,7 @@ class SparkLogs:
         return self._begun[epoch]
 
     def ends(self, epoch: int) -> list[Any]:
-        """Return the sources' end offsets of an epoch; none if Spark has no entry for it."""
+        """Return the end offsets of an epoch, one per source; [] if the log has no such epoch."""
         begun = self.begun(epoch)
         return [] if begun is None else begun.ends
 

@@ -1,7 +1,8 @@
 """Tallies: check that each step of an epoch received what the previous step passed on.
 
-Each task stores its counts with its output. If counts are missing, output is lost, too: either the
-driver does not see the place where the task wrote, or the store has lost it.
+Each task stores its counts together with its output. So if counts are missing, output is missing,
+too. Then either the driver does not see the place where the task wrote, or the store has lost the
+output.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Tallies:
     ----------
     splitters
         Folder of the splitters' parts, which have counts of the lines read and of the messages
-        passed on (without rejected ones). None: no splitters; workers read the source directly.
+        passed on (rejected lines give no messages). None: no splitters; workers read the source
+        directly.
     workers
         Folder of the workers' parts, which have counts of the messages received.
     """
@@ -44,7 +46,7 @@ class Tallies:
         parts
             The parts of the epoch.
         read
-            Number of rows that the source offered; None if that is unknown before reading.
+            Number of rows that the source offered; None if this number is unknown before reading.
 
         Raises
         ------

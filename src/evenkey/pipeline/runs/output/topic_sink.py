@@ -39,22 +39,22 @@ _OF_KAFKA = re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+): (.*)")
 _REMEDIES = {
     "RecordTooLargeException": "raise the topic's max.message.bytes, and max.request.size in "
     "kafka_config",
-    "TopicAuthorizationException": "let the user write there",
+    "TopicAuthorizationException": "allow the user to write to the topic",
 }
 
 
 class KafkaSink(Sink):
-    """Writes an epoch's rows to files, and sends its committed rows to topics.
+    """Writes the rows of an epoch to files, and sends the committed rows to topics.
 
-    A record's value is the row as a JSON object, its key the JSON object of the columns that
-    identify the row. An epoch that runs again sends its rows again: Spark's Kafka sink is at least
-    once. All processes read the rows from the committed files, so repeated rows are identical, and
-    `evenkey.kafka.read_topic` drops them.
+    The value of a record is the row as a JSON object. The key of a record is a JSON object with the
+    columns that identify the row. An epoch that runs again sends its rows again, because Spark's
+    Kafka sink delivers at least once. All processes read the rows from the committed files, so
+    repeated rows are identical, and `evenkey.kafka.read_topic` drops the repetitions.
 
     Parameters
     ----------
     files
-        Receives the rows first.
+        The sink that writes the rows to files first.
     address
         The topic for results.
     dead_letters_topic
@@ -148,7 +148,7 @@ def passed_on(
     directory
         Directory of the run, with the dead letters.
     keys
-        As for `KafkaSink`.
+        See `KafkaSink`.
     """
     address = config.sink_address
     if address is None:
@@ -159,7 +159,7 @@ def passed_on(
 
 
 class _ReadTask:
-    """Reads parts of a commit, given their positions in the commit."""
+    """Reads parts of a commit, given their positions in the list of its results."""
 
     def __init__(self, commits: Commits, commit: Commit, schema: StructType) -> None:
         self._commits = commits
