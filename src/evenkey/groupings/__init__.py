@@ -65,7 +65,7 @@ __getattr__ = lazy_names(__name__)
 
 
 def available() -> dict[str, type[Grouping]]:
-    """Return the grouping classes by name; importing `evenkey.papers` adds the classes there.
+    """Return all grouping classes by name; importing `evenkey.papers` adds further classes.
 
     Examples
     --------

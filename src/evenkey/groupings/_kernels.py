@@ -157,8 +157,8 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
         Tuple: scale-out threshold and scale-in threshold (percent); warm-up and check interval
         (seconds); initial and largest size of a pool; whether loads are counted in whole percents;
         whether one check can shrink a pool by more than one worker; and a number of seconds. A
-        message that is more than these seconds before the next promotion cycle is far behind the
-        clock.
+        message is far behind the clock if it is more than this number of seconds before the next
+        promotion cycle.
 
     Returns
     -------

@@ -64,7 +64,8 @@ class Grouping(ABC):
     remembers_every_key: ClassVar[bool] = False
     """Whether routers keep an entry for every key, so that their memory grows without bound."""
     plans_epochs: ClassVar[bool] = False
-    """Whether all routers start each epoch from one plan, which is made from earlier epochs."""
+    """Whether all routers start each epoch from the same plan, which is made from earlier
+    epochs."""
     given_frequencies: ClassVar[bool] = False
     """Whether routers need a plan made from key frequencies (see `plan`) before they route."""
     native: ClassVar[Literal["hash", "row number"] | None] = None
@@ -102,8 +103,8 @@ class Grouping(ABC):
     def follower(self, workers: int, source: int = 0) -> Router:
         """Make a router that does not have to learn anything for later epochs.
 
-        If both start from the same memory, this router chooses the same workers as one that
-        `router` makes.
+        If it starts from the same memory as a router that `router` makes, it chooses the same
+        workers.
         """
         return self.router(workers, source)
 
@@ -191,7 +192,7 @@ class Grouping(ABC):
 
 
 class Router(ABC):
-    """Chooses the workers of the messages of one source, and keeps the state that this needs.
+    """Chooses the worker of each message of one source, and keeps the state needed for this.
 
     Parameters
     ----------
@@ -208,7 +209,7 @@ class Router(ABC):
     >>> router.route(np.array([7, 7, 7, 9], np.uint64), np.arange(4.0)).tolist()
     [0, 1, 2, 0]
 
-    A cloned router, or one restored in another process, continues like the original.
+    A clone of a router, or a router restored in another process, continues like the original.
 
     >>> again = ShuffleGrouping().router(workers=3)
     >>> again.restore(router.snapshot())
@@ -225,7 +226,7 @@ class Router(ABC):
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ()
-    """Names of entries of `snapshot` that apply to this source only, such as its local loads."""
+    """Names of entries of `snapshot` that apply to one source only, such as local loads."""
     needs_times: ClassVar[bool] = False
     """Whether `route` needs times."""
 
@@ -345,7 +346,7 @@ class Router(ABC):
 
 
 class LocalLoadRouter(Router):
-    """A router that estimates the load of each worker from the messages that it has sent there.
+    """A router that estimates the load of each worker from the messages sent by this router.
 
     This is local load estimation (PKG paper, section 3.2). For source s, the load of worker w is
     the sum of the weights of the messages that s has sent to w.

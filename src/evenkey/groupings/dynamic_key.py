@@ -207,9 +207,9 @@ class DynamicKeyGrouping(Grouping):
         """Merge the keys of all sources by `KeySpace.merge`, and the times of promotion cycles.
 
         A source is in step if the time of its next cycle differs from the median of all sources by
-        at most one `teenage_period`. The time of the next cycle in the merged memory is the latest
-        one of the sources in step. In a source that is not in step, all times are shifted by the
-        same amount, so that its next cycle is at that time too.
+        at most one `teenage_period`. In the merged memory, the next cycle is at the latest time at
+        which a source in step has its next cycle. If a source is not in step, all its times are
+        shifted so that its next cycle is at this time too.
         """
         memories = [memory for memory in memories if memory]
         if not memories:

@@ -1,4 +1,4 @@
-"""Key grouping: the hash of a key determines the one worker of the key."""
+"""Key grouping: all messages of a key go to one worker, which the hash of the key determines."""
 
 from __future__ import annotations
 

@@ -139,8 +139,8 @@ class PlannedGrouping(Grouping):
     (True, True)
 
     A plan made from statistics contains the planned load of each worker. The statistics can be
-    those of the epoch to plan (`plan_ahead`), of a sample (`fitted`), or of an epoch that has ended
-    (`learned`).
+    counted in the epoch to plan (`plan_ahead`), in a sample (`fitted`), or in an epoch that has
+    ended (`learned`).
 
     >>> statistics = grouping.statistics(workers=2)
     >>> statistics.add_counted(np.array([7, 8, 9], np.uint64), np.array([6.0, 1.0, 1.0]))

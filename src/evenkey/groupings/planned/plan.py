@@ -182,7 +182,7 @@ def make_plan(
     Parameters
     ----------
     keys
-        uint64[k], hashes of distinct keys, at least the hot ones.
+        uint64[k], hashes of distinct keys, which include at least the hot keys.
     counts
         float64[k], load of each key: number of messages, or total cost.
     bucket_counts

@@ -23,8 +23,8 @@ class SurpriseRules(NamedTuple):
     """Rules for when a key is surprising, and when its messages leave a worker.
 
     Let t be the number of messages that the source has routed in this epoch, W the number of
-    workers, and e the share of messages that the plan expects for a key. Other names are those of
-    the fields below. The key is surprising once its count exceeds
+    workers, and e the share of messages that the plan expects for a key. All other names in the
+    formulas are fields of this class. The key is surprising once its count exceeds
 
         ``(1 + excess) * e * t + 4 sqrt(e * t) + floor``,
         ``floor = min(max(least, part * t / max(W, 50)), most)``.

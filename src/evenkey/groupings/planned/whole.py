@@ -29,7 +29,7 @@ def whole_plan(
     Parameters
     ----------
     keys
-        uint64[k], hashes of distinct keys, at least the hot ones.
+        uint64[k], hashes of distinct keys, which include at least the hot keys.
     counts
         float64[k], load of each key (number of rows, or total cost); at least 0.
     bucket_counts

@@ -24,13 +24,13 @@ class CardinalityAffinity(Grouping):
     """Cardinality with affinity (``cam``): a new key goes to the worker with fewer keys, and stays.
 
     A message of key k has the two candidate workers of `PartialKeyGrouping`. A candidate holds k if
-    it has already got a message of k. Each source knows only the messages that it has sent itself,
-    and chooses by three rules:
+    it has already got a message of k. Each source uses only what it has sent itself, and chooses by
+    three rules:
 
     1. If exactly one candidate holds k, it gets the message. If both hold k, the less loaded one
        gets the message.
     2. If neither candidate holds k, the one that holds fewer keys gets the message; in ties the
-       less loaded one, then the first.
+       less loaded one, then the first one.
     3. With a `tolerance`, if the candidate chosen by rule 1 has a load above
        ``(1 + tolerance) * total / W``, the less loaded of the two candidates gets the message
        instead. From then on, this candidate holds k as well.

@@ -185,7 +185,7 @@ class DynamicDistributor:
     def look(
         self, window: Window, before: Placement, workers: int, *, now: float, epoch: int
     ) -> tuple[Window, Placement]:
-        """Decide, between two epochs, on the placement of partitions in the next one.
+        """Decide, between two epochs, on the placement of partitions in the next epoch.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ Balance = Literal["load", "rows"]
 
 @dataclass(frozen=True)
 class Mode:
-    """How a join is balanced and where it runs.
+    """What a join balances, and whether static partitions stay in their worker.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _ROUNDING = 1e-9
 def greedy(
     owners: NDArray[np.int32], loads: NDArray[np.float64], workers: int
 ) -> NDArray[np.int32]:
-    """Move partitions one after the other, each time the one whose move helps most.
+    """Move partitions one after the other, each time the partition whose move helps most.
 
     A partition can move from any location to the least loaded one. A move helps if it lowers the
     largest load, or if it lowers the variance of the loads and leaves the largest load unchanged.
@@ -41,8 +41,8 @@ def greedy(
     ends when MLDC is at most `GOOD_ENOUGH` or no move helps.
 
     If several locations have the least load, the destination is the location with the smallest
-    partition, because it can best give up a little load again. In ties, the destination is the last
-    of them, as in Figure 2.
+    partition, because it can best give up a little load again. In ties, the destination is the
+    location with the highest number, as in Figure 2.
 
     Parameters
     ----------

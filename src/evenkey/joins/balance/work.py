@@ -47,12 +47,12 @@ epoch."""
 
 
 def items(work: PartitionWork) -> NDArray[np.float64]:
-    """Return the data-based load (DB), the number of items; it fits if all items cost the same."""
+    """Return the data-based load (DB): the number of items. Use it if all items cost the same."""
     return work.items.astype(np.float64)
 
 
 def seconds(work: PartitionWork) -> NDArray[np.float64]:
-    """Return the load-based load (LB), the seconds of work on the items; their costs may differ."""
+    """Return the load-based load (LB): the seconds of work on the items, whose costs may differ."""
     return work.seconds
 
 

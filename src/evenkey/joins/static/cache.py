@@ -69,7 +69,7 @@ class WorkerCache:
         return loaded, True
 
     def drop(self, unwanted: Callable[[CacheKey], bool]) -> None:
-        """Drop the partitions that meet a condition, such as those of an old version."""
+        """Drop the partitions that meet a condition, such as the partitions of an old version."""
         for key in [key for key in self._held if unwanted(key)]:
             self._forget(key)
 

@@ -22,7 +22,7 @@ def checksum(content: bytes) -> str:
 
 @returned
 class StaticVersion(NamedTuple):
-    """Identifies a version of the static side, unambiguously even if the store is created again.
+    """Identity of a version of the static side, unique even if the store is created again.
 
     Parameters
     ----------

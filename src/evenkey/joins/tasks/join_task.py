@@ -125,7 +125,7 @@ class JoinTask:
 
 
 class _Slot:
-    """One slot in one epoch: joins its rows and measures their work."""
+    """One slot in one epoch: joins the rows of the slot and measures the work."""
 
     def __init__(
         self,
