@@ -273,7 +273,10 @@ CLASSES: Wrong = [
     ("workers = 2.5: must be", lambda _: gro.KeyGrouping().router(2.5)),
     ("source = -1: must be at least 0", lambda _: gro.KeyGrouping().router(2, -1)),
     ("source = 'a': must be", lambda _: gro.KeyGrouping().router(2, "a")),
-    ("it takes no frequencies", lambda _: gro.KeyGrouping().plan(np.arange(2), np.arange(2), 2)),
+    (
+        "does not use key frequencies",
+        lambda _: gro.KeyGrouping().plan(np.arange(2), np.arange(2), 2),
+    ),
     ("sum: column = 5: must be text", lambda _: ek.Sum(5)),
     ("mean: column = Column", lambda _: ek.Mean(expression())),
     ("tally: column = None: must be text", lambda _: agg.Tally(None)),

@@ -65,7 +65,7 @@ __getattr__ = lazy_names(__name__)
 
 
 def available() -> dict[str, type[Grouping]]:
-    """Return the grouping classes by name; those in `evenkey.papers` only once it is imported.
+    """Return all grouping classes by name; importing `evenkey.papers` adds further classes.
 
     Examples
     --------
@@ -83,8 +83,8 @@ def parse(text: str | Grouping) -> Grouping:
     Raises
     ------
     ConfigurationError
-        The grouping or the parameter does not exist, or a value is invalid; the message lists
-        what is possible.
+        The grouping or the parameter does not exist, or a value is invalid. The message lists what
+        is valid.
 
     Examples
     --------

@@ -64,11 +64,12 @@ def second_choice(hashed, first, workers):
 def partial_key(keys, weights, choices, distinct, sent, out):
     """Send each message to the least loaded of its key's candidates.
 
-    With `distinct`, `choices` is at most the number of workers.
+    If `distinct` is true, `choices` must be at most the number of workers.
     """
     workers = len(sent)
     weighted = len(weights) > 0
-    # The last message of which each worker was a candidate: nothing to clear between messages.
+    # For each worker, the last message of which it was a candidate. Because each message has
+    # another number, nothing has to be cleared between messages.
     taken = np.full(workers, -1)
     for i in range(len(keys)):
         hashed = keys[i]
@@ -112,7 +113,7 @@ def items_of(table):
     held = 0
     for slot in range(len(table)):
         held += table[slot].count != 0
-    # Every slot is copied, over the previous copy if that slot was free: no branch to predict.
+    # Copy every slot without a branch. The copy of a free slot is overwritten by the next copy.
     items = np.empty(held + 1, table.dtype)
     place = 0
     for slot in range(len(table)):
@@ -134,8 +135,8 @@ def slots_of(table, items):
 def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent, rules, out):
     """Route messages from `start` on until the caller has to act.
 
-    The caller acts when a promotion is due, when a message lies far behind the clock, and when the
-    table is half full.
+    The caller has to act when a promotion cycle is due, when a message is far behind the clock, or
+    when the table is half full.
 
     Parameters
     ----------
@@ -144,17 +145,20 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
     tally
         int64[3]: weight of the messages sent, keys in the table, keys ever seen.
     table
-        Open-addressing table of `HOT` records, a power of two long; count 0 is a free slot.
+        Open-addressing hash table of the hot fields of `ITEM` records. Its length is a power of
+        two. A count of 0 marks a free slot.
     checked
-        float64, for each slot the time of the last scaling check of its key; empty and unused if
-        the check interval is 0. A check is due when more than the interval has passed.
+        float64, time of the last scaling check of the key in each slot. The next check is due when
+        more than the check interval has passed. If the interval is 0, this array is empty and
+        unused.
     sent
         int64[W], weight of the messages sent to each worker.
     rules
-        Tuple: scale-out and scale-in threshold (percent), warm-up and check interval
-        (seconds), initial and largest pool, whether loads are whole percents, whether one
-        check repeats scale-in as long as it applies, and how many seconds before the next
-        promotion a message is far behind.
+        Tuple: scale-out threshold and scale-in threshold (percent); warm-up and check interval
+        (seconds); initial and largest size of a pool; whether loads are counted in whole percents;
+        whether one check can shrink a pool by more than one worker; and a number of seconds. A
+        message is far behind the clock if it is more than this number of seconds before the next
+        promotion cycle.
 
     Returns
     -------
@@ -170,7 +174,8 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
     folds = recursive and scale_in <= scale_out
     far_behind = clock[1] - most_behind
     total, held, ever = tally[0], tally[1], tally[2]
-    # The loads twice in a row: every pool is a contiguous slice, and no index wraps around.
+    # Two copies of the loads, one after the other. So every pool is a contiguous slice, and no
+    # index has to wrap around.
     ring = np.concatenate((sent, sent))
     end = len(keys)
     for i in range(start, len(keys)):
@@ -218,7 +223,8 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
                 if load < in_limit:
                     below += 1
                     if below == 2 and due and folds and worker - home >= initial_pool:
-                        # Scaling in step by step would end with the members before this one.
+                        # Shrinking the pool step by step would end here, with the workers before
+                        # this one.
                         pool = worker - home
                         due = False
                         break

@@ -27,8 +27,8 @@ Snapshot: TypeAlias = "dict[str, NDArray[Any]]"
 class Grouping(ABC):
     """A stream partitioning scheme: a name and its parameters.
 
-    A grouping is a value: frozen, comparable, cheap to pickle. It has no state: each source routes
-    with its own `Router`, which `router` makes.
+    A grouping is an immutable value, which can be compared and is cheap to pickle. It has no state.
+    Each source routes with its own `Router`, which the method `router` makes.
 
     Examples
     --------
@@ -37,8 +37,9 @@ class Grouping(ABC):
     >>> str(grouping), grouping == PartialKeyGrouping(choices=3)
     ('pkg(choices=3)', True)
 
-    A simulator or an operator makes routers, and carries what they learn from epoch to epoch. A
-    router that follows a plan gets it before it routes.
+    A simulator or a Spark operator makes the routers, merges what they learn in an epoch, and
+    passes the result to the routers of the next epoch. A router that follows a plan must get the
+    plan before it routes.
 
     >>> import numpy as np
     >>> from evenkey.groupings import PlannedGrouping
@@ -57,20 +58,22 @@ class Grouping(ABC):
 
     name: ClassVar[str]
     uses_times: ClassVar[bool] = False
-    """Whether decisions depend on the messages' times (warm-up, promotions)."""
+    """Whether routing depends on the times of messages, as in ``dkg`` (warm-up, promotions)."""
     learns: ClassVar[bool] = False
-    """Whether routers learn something, such as hot keys, that outlives an epoch."""
+    """Whether routers learn something, such as hot keys, that the next epoch starts from."""
     remembers_every_key: ClassVar[bool] = False
-    """Whether routers keep an entry for every key, so that memory is unbounded."""
+    """Whether routers keep an entry for every key, so that their memory grows without bound."""
     plans_epochs: ClassVar[bool] = False
-    """Whether routers get, at the start of each epoch, a plan made from earlier ones."""
+    """Whether all routers start each epoch from the same plan, which is made from earlier
+    epochs."""
     given_frequencies: ClassVar[bool] = False
-    """Whether routers need a `plan`, made from the keys' frequencies, before they route."""
+    """Whether routers need a plan made from key frequencies (see `plan`) before they route."""
     native: ClassVar[Literal["hash", "row number"] | None] = None
-    """What alone determines the worker of a message, so that Spark's own expressions can route.
-    None: only a `Router` can."""
+    """Set if the worker of a message depends only on the hash of its key, or only on its row
+    number: Spark's own expressions can then route. None: only a `Router` can route."""
     peer: ClassVar[bool] = False
-    """Whether it is our implementation of others' work, for comparison only; never recommended."""
+    """Whether the grouping is another team's method, implemented only for comparison. evenkey never
+    recommends such a grouping."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -98,14 +101,15 @@ class Grouping(ABC):
     def _router(self, workers: int, source: int) -> Router: ...
 
     def follower(self, workers: int, source: int = 0) -> Router:
-        """Make a router that does not have to learn for later epochs.
+        """Make a router that does not have to learn anything for later epochs.
 
-        With the same memory, it routes like a router that `router` makes.
+        If it starts from the same memory as a router that `router` makes, it chooses the same
+        workers.
         """
         return self.router(workers, source)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Make the plan that every router must get, through `Router.remember`, before it routes.
+        """Make the plan that must be passed to `Router.remember` of every router before it routes.
 
         Parameters
         ----------
@@ -119,11 +123,11 @@ class Grouping(ABC):
         Raises
         ------
         ConfigurationError
-            The grouping takes no frequencies (see `given_frequencies`), or an argument is
+            The grouping does not use key frequencies (see `given_frequencies`), or an argument is
             invalid.
         """
         del keys, counts, workers
-        message = f"{self.name}: it takes no frequencies of keys; route without a plan"
+        message = f"{self.name}: it does not use key frequencies; route without a plan"
         raise ConfigurationError(message)
 
     def replan(
@@ -133,26 +137,26 @@ class Grouping(ABC):
         workers: int,
         memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan, as `plan` does, with few changes from the previous plan.
+        """Make a plan as `plan` does, but with few changes from the previous plan.
 
         Parameters
         ----------
         keys, counts, workers
             As for `plan`.
         memory
-            The previous memory of routers; empty if there is none.
+            Memory of the routers in the previous epoch; empty: there was none.
         """
         del memory
         return self.plan(keys, counts, workers)
 
     @property
     def counts_ahead(self) -> bool:
-        """Whether every epoch must be counted before it is routed."""
+        """Whether the messages of every epoch must be counted before they are routed."""
         return False
 
     @property
     def most_workers_of_a_key(self) -> int | None:
-        """Most workers that one key can be on in the whole stream; None: no limit."""
+        """Maximum number of workers that one key can be on in the whole stream; None: no limit."""
         return None
 
     def counts_first(self, memory: Snapshot) -> bool:
@@ -167,7 +171,7 @@ class Grouping(ABC):
         return False
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge the memories of one epoch's routers into the memory of the next epoch's.
+        """Merge the memories of an epoch's routers into the memory that the next epoch starts from.
 
         Parameters
         ----------
@@ -183,12 +187,12 @@ class Grouping(ABC):
         return {}
 
     def __str__(self) -> str:
-        """Return the spelling, with only the parameters that differ from their defaults."""
+        """Return the grouping as text, such as ``pkg(choices=3)``; default values are left out."""
         return spell_changed(self)
 
 
 class Router(ABC):
-    """Routes the messages of one source, and keeps the state for that.
+    """Chooses the worker of each message of one source, and keeps the state needed for this.
 
     Parameters
     ----------
@@ -205,7 +209,7 @@ class Router(ABC):
     >>> router.route(np.array([7, 7, 7, 9], np.uint64), np.arange(4.0)).tolist()
     [0, 1, 2, 0]
 
-    A cloned router, or one restored in another process, continues like the original.
+    A clone of a router, or a router restored in another process, continues like the original.
 
     >>> again = ShuffleGrouping().router(workers=3)
     >>> again.restore(router.snapshot())
@@ -213,8 +217,8 @@ class Router(ABC):
     >>> again.route(after).tolist() == router.clone().route(after).tolist()
     True
 
-    The state that outlives an epoch is the router's memory. Shuffle grouping learns nothing and
-    has no clock.
+    The memory of a router is the part of its state that the next epoch starts from. Shuffle
+    grouping learns nothing and has no clock, so its memory is empty and its time is 0.
 
     >>> router.remember({})
     >>> router.memory(), router.now
@@ -222,7 +226,7 @@ class Router(ABC):
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ()
-    """Entries of `snapshot` that apply to this source only, such as its local loads."""
+    """Names of entries of `snapshot` that apply to one source only, such as local loads."""
     needs_times: ClassVar[bool] = False
     """Whether `route` needs times."""
 
@@ -238,21 +242,21 @@ class Router(ABC):
     ) -> NDArray[np.int32]:
         """Choose a worker for each message of a batch.
 
-        Cutting a batch in two never changes the result, and the input is not changed.
-        A message of weight w is one message, and goes to one worker; it adds w to the loads
-        and to the frequencies of keys, if the grouping estimates these.
+        The result does not depend on how messages are divided into batches. The input is not
+        modified. A message of weight w goes to one worker, like any other message. If the grouping
+        estimates loads or key frequencies, the message adds w to them.
 
         Parameters
         ----------
         keys
             uint64[n], hashes of the keys.
         times
-            float64[n], time of each message in seconds, non-decreasing; they may go back by an
-            hour or more if the clock of the stream was wrong. None: for groupings that do not use
-            times.
+            float64[n], time of each message in seconds. Times must not decrease, except that they
+            may go back by an hour or more if the clock of the stream was wrong. None: the grouping
+            does not use times.
         weights
-            int64[n], how much each message counts for, at least 1; None: 1 each. A weight above
-            `MOST_WEIGHT` counts for `MOST_WEIGHT`.
+            int64[n], weight of each message, at least 1. A weight above `MOST_WEIGHT` counts as
+            `MOST_WEIGHT`. None: each message has weight 1.
 
         Returns
         -------
@@ -297,7 +301,7 @@ class Router(ABC):
             raise ConfigurationError(message)
         weights = _as_input(weights, np.int64)
         if len(weights) and weights.min() < 1:
-            message = f"weight {weights.min()}: a message counts for at least 1"
+            message = f"weight {weights.min()}: the weight of a message must be at least 1"
             raise ConfigurationError(message)
         return limited(weights)
 
@@ -311,7 +315,8 @@ class Router(ABC):
     ) -> None:
         """Write the worker of each message into `workers`; there is at least one message.
 
-        `times` and `weights` are empty if none were given; each weight is then 1.
+        `times` and `weights` are empty if `route` got None. If `weights` is empty, each weight is
+        1.
         """
 
     @abstractmethod
@@ -320,19 +325,19 @@ class Router(ABC):
 
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
-        """Restore the state from a `snapshot`, or from only its entries in `local_fields`."""
+        """Restore the state from a `snapshot`, or from only its entries named in `local_fields`."""
 
     @property
     def now(self) -> float:
-        """Time of the router's clock, in seconds; 0 if it has none."""
+        """Time of the router's clock, in seconds; 0 if the router has no clock."""
         return 0.0
 
     def memory(self) -> Snapshot:
-        """Return what this router learned for later epochs; empty if nothing."""
+        """Return what this router has learned for later epochs; empty if it has learned nothing."""
         return {}
 
     def remember(self, memory: Snapshot) -> None:
-        """Start from what earlier epochs learned, as `Grouping.merge_memories` returns it."""
+        """Start from the memory of earlier epochs (`Grouping.merge_memories`) or from a plan."""
         del memory
 
     def clone(self) -> Self:
@@ -341,10 +346,10 @@ class Router(ABC):
 
 
 class LocalLoadRouter(Router):
-    """A router that estimates the load of each worker by the messages that it sent there.
+    """A router that estimates the load of each worker from the messages sent by this router.
 
-    Local load estimation (PKG paper, section 3.2): the load of worker w as source s sees it
-    is the number of messages that s sent to w, each counted by its weight.
+    This is local load estimation (PKG paper, section 3.2). For source s, the load of worker w is
+    the sum of the weights of the messages that s has sent to w.
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ("sent",)
@@ -358,7 +363,7 @@ class LocalLoadRouter(Router):
         return {"sent": self.sent.copy()}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continue from a snapshot."""
+        """Restore the state from a snapshot."""
         sent = snapshot["sent"]
         if sent.shape != (self.workers,):
             message = (
@@ -370,10 +375,11 @@ class LocalLoadRouter(Router):
 
 
 def _as_input(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
-    """Return the values as a contiguous, read-only array, the input of kernels.
+    """Return the values as a contiguous, read-only array, which kernels take as input.
 
-    Arrow's arrays are read-only too. If all inputs have the same type, each kernel is compiled
-    only once.
+    Numba compiles a kernel once per type of its input, and a read-only array is another type than a
+    writable array. Arrow's arrays are always read-only. So all inputs are made read-only, and each
+    kernel is compiled only once.
     """
     array = np.ascontiguousarray(values, dtype=dtype).view()
     array.flags.writeable = False

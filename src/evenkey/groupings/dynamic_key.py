@@ -34,8 +34,9 @@ _HOT = np.dtype(
     ],
     align=True,
 )
-"""The fields of an `ITEM` that every message uses: 32 bytes, so that two fit into a cache line.
-`order` starts again at 0 after 2**32 keys; it only breaks ties."""
+"""The fields of an `ITEM` that are used for every message. A record has 32 bytes, so two records
+fit into a cache line. `order` starts again at 0 after 2**32 keys, which is harmless because it only
+breaks ties."""
 _MOST_POOL = int(np.iinfo(_HOT["pool"]).max)
 
 
@@ -43,39 +44,42 @@ _MOST_POOL = int(np.iinfo(_HOT["pool"]).max)
 class DynamicKeyGrouping(Grouping):
     """Dynamic key grouping (``dkg``): a pool of neighbouring workers for each key.
 
-    The pool of a key is ``home, home + 1, ..., home + c - 1 (mod W)`` with
-    ``home = H(key) mod W`` (equation 5); a message goes to the least loaded member of the pool,
-    the first one in ties. The load of a worker is the percentage of this source's messages that
-    went there. With the ideal load ``L = 100 / W`` (equation 3), the pool grows by one when
-    the least loaded member is at or above ``L + sqrt(L)`` (equation 4), the key is in the
-    old space, warm-up has passed and the next worker on the ring is strictly less loaded
-    (algorithms 4 and 5). It shrinks by one when it is larger than `initial_pool` and at least two
-    members are below the scale-in threshold (algorithm 6). The generational key space decides
-    which keys are in the old space (section 4.1; see `evenkey.groupings.key_space`).
+    The pool of a key with c workers is ``home, home + 1, ..., home + c - 1 (mod W)`` with
+    ``home = H(key) mod W`` (equation 5). A message goes to the least loaded worker of the pool, in
+    ties to the first. The load of a worker is the percentage of this source's messages that went to
+    it. The ideal load is ``L = 100 / W`` (equation 3). A pool grows by one worker if four
+    conditions are met (algorithms 4 and 5): the load of its least loaded worker is at least
+    ``L + sqrt(L)`` (equation 4); the key is in the old space; warm-up has passed; and the next
+    worker on the ring is strictly less loaded. A pool shrinks by one worker if it is larger than
+    `initial_pool` and at least two of its workers are below the scale-in threshold (algorithm 6).
+    The generational key space decides which keys are in the old space (section 4.1; see
+    `evenkey.groupings.key_space`).
 
-    Guarantee: none proven; by design the maximum load settles at ``1 + 1/sqrt(L)`` times
-    the mean (1.316, 1.707, 2.0 for W = 10, 50, 100) where keys and pools allow it.
+    Guarantee: none is proven. By design, if keys and pools allow it, the maximum load settles at
+    ``1 + 1/sqrt(L)`` times the mean load: 1.316, 1.707 and 2.0 times for W = 10, 50 and 100.
 
     Parameters
     ----------
     variant
-        ``paper`` follows the paper; ``reference`` follows the public implementation. That one
-        counts loads in whole percents, checks a key once a minute, shrinks a pool by at most one
-        worker per check, does not promote a key that is only as frequent as the one it would
-        replace, lets a pool grow to all workers, and gives a returning key its last pool back.
+        ``paper``: as in the paper. ``reference``: as in the public implementation. With
+        ``reference``, loads are counted in whole percents, a key is checked once a minute, and a
+        check shrinks a pool by at most one worker. A key that is only as frequent as the key that
+        it would replace is not promoted. A pool can grow to all workers, and a key that returns
+        gets its last pool back.
     initial_pool
-        Number of workers of a new key.
+        Number of workers in the pool of a new key.
     warm_up
-        Seconds after the first message in which no pool grows.
+        Seconds after the first message during which no pool grows.
     teenage_period, old_period
-        Seconds between promotions to the teenage space, and to the old space; `old_period` is a
-        multiple of `teenage_period`. A promotion cycle runs at the first message and then every
-        `teenage_period`. Every ``old_period / teenage_period``-th cycle also promotes to the old
-        space: with the defaults, the first one that does runs after 45 s.
+        Seconds between promotions to the teenage space, and seconds between promotions to the old
+        space. `old_period` must be a multiple of `teenage_period`. A promotion cycle runs at the
+        first message and then every `teenage_period` seconds. Every
+        ``old_period / teenage_period``-th cycle also promotes keys to the old space. With the
+        defaults, every fourth cycle does so, for the first time 45 s after the first message.
     expected_keys
         Expected number of distinct keys; it determines the sizes of the three spaces.
     old_share, teenage_share, baby_share
-        Size of each space as a share of `expected_keys`; the three add up to 1.
+        Size of each space as a share of `expected_keys`; the three shares add up to 1.
     scale_out
         Scale-out threshold in percent; None: ``L + sqrt(L)``.
     scale_in
@@ -84,15 +88,15 @@ class DynamicKeyGrouping(Grouping):
     check_interval
         Seconds between scaling checks of a key; None: 0 for ``paper``, 60 for ``reference``.
     idle_eviction
-        Keys unseen for more than this many seconds are dropped; None: 3600 for ``paper``, never
-        for ``reference``.
+        A key that was not seen for more than this number of seconds is dropped. None: 3600 for
+        ``paper``; with ``reference``, keys are never dropped for this reason.
     largest_pool
-        Most workers of a key; None: ``floor(100 / (L + sqrt(L))) + 1`` for ``paper`` (Table 1),
-        all for ``reference``.
+        Maximum number of workers in a pool. None: ``floor(100 / (L + sqrt(L))) + 1`` for ``paper``
+        (Table 1), all workers for ``reference``.
     kept_pools
-        Number of keys that have left the spaces but whose grown pools are kept until they return;
-        the keys seen last are kept. None: 0 for ``paper``, 10,000 for ``reference`` (the public
-        implementation keeps all).
+        Maximum number of keys that have left the spaces but whose grown pools are remembered in
+        case the keys return. If there are more such keys, those seen last are remembered. None: 0
+        for ``paper``, 10,000 for ``reference`` (the public implementation remembers all).
 
     Examples
     --------
@@ -172,7 +176,7 @@ class DynamicKeyGrouping(Grouping):
         return scale_out, scale_in
 
     def most_workers(self, workers: int) -> int:
-        """Return the largest size of a key's pool (Table 1), for a number of workers."""
+        """Return the maximum size of a key's pool (Table 1) for a number of workers."""
         if self.largest_pool is not None:
             return min(self.largest_pool, workers)
         if self.variant == "reference":
@@ -181,7 +185,7 @@ class DynamicKeyGrouping(Grouping):
         return min(workers, math.floor(100 / (ideal + math.sqrt(ideal))) + 1)
 
     def key_space(self) -> KeySpace:
-        """Make the key space of these parameters."""
+        """Make a key space with the sizes and rules that these parameters define."""
         as_reference = self.variant == "reference"
         whole = math.trunc if as_reference else round
         forgets = math.inf if as_reference else 3600.0
@@ -200,11 +204,12 @@ class DynamicKeyGrouping(Grouping):
         return _DynamicKeyRouter(self, workers, source)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge key items as `KeySpace.merge` does, and the times of promotion cycles.
+        """Merge the keys of all sources by `KeySpace.merge`, and the times of promotion cycles.
 
-        A source is in step if its next cycle is at most one `teenage_period` from the median of
-        all sources. The merged memory has the next cycle of the source in step whose clock is
-        furthest ahead; the times of sources that are not in step are shifted to it.
+        A source is in step if the time of its next cycle differs from the median of all sources by
+        at most one `teenage_period`. In the merged memory, the next cycle is at the latest time at
+        which a source in step has its next cycle. If a source is not in step, all its times are
+        shifted so that its next cycle is at this time too.
         """
         memories = [memory for memory in memories if memory]
         if not memories:
@@ -246,7 +251,8 @@ class _DynamicKeyRouter(LocalLoadRouter):
             grouping.variant == "paper",
             self._period + FAR,
         )
-        # Time of the first message, time of the next cycle (NaN until a message comes), cycles.
+        # Time of the first message and of the next cycle (NaN until a message comes); cycles so
+        # far.
         self._clock = np.array([np.nan, np.nan, 0.0])
         self._latest: float | None = None
         self._tally = np.zeros(3, dtype=np.int64)
@@ -295,15 +301,15 @@ class _DynamicKeyRouter(LocalLoadRouter):
         return 0.0 if np.isnan(self._clock[0]) else float(self._clock[1] - self._period)
 
     def _promote(self, now: float) -> None:
-        """Run the promotion cycles that are due, but only one after a gap of over 1,000 cycles.
+        """Run the promotion cycles that are due; after a gap of over 1,000 cycles, run only one.
 
-        The clock may be wrong after such a gap, so keys do not age in it.
+        The cause of such a gap may be a wrong clock, so keys do not age during the gap.
         """
         if now - self._clock[1] > _MOST_CYCLES * self._period:
             self._set_clock(now)
         _, cycle_time, cycles = self._clock
         items = self._items()
-        # The next cycle probably sees as many keys: a table of that size does not have to grow.
+        # Until the next cycle, probably as many keys come: a table of this size need not grow.
         slots = len(self._table) if 8 * len(items) > len(self._table) else len(self._table) // 2
         while cycle_time <= now:
             cycles += 1
@@ -362,7 +368,8 @@ class _DynamicKeyRouter(LocalLoadRouter):
             return {}
         items, clock = self._space.cut(self._items()), self._clock.copy()
         if self._latest is not None:
-            # A clock ahead of all messages of the epoch would run no cycle until they catch up.
+            # If the clock stayed ahead of all messages of the epoch, no cycle would run until
+            # messages reach it.
             clock[:2] = np.minimum(clock[:2], (self._latest, self._latest + self._period))
             for field in ("seen", "checked"):
                 items[field] = np.minimum(items[field], self._latest)

@@ -1,4 +1,4 @@
-"""Greedy placement: loads in descending order, each on the least loaded worker."""
+"""Greedy placement: in descending order of load, each load goes to the least loaded worker."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ def heaviest_first(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Place loads in descending order, each on the least loaded worker so far.
 
-    Of equal loads, the first is placed first; of equally loaded workers, the lowest is chosen.
+    Of equal loads, the first is placed first. Of equally loaded workers, the one with the lowest
+    number is chosen.
 
     Parameters
     ----------
     loads
-        float64[k], the loads; with `parts`, the size of each part of a load.
+        float64[k], the loads. With `parts`: the size of one part of each load.
     workers
         Number of workers, W.
     parts
-        int64[k], number of equal parts of each load, 1 to W, on different workers; None: 1 each.
+        int64[k], number of equal parts of each load, 1 to W. The parts of a load go to different
+        workers. None: 1 part each.
 
     Returns
     -------

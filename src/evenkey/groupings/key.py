@@ -1,4 +1,4 @@
-"""Key grouping: every key on one worker, by its hash."""
+"""Key grouping: all messages of a key go to one worker, which the hash of the key determines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class KeyGrouping(Grouping):
     """Key grouping (``kg``): the hash of the key modulo the number of workers.
 
     ``worker = H(key) mod W`` (DKG paper, equation 1), where H is Spark's ``xxhash64``, a signed
-    number. So ``pmod(xxhash64(key), W)`` in SQL is the same worker.
+    number. In SQL, ``pmod(xxhash64(key), W)`` computes the same worker.
 
-    Guarantee: replication (DistCost) is exactly 1. The maximum load is at least that of the
-    hottest key, a share p1 of all messages.
+    Guarantee: replication (DistCost) is exactly 1. The maximum load is at least the load of the
+    hottest key, which is a share p1 of all messages.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """The generational key space in which dynamic key grouping detects hot keys.
 
-A new key starts in the baby space. It is promoted to the teenage space and from there to the old
-space if it occurs more often than the keys there (DKG paper, section 4.1, algorithms 1 to 3).
-Everything here runs only once per promotion cycle, so plain numpy is fast enough.
+A new key starts in the baby space. If it occurs more often than keys in the teenage space, it is
+promoted to the teenage space, and from there in the same way to the old space (DKG paper, section
+4.1, algorithms 1 to 3). The code in this module runs only once per promotion cycle, so plain numpy
+is fast enough.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ ITEM = np.dtype(
     ],
     align=True,
 )
-"""What is known of a key: hash, occurrences, time last seen, time of the last scaling check, rank
-in ties, pool size, space. A departed key is in none of the spaces: only its pool is kept, in case
-the key returns."""
+"""Record of a key: its hash, number of occurrences, time when it was last seen, time of its last
+scaling check, rank among keys with equal counts, number of workers in its pool, and space. A
+departed key is in none of the spaces. Only the size of its pool is kept, in case the key
+returns."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +45,21 @@ class KeySpace:
     Parameters
     ----------
     baby, teenage, old
-        Sizes of the spaces, in keys. The baby space can exceed its size between cycles.
+        Sizes of the spaces, in keys. Between two cycles, the baby space can exceed its size.
     as_reference
-        How ties are broken. False, as in the paper: a key that occurs as often as one in the next
-        space replaces it (algorithm 3), and of equal keys the one seen first comes first. True, as
-        in the public implementation: such a key replaces nothing, and equal keys are in the order
-        of lists, in which promoted keys are inserted at the head and demoted keys at the end.
+        How ties are broken. False, as in the paper: a key that occurs as often as a key of the next
+        space replaces that key (algorithm 3). Of keys with equal counts, the one seen first comes
+        first. True, as in the public implementation: a key that occurs as often as a key of the
+        next space does not replace that key. Keys with equal counts are in the order of the
+        implementation's lists: promoted keys are inserted at the head of a list, demoted keys at
+        its end.
     idle_eviction
-        Keys unseen for longer than this many seconds are dropped.
+        A key that was not seen for more than this number of seconds is dropped.
     first_pool, kept_pools
-        `first_pool` is the number of workers of a new key. `kept_pools` is how many keys that have
-        left the spaces keep their larger pools; the keys unseen for longest are forgotten first.
+        `first_pool` is the number of workers in the pool of a new key. `kept_pools` is the maximum
+        number of departed keys (keys that have left all spaces) whose pools are remembered. Only
+        pools larger than `first_pool` are remembered. The keys that were last seen longest ago are
+        forgotten first.
     """
 
     baby: int
@@ -65,7 +71,7 @@ class KeySpace:
     kept_pools: int = 0
 
     def cycle(self, items: NDArray[np.void], now: float, *, to_old: bool) -> NDArray[np.void]:
-        """Run one cycle of the key space manager.
+        """Run one promotion cycle, as the paper's key space manager does.
 
         Parameters
         ----------
@@ -79,7 +85,7 @@ class KeySpace:
         Returns
         -------
         NDArray
-            The remaining items: keys in the spaces, by ``order``, then departed keys.
+            The remaining items: first the keys in the spaces, by ``order``, then departed keys.
         """
         alive = now - items["seen"] <= self.idle_eviction
         if self.kept_pools:
@@ -97,13 +103,13 @@ class KeySpace:
     def _promote(
         self, source: NDArray[np.void], destination: NDArray[np.void], size: int
     ) -> tuple[NDArray[np.void], NDArray[np.void]]:
-        """Move the hottest keys of `source` to `destination`, both sorted by weight (algorithm 3).
+        """Move the hottest keys of `source` to `destination`; both are sorted by `_by_weight`.
 
-        Free places in the destination are filled first; otherwise the loop of algorithm 3
-        would never run on an empty space.
+        This is algorithm 3 with one addition: free places in the destination are filled first.
+        Without it, the loop of algorithm 3 would never run while a space is empty.
         """
         free = max(0, min(size - len(destination), len(source)))
-        # Each key is inserted at the head, so the last one inserted is first.
+        # Each key is inserted at the head, so the key that is inserted last comes first.
         destination = np.concatenate((source[:free][::-1], destination))
         source = source[free:]
         most = min(len(source), len(destination))
@@ -123,7 +129,7 @@ class KeySpace:
     def cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
         """Drop keys until the baby space and the pools of departed keys are within their limits.
 
-        A departed key has left the key spaces; its pool of workers is kept.
+        A departed key has left all spaces; only the size of its pool of workers is kept.
 
         Parameters
         ----------
@@ -133,13 +139,13 @@ class KeySpace:
         Returns
         -------
         NDArray
-            The remaining items: keys in the spaces, by ``order``, then departed keys.
+            The remaining items: first the keys in the spaces, by ``order``, then departed keys.
         """
         here = items[items["space"] != DEPARTED] if self.kept_pools else items
         return self._with_departed(self._cut(here), items)
 
     def _with_departed(self, kept: NDArray[np.void], before: NDArray[np.void]) -> NDArray[np.void]:
-        """Add the keys of `before` that are no longer in `kept` but whose pools are to be kept."""
+        """Add departed keys: those in `before` but not in `kept` whose pools are remembered."""
         if not self.kept_pools:
             return kept
         grown = before[before["pool"] > self.first_pool]
@@ -147,11 +153,11 @@ class KeySpace:
         latest = np.lexsort((departed["key"], -departed["seen"]))[: self.kept_pools]
         departed = departed[latest]
         departed["space"] = DEPARTED
-        departed["count"] = 1  # Restarts if the key returns; 0 marks a free slot of a table.
+        departed["count"] = 1  # A key that returns starts anew; 0 marks a free slot.
         return np.concatenate((kept, departed))
 
     def _cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
-        # Nearly every key is dropped here, so only the few that may stay are copied.
+        # Nearly all keys are dropped here, so copy only the few that may stay.
         young = items["space"] == BABY
         surplus = int(young.sum()) - self.baby
         if surplus == len(items):
@@ -165,11 +171,12 @@ class KeySpace:
         return items[np.argsort(items["order"], kind="stable")]
 
     def merge(self, parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-        """Merge the items of several sources into the items that all of them continue with.
+        """Merge the items of several sources into one set, with which all sources continue.
 
-        The count of a key is its mean over the sources, rounded up. A key gets the highest space
-        and the largest pool that it has in any source. A space that overflows passes its coldest
-        keys to the space below. A key has departed if it has departed in all sources.
+        The merged count of a key is the mean of its counts over all sources, rounded up. A key gets
+        the highest space and the largest pool that it has in any source. If a space then has too
+        many keys, its coldest keys move to the space below. A key counts as departed only if it is
+        in none of the spaces of any source.
         """
         every = np.concatenate(parts)
         keys, place = np.unique(every["key"], return_inverse=True)
@@ -193,7 +200,7 @@ class KeySpace:
 
 
 def moved(items: NDArray[np.void], by: float) -> NDArray[np.void]:
-    """Return the items with their times shifted by `by` seconds; "never checked" stays so."""
+    """Return the items with all times shifted by `by` seconds; -inf (never checked) stays -inf."""
     items = items.copy()
     items["seen"] += by
     items["checked"] += by
@@ -201,5 +208,5 @@ def moved(items: NDArray[np.void], by: float) -> NDArray[np.void]:
 
 
 def _by_weight(items: NDArray[np.void]) -> NDArray[np.void]:
-    """Sort items by occurrences, most first; in ties, the key seen first comes first."""
+    """Sort items by descending count; ties by ``order``, then by hash."""
     return items[np.lexsort((items["key"], items["order"], -items["count"]))]

@@ -1,4 +1,4 @@
-"""Weights of messages: a message counts as one, or as much as its weight."""
+"""Weights of messages: a message counts as 1, or as its weight."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ By: TypeAlias = Literal["messages", "weights"]
 """Unit of loads: the number of messages, or the sum of their weights."""
 
 MOST_WEIGHT = 1 << 32
-"""Largest weight in loads: a heavier message counts for this much, so that 64 bits hold the load of
-two billion such messages. Results do not change: aggregators use the weights themselves."""
+"""Largest weight that a message adds to a load. A larger weight counts as this number, so that 64
+bits hold the load of two billion such messages. Results do not change, because aggregators use the
+true weights."""
 
 
 def limited(weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return weights, int64[n], as they count in loads: at most `MOST_WEIGHT` each."""
+    """Return the weights as they are added to loads, int64[n]: at most `MOST_WEIGHT` each."""
     if not len(weights) or weights.max() <= MOST_WEIGHT:
         return weights
     return np.minimum(weights, MOST_WEIGHT)

@@ -16,27 +16,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartialKeyGrouping(Grouping):
-    """Partial key grouping (``pkg``): key splitting over d choices by local load.
+    """Partial key grouping (``pkg``): each message goes to the least loaded of d candidates.
 
-    A key has d candidate workers. The first is its worker under key grouping; candidate j > 0 is
-    ``mix(H(key), j)`` scaled to 0..W-1. Each message goes to the candidate to which this
-    source has sent least so far, the first one in ties:
+    A key has d candidate workers, H_0(key) to H_(d-1)(key). H_0(key) is the worker of the key under
+    key grouping; for j > 0, H_j(key) is ``mix(H(key), j)`` scaled to 0..W-1. Each message goes to
+    the candidate to which this source has sent least so far, in ties to the first of them:
 
     ``worker = argmin over j < d of sent[H_j(key)]`` (PKG paper, section 5, Greedy-d; DKG
     paper, equation 2).
 
-    Guarantee: with d >= 2 and p1 <= 1/(5W), imbalance after m messages is O(m/W) with
-    high probability and at most d workers hold a key (PKG paper, theorem 5.1 and
-    section 5). A key with more than d/W of all messages cannot be balanced.
+    Guarantee: let p1 be the share of the hottest key. If d >= 2 and p1 <= 1/(5W), the imbalance
+    after m messages is O(m/W) with high probability, and at most d workers hold a key (PKG paper,
+    theorem 5.1 and section 5). A key with more than d/W of all messages cannot be balanced.
 
     Parameters
     ----------
     choices
-        Number of candidates of a key, d, at least 1; at most W of them are distinct.
+        Number of candidates of a key, d, at least 1. At most W of them are distinct.
     variant
-        ``storm``: the candidates of a key are distinct, as in Apache Storm. A candidate that
-        equals an earlier one moves on to the next free worker. ``paper``: independent hashes can
-        collide, so that some keys have fewer candidates: with 2 choices, one in W keys has only 1.
+        ``storm``: the candidates of a key are distinct, as in Apache Storm. If a candidate equals
+        an earlier one, the next worker that is not a candidate yet takes its place. ``paper``:
+        independent hashes can collide, so some keys have fewer candidates. With 2 choices, one in W
+        keys has only 1 candidate.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class PartialKeyGrouping(Grouping):
 
     @property
     def most_workers_of_a_key(self) -> int | None:
-        """The number of choices."""
+        """Maximum number of workers that one key can be on: the number of choices."""
         return self.choices
 
     def _router(self, workers: int, source: int) -> Router:

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShuffleGrouping(Grouping):
-    """Shuffle grouping (``sg``): round robin, whatever the key.
+    """Shuffle grouping (``sg``): round robin, independent of the key.
 
-    Message i of source s goes to worker ``(s + i) mod W``. Balance is perfect: with one
-    source no worker ever has more than one message above another. The price is replication:
-    every key ends up on up to W workers, whose partial results must all be merged. Weights do
-    not matter: only messages are counted.
+    Message i of source s goes to worker ``(s + i) mod W``. Balance is perfect: with one source, the
+    message counts of two workers never differ by more than 1. The price is replication: a key can
+    be on all W workers, and the partial results of these workers must be merged. Weights are
+    ignored: each message counts as 1.
 
-    Guarantee: ``max - min <= S`` messages for S sources.
+    Guarantee: with S sources, the message counts of two workers differ by at most S
+    (``max - min <= S``).
     Source: PKG paper, section 2; DKG paper, section 3.4.
 
     Examples

@@ -1,4 +1,4 @@
-"""Stream-static joins that stay balanced: by key or by space."""
+"""Joins of a stream with a static table, by key or by space, whose workers stay balanced."""
 
 from __future__ import annotations
 

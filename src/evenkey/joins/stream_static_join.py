@@ -74,12 +74,12 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     Parameters
     ----------
     stream
-        Batch or streaming. A batch is one epoch, so with a `balance` its rows are counted first,
-        which reads its keys or geometries a second time; ``DynamicDistributor(copies=False)``
-        avoids this.
+        Batch or streaming DataFrame. A batch is one epoch. With a `balance`, the rows of a batch
+        are counted first, so its keys or geometries are read a second time;
+        ``DynamicDistributor(copies=False)`` avoids this.
     static
-        Batch. It is written to `state` once. If `state` already holds the same rows, these are
-        used. `refresh` replaces them while the query runs.
+        Batch DataFrame. It is written to `state` once. If `state` already holds the same rows, the
+        stored rows are used. The function `refresh` replaces the stored rows while the query runs.
     on
         Key columns of the same names and types on both sides, or a `SpatialMatch`.
     how
@@ -88,68 +88,71 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     workers
         Number of slots, W.
     balance
-        ``load``: balance the seconds of work (the paper's LB), in a batch the number of rows;
-        ``rows``: balance the number of rows (its DB); None: partitions do not move.
+        ``load``: balance the seconds of work (LB in the paper); in a batch, balance the number of
+        rows. ``rows``: balance the number of rows (DB in the paper). None: partitions do not move.
     cache_static
-        Whether static partitions stay in their worker between epochs (the paper's STAL), or are
-        loaded in every epoch (STRL).
+        True: static partitions stay in their worker between epochs (STAL in the paper). False:
+        static partitions are loaded in every epoch (STRL in the paper).
     partitions
-        Number of partitions, P. None: 4 per worker; but 1 for a join by space if the static side is
-        small (at most a sixteenth of `cache_bytes`, its geometries counted four times) and neither
-        `distributor` nor `then` is passed. If a join by space has 1 partition, every worker holds
-        the whole static side, and the stream's rows stay where they are: nothing is moved or
-        balanced.
+        Number of partitions, P. None: 4 per worker, with one exception: a join by space has 1
+        partition if the static side is small and neither `distributor` nor `then` is passed. Small
+        means at most a sixteenth of `cache_bytes`, where the size of the geometries counts four
+        times. If a join by space has 1 partition, every worker holds the whole static side. The
+        stream's rows then stay where they are, and nothing is moved or balanced.
     state
         Storage location of the static data and the epoch log, in addition to the query's
         checkpoint: a path, a URI (``s3a://...``) or a store, which the driver and all executors
         share. A restarted query needs the same location. None: a temporary directory of this
-        machine; a restart is then not exact, and hosts that do not share it raise an error.
+        machine. A restart is then not exact, and hosts that do not share this directory raise an
+        error.
     time
-        Timestamp column that is the Distributor's clock; None: processing time.
+        Timestamp column with the event times that the Dynamic Distributor uses as its clock; None:
+        processing time.
     distributor
-        Parameters of Algorithm 1, load metric and planner, and whether partitions are copied;
-        None: the paper's parameters, with copies.
+        Parameters of Algorithm 1, load metric, planner, and whether partitions are copied. None:
+        the parameters of the paper, with copies.
     cache_bytes
-        Maximum size of the static partitions that a worker process keeps, in bytes.
+        Maximum total size of the static partitions that a worker process keeps, in bytes.
     dead_letters
-        Where to write rows of either side whose geometry cannot be used, with a column ``reason``:
-        a `DeadLetters`, or a location as for `state`, which gets Parquet files by kind, query and
-        epoch. None: such a row fails the query.
+        Where to write rows of both sides whose geometry cannot be used. A column ``reason`` is
+        added to these rows. Pass a `DeadLetters`, or a location as for `state`; Parquet files by
+        kind, query and epoch are then written to this location. None: such a row fails the query.
     if_changed
         What to do if the static side in `state` differs from `static` in the number or content of
-        rows. ``error``: raise. ``refresh``: replace it by `static` from the next epoch on.
-        ``reuse``: join with the static side in `state`, without a comparison. The first two read
-        all of `static` once more, to hash it, in each call with a `state`. A DataFrame whose static
-        side the function `refresh` has replaced does not count as different: ``error`` then uses
-        the replacement.
+        rows. ``error``: raise an error. ``refresh``: replace the static side in `state` by `static`
+        from the next epoch on. ``reuse``: join with the static side in `state`, without a
+        comparison. With ``error`` and ``refresh``, each call with a `state` reads all of `static`
+        once more, to hash it. If the function `refresh` has replaced the static side in `state`,
+        the DataFrame that was replaced does not count as different: ``error`` then uses the
+        replacement.
     then
-        Function of the joined rows that runs in the joining task, so that ``balance="load"``
-        includes its work. It is called with joined rows of one partition, a pyarrow Table of at
-        most about a million rows (or all matches of one row of the stream, if these are more), and
-        returns a Table or RecordBatch, or yields several. It may filter, change and add rows.
-        Results must not depend on how rows are divided into calls, and an epoch that runs again
-        calls it again.
+        Function that is applied to the joined rows in the joining task, so that ``balance="load"``
+        includes its work. Each call gets joined rows of one partition as a pyarrow Table. The table
+        has at most about a million rows, or all matches of one row of the stream if these are more.
+        The function returns a Table or RecordBatch, or yields several. It may filter, change and
+        add rows. Its results must not depend on how rows are divided into calls. If an epoch runs
+        again, the function is called again.
     schema
-        Schema of the rows that `then` returns; None: that of the joined rows.
+        Schema of the rows that `then` returns; None: the schema of the joined rows.
 
     Returns
     -------
     DataFrame
-        By key: the key columns, the stream's other columns, the static side's other columns,
-        as in ``stream.join(static, on, how)``. By space: the stream's columns (with its
-        geometry only if `SpatialMatch.keep_geometry`), then the static side's without geometry
-        and relation. With `then`, the columns of `schema`.
+        By key: the key columns, the stream's other columns, and the static side's other columns, as
+        in ``stream.join(static, on, how)``. By space: the stream's columns, then the static side's
+        columns without geometry and relation. The stream's geometry is included only if
+        `SpatialMatch.keep_geometry` is True. With `then`: the columns of `schema`.
 
     Raises
     ------
     ConfigurationError
-        A column is missing, on both sides, or of a type that cannot be joined on; a
-        parameter is out of range; or `state` holds static data of another join, or other
-        rows.
+        A column is missing, is on both sides without being joined on, or has a type that cannot be
+        joined on; a parameter is out of range; or `state` holds static data of another join, or
+        rows that differ from `static`.
     RunError
-        A static row has a null key or an unusable geometry, or `state` cannot be
-        written. In the query: a static partition is missing or damaged, `state` was created
-        again, a host does not see what another host wrote there, or `then` fails.
+        A static row has a null key or an unusable geometry, or `state` cannot be written. While the
+        query runs: a static partition is missing or damaged, `state` was created again, a host does
+        not see what another host wrote to `state`, or `then` fails.
 
     Notes
     -----
@@ -259,7 +262,7 @@ def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
 
 
 def _counts(stream: DataFrame, distributor: DynamicDistributor | None) -> bool:
-    """Return whether rows are counted first: those of a batch, since it has no earlier epoch."""
+    """Return whether rows are counted before they are placed: only those of a batch are."""
     copies = distributor is not None and distributor.copies
     return copies and not (stream.isStreaming or within_query(stream.sparkSession))
 

@@ -124,7 +124,10 @@ def test_a_million_tracked_keys_on_a_thousand_workers():
     [
         (([1], [1.0, 2.0], [1.0], [1.0]), "1 keys but 2 counts: give one count per key"),
         (([1], [1.0], [1.0] * 3, [1.0]), "3 buckets: their number must be a power of two"),
-        (([1], [1.0], [1.0], [1.0, 0.0]), "capacities = [1.0, 0.0]: give each worker one above 0"),
+        (
+            ([1], [1.0], [1.0], [1.0, 0.0]),
+            "capacities = [1.0, 0.0]: give each worker a capacity above 0",
+        ),
         (([1], [-1.0], [1.0], [1.0]), "loads from -1.0 to -1.0: must be finite and at least 0"),
     ],
 )

@@ -1,7 +1,8 @@
-"""Numba kernels of the groupings that give the head more choices than the tail.
+"""Numba kernels of the groupings that give hot keys more candidate workers than other keys.
 
-`rows`, `table`, `heap`, `head` are the arrays of a SpaceSaving sketch
-(`evenkey.core.sketches.space_saving.Counters`).
+Hot keys are also called the head, all other keys the tail. The arguments `rows`, `table`, `heap`
+and `head` are the arrays of a SpaceSaving sketch (`evenkey.core.sketches.space_saving.Counters`);
+the array `head` is the header of the sketch.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from evenkey.groupings._kernels import second_choice
 
 @njit(cache=True)
 def plant_leaves(sent, size):
-    """Make the leaves of a tournament tree of loads; `size` is a power of two, at least W.
+    """Make the leaves of a tournament tree that finds the least loaded worker.
 
-    Leaf ``size + w`` is ``sent[w] * size + w``. An inner node is the smaller of its two children,
-    so the root encodes the least loaded worker, in ties the lowest. Loads must be below
-    2**63 / size.
+    `size` is a power of two, at least W. Leaf ``size + w`` is ``sent[w] * size + w``, so it encodes
+    both the load and the number of worker w. An inner node is the smaller of its two children. So
+    the root encodes the least loaded worker, in ties the worker with the lowest number. Loads must
+    be below 2**63 / size.
     """
     tree = np.full(2 * size, np.iinfo(np.int64).max)
     for worker in range(len(sent)):
@@ -29,14 +31,14 @@ def plant_leaves(sent, size):
 
 @njit(cache=True)
 def grow(tree, size):
-    """Compute all inner nodes of the tree."""
+    """Compute all inner nodes of a tournament tree from its leaves (see `plant_leaves`)."""
     for node in range(size - 1, 0, -1):
         tree[node] = min(tree[2 * node], tree[2 * node + 1])
 
 
 @njit(cache=True, inline="always")
 def lift(tree, size, worker):
-    """Update the nodes above a leaf that grew, up to a node where another leaf wins."""
+    """Update the nodes above a leaf that has grown; stop at the first node that does not change."""
     node = size + worker
     while node > 1:
         node >>= 1
@@ -48,7 +50,7 @@ def lift(tree, size, worker):
 
 @njit(cache=True)
 def enough(choices, shares, epsilon, workers):
-    """Return whether `choices` satisfies the constraint of `DChoices` for all prefixes."""
+    """Return whether d = `choices` satisfies the constraint in `DChoices` for every h."""
     head = shares.sum()
     missed, prefix = 1.0, 0.0
     for share in shares:
@@ -63,7 +65,7 @@ def enough(choices, shares, epsilon, workers):
 
 @njit(cache=True)
 def solve(rows, head, threshold, epsilon, workers):
-    """Find the fewest choices that balance the head, at least 2; `workers` if none do."""
+    """Find the least d, at least 2, that satisfies the constraint in `DChoices`; else `workers`."""
     total = head[0].total
     shares = np.empty(head[0].held)
     heavy = 0
@@ -83,15 +85,16 @@ def solve(rows, head, threshold, epsilon, workers):
 
 @njit(cache=True)
 def head_and_tail(keys, weights, rows, table, heap, head, tally, rules, sent, out):
-    """Route keys of the head to the least loaded of d workers, others to the better of two.
+    """Route a hot key to the least loaded of d candidates, any other key to the better of two.
 
     Parameters
     ----------
     tally
-        int64[3]: messages so far; number of messages at which d is computed next, 0 for never; d.
+        int64[3]: number of messages so far; number of messages at which d is computed next (0:
+        never); and d, the number of candidates of a hot key.
     rules
-        Tuple: share above which a key is in the head; epsilon; most messages between two
-        computations of d.
+        Tuple: share of messages above which a key is hot; epsilon, the imbalance that d allows;
+        maximum number of messages between two computations of d.
     """
     threshold, epsilon, interval = rules
     weighted = len(weights) > 0

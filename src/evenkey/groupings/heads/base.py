@@ -1,4 +1,4 @@
-"""The head (the hottest keys), as each source detects it, and how sources are merged."""
+"""The head (the hottest keys): how each source detects it, and how sources are merged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _COUNTERS_A_HEAD_KEY = 4
 class HeadGrouping(Grouping):
     """A grouping that finds the hottest keys with a SpaceSaving sketch.
 
-    A key is in the head while ``count - error > threshold * total`` (decision 020).
+    A key is in the head while ``count - error > threshold * total`` (decision 020). Here ``count``
+    is the key's count in the sketch, ``error`` is the maximum error of this count, and ``total`` is
+    the number of all messages.
 
     Parameters
     ----------
@@ -36,10 +38,11 @@ class HeadGrouping(Grouping):
         Share of a source's messages above which a key is in the head, above 0 and below 1;
         None: ``1 / (5 W)``.
     capacity
-        Number of counters of the sketch; None: 4 per key that the head can have, at least 1,000.
+        Number of counters of the sketch. None: 4 times the maximum number of keys in the head, but
+        at least 1,000.
     decay
-        Factor by which all counts are multiplied at the end of an epoch, and at no other time;
-        above 0 and at most 1. With 1, nothing is forgotten.
+        Factor by which all counts are multiplied at the end of each epoch; above 0 and at most 1.
+        Counts do not decay within an epoch. With 1, nothing is forgotten.
     """
 
     learns: ClassVar[bool] = True
@@ -65,12 +68,12 @@ class HeadGrouping(Grouping):
         return 1 / (5 * workers) if self.threshold is None else self.threshold
 
     def sketch(self, workers: int) -> SpaceSaving:
-        """Make the sketch that finds the head for a number of workers."""
+        """Make an empty sketch that is large enough to find the head for a number of workers."""
         fitting = math.ceil(_COUNTERS_A_HEAD_KEY / self.head_share(workers))
         return SpaceSaving(self.capacity or max(_LEAST_CAPACITY, fitting))
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge the sketches of the sources, divide by their number, and multiply by `decay`."""
+        """Merge the sketches: a count becomes its mean over all sources, times `decay`."""
         sketches = [_sketch_of(memory) for memory in memories if memory]
         if not sketches:
             return {}
@@ -80,13 +83,14 @@ class HeadGrouping(Grouping):
 
 
 class HeadRouter(LocalLoadRouter):
-    """A router that gives keys of the head d candidates, and all other keys two.
+    """A router that gives each key of the head d candidates, and each other key two candidates.
 
     Parameters
     ----------
     epsilon, interval
-        Imbalance that d allows, and most messages between two computations of d; with an interval
-        of 0, d is always the number of workers.
+        `epsilon` is the imbalance that d may leave, as a share of all messages. `interval` is the
+        maximum number of messages between two computations of d. With an interval of 0, d is always
+        the number of workers.
     """
 
     def __init__(
@@ -95,7 +99,8 @@ class HeadRouter(LocalLoadRouter):
         super().__init__(workers, source)
         self._sketch = grouping.sketch(workers)
         self._rules = grouping.head_share(workers), epsilon, interval
-        # d is computed after 1, 2, 4, ... messages, and once per interval from then on.
+        # d is computed after 1, 2, 4, ... messages until an interval has passed, then once per
+        # interval.
         self._tally = np.array([0, min(interval, 1), workers], dtype=np.int64)
 
     def _route(
@@ -126,11 +131,11 @@ class HeadRouter(LocalLoadRouter):
             self._sketch, self._tally = _sketch_of(snapshot), tally
 
     def memory(self) -> Snapshot:
-        """Return what later epochs start from."""
+        """Return the sketch, from which later epochs start; empty if the sketch has no keys."""
         return _memory_of(self._sketch) if len(self._sketch) else {}
 
     def remember(self, memory: Snapshot) -> None:
-        """Start from what earlier epochs learned."""
+        """Start from the merged sketch of earlier epochs, if there is one."""
         if not memory:
             return
         from evenkey.groupings.heads import _kernels

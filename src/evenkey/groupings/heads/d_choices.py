@@ -1,4 +1,4 @@
-"""D-Choices: as many candidates for hot keys as balance needs, two for the others."""
+"""D-Choices: as many candidates for hot keys as balance needs, two for all other keys."""
 
 from __future__ import annotations
 
@@ -14,40 +14,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DChoices(HeadGrouping):
-    """D-Choices (``dchoices``): d candidates for the head, two for the tail, by local load.
+    """D-Choices (``dchoices``): d candidates for each hot key, two for each other key.
 
-    The head consists of the keys whose frequency exceeds ``theta = 1/(5W)``; each source finds
-    them by SpaceSaving. The number of choices d is the least number, from ``max(2, ceil(p1 W))``
-    on, that satisfies for every prefix h = 1, ..., |H| of the head, hottest key first,
+    The head H consists of the hot keys: all keys whose frequency exceeds ``theta = 1/(5W)``. All
+    other keys are the tail. Each source finds the head by SpaceSaving. Let p_i be the frequency of
+    the i-th hottest key. The number of candidates d is the least number, from
+    ``max(2, ceil(p_1 W))`` on, that satisfies this constraint for every prefix of the head, that
+    is, for h = 1, ..., |H|:
 
     ``sum_{i<=h} p_i + (b_h/W)^d sum_{h<i<=|H|} p_i + (b_h/W)^2 sum_{i>|H|} p_i
     <= b_h (1/W + epsilon)`` with ``b_h = W - W (1 - d/W)^h``:
 
-    that is, the workers of the h hottest keys, b_h in expectation, must not be overloaded. (The
-    paper has ``((W-1)/W)^(h d)`` in b_h, because its candidates may collide.) If no d < W
-    satisfies this, a head key may go to any worker, as in `WChoices`.
+    In words: the workers of the h hottest keys, whose expected number is b_h, must not be
+    overloaded. (In the paper, b_h has ``((W-1)/W)^(h d)`` in place of ``(1 - d/W)^h``, because the
+    candidates of the paper may collide.) If no d < W satisfies the constraint, a key of the head
+    may go to any worker, as in `WChoices`.
 
-    The first two candidates are those of `PartialKeyGrouping`. Each further candidate follows on
-    the ring of workers, at the distance between the first two; where the steps come back to their
-    start, they continue one worker further (double hashing; decision 021). A message goes to the
-    least loaded candidate. In ties it goes to the lowest worker if its key is in the head, else to
-    the first candidate.
+    The first two candidates of a key are those of `PartialKeyGrouping`. The distance between them
+    on the ring of workers is the step. Each further candidate is one step after the previous
+    candidate. If the steps come back to the worker where they started, they continue from the
+    worker after it (double hashing; decision 021). A message goes to the least loaded candidate.
+    Ties go to the worker with the lowest number if the key is in the head, else to the first
+    candidate.
 
-    Guarantee: d satisfies the constraint, which is necessary for the expected imbalance to be
-    at most epsilon; a key in the tail is on at most two workers and one in the head on at
-    most d. Source: M. A. U. Nasir, G. De Francisci Morales, N. Kourtellis and M. Serafini,
-    When two choices are not enough: balancing at scale in distributed stream processing,
-    ICDE 2016.
+    Guarantee: d satisfies the constraint, which is necessary for an expected imbalance of at most
+    epsilon. A key in the tail is on at most two workers, a key in the head on at most d. Source: M.
+    A. U. Nasir, G. De Francisci Morales, N. Kourtellis and M. Serafini, When two choices are not
+    enough: balancing at scale in distributed stream processing, ICDE 2016.
 
     Parameters
     ----------
     threshold, capacity, decay
         As in `WChoices`.
     epsilon
-        Imbalance that d allows, as a share of all messages; at least 0.
+        Imbalance that d may leave, as a share of all messages; at least 0.
     solve_every
         Number of messages after which a source computes d again, at least 1. At the start, until
-        this number is reached, it computes d after 1, 2, 4, ... messages.
+        this number is reached, a source computes d after 1, 2, 4, ... messages.
 
     Examples
     --------

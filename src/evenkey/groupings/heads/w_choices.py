@@ -1,4 +1,4 @@
-"""W-Choices: the hottest keys go to any worker, the others to one of two."""
+"""W-Choices: a hot key can go to any worker, any other key to one of two workers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WChoices(HeadGrouping):
-    """W-Choices (``wchoices``): any worker for the head, two choices for the tail.
+    """W-Choices (``wchoices``): any worker for each hot key, two candidates for each other key.
 
-    The head consists of the keys whose frequency exceeds ``theta = 1/(5W)``; each source finds
-    them by SpaceSaving. A message of a key in the head goes to the worker to which this source
-    has sent least, in ties the lowest; all others are routed as in `PartialKeyGrouping`.
+    The head consists of the hot keys: all keys whose frequency exceeds ``theta = 1/(5W)``. All
+    other keys are the tail. Each source finds the head by SpaceSaving. A message of a key in the
+    head goes to the worker to which this source has sent least, in ties to the worker with the
+    lowest number. All other messages are routed as in `PartialKeyGrouping`.
 
-    Guarantee: while the head has enough messages to balance the tail, the
-    loads of one source differ by no more than one message; a key in the tail is on at most
-    two workers, and at most ``5 W`` keys are in the head of a source at any time. Every key
-    in the head has a frequency of at least theta; every key whose frequency exceeds theta by
-    ``1/capacity`` is in the head. Source: M. A. U. Nasir, G. De Francisci Morales, N.
-    Kourtellis and M. Serafini, When two choices are not enough, ICDE 2016.
+    Guarantee: while the head has enough messages to balance the tail, the loads that one source has
+    sent to two workers differ by at most one message. A key in the tail is on at most two workers.
+    At most ``5 W`` keys are in the head of a source at any time. Every key in the head has a
+    frequency of at least theta. Every key whose frequency exceeds theta by ``1/capacity`` is in the
+    head. Source: M. A. U. Nasir, G. De Francisci Morales, N. Kourtellis and M. Serafini, When two
+    choices are not enough, ICDE 2016.
 
     Parameters
     ----------
@@ -32,10 +33,11 @@ class WChoices(HeadGrouping):
         Share of a source's messages above which a key is in the head, above 0 and below 1;
         None: ``1 / (5 W)``.
     capacity
-        Number of counters of the sketch; None: 4 per key that the head can have, at least 1,000.
+        Number of counters of the sketch. None: 4 times the maximum number of keys in the head, but
+        at least 1,000.
     decay
-        Factor by which all counts are multiplied at the end of an epoch, and at no other time;
-        above 0 and at most 1. With 1, nothing is forgotten.
+        Factor by which all counts are multiplied at the end of each epoch; above 0 and at most 1.
+        Counts do not decay within an epoch. With 1, nothing is forgotten.
 
     Examples
     --------

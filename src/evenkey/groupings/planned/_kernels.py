@@ -37,30 +37,33 @@ def _lift(tree, remaining, worker):
 
 @njit(cache=True)
 def fill(order, loads, homes, earlier, starts, places, remaining, extra, sliver, out):
-    """Place items on workers, in descending order of load; only keys are ever split.
+    """Place items (keys and buckets) on workers, in the given order; only keys are ever split.
+
+    A piece is an item on its worker or, for a split key, the part of the key on one worker.
 
     Parameters
     ----------
     order
         int64[n], the items in the order in which they are placed.
     loads
-        float64[n]; the items from ``len(earlier)`` on are buckets.
+        float64[n], load of each item. The first ``len(earlier)`` items are keys, all others
+        buckets.
     homes
-        int32[n], owner in the previous plan: of the item if it is a bucket, else of its bucket.
+        int32[n], owner of each bucket in the previous plan; for a key, the owner of its bucket.
     earlier
-        int64[k], row of the key in `starts` of the previous plan; -1: it had no places of its own.
+        int64[k], index of each key in `Plan.keys` of the previous plan; -1: the key was not in it.
     starts, places
-        Workers of keys that had places of their own in the previous plan.
+        `Plan.starts` and `Plan.places` of the previous plan: the workers of the keys in it.
     remaining
         float64[W], load that each worker can still take; updated in place.
     extra
-        float64[W], how much more load a worker can take if the item was already on it.
+        float64[W], additional load that a worker can take from an item that was already on it.
     sliver
-        float64[W]; a worker takes a part of a key that was on it only if it can take more than
-        this.
+        float64[W]. A worker takes a part of a key that was already on it only if the worker can
+        take more load than this.
     out
-        Arrays with one row per piece: item, worker, load; and bool[n], whether the item has moved
-        to a worker that did not have it before.
+        Output arrays: item, worker and load, with one row per piece; and bool[n], whether each item
+        has moved to a worker that did not have it before.
 
     Returns
     -------
@@ -125,14 +128,14 @@ def fill(order, loads, homes, earlier, starts, places, remaining, extra, sliver,
 
 @njit(cache=True, inline="always")
 def slot_of(hashed, word, bits):
-    """Compute the slot in which a key with places of its own is stored (see `Lookup`)."""
+    """Compute the slot in which a key with its own workers is stored (see `Lookup`)."""
     upper = ((hashed >> SHIFT_32) + OFFSET) & LOW_32
     return np.int64(((upper * (word >> OWNER_BITS)) & LOW_32) >> (SHIFT_32 - bits))
 
 
 @njit(cache=True)
 def displace(keys, order, starts, words, slots, bits, tries):
-    """Find for each bucket the first odd multiplier that maps all its keys to free slots.
+    """Find for each bucket the first odd multiplier that maps all keys of the bucket to free slots.
 
     `order` lists the buckets; the keys of bucket b start at ``starts[b]`` in `keys`. Write the
     multipliers into `words`, above the owners, and the row of each key into its slot in `slots`.
@@ -178,7 +181,7 @@ def piece_of(starts, cuts, split, point):
 
 @njit(cache=True, inline="always")
 def _weight(cell, above, total, workers, unit, rules):
-    """Return how hot a key is that may leave its planned worker, 0 to 1; -1 if it has to stay."""
+    """Return how hot a key is, 0 to 1, if it may leave its planned worker; else return -1."""
     excess, slack, least, most, part, heavy, _, fewest, steep = rules
     floor = min(max(least * unit, part * total / max(workers, MANY)), most * unit)
     if above > slack:
@@ -198,9 +201,9 @@ def _weight(cell, above, total, workers, unit, rules):
 def _next_with_capacity(planned, cell, weight, shares, sent, total, unit, rules):
     """Find a worker with capacity for a message that may leave its planned worker.
 
-    The candidates are `cell.width` workers in a row, from the planned one on. The key stays on one
-    of them as long as that has capacity, then moves to the next. If none has capacity, one more
-    worker becomes a candidate.
+    The candidates are `cell.width` consecutive workers, starting with the planned worker. The key
+    stays on one candidate as long as this worker has capacity, then moves to the next candidate. If
+    no candidate has capacity, the worker after them becomes a candidate too.
     """
     workers = len(sent)
     slack = rules[1] * (1 - weight)
@@ -231,11 +234,11 @@ def planned(keys, weights, lookup, bits, offset, state, surprise, out):
     Parameters
     ----------
     state
-        Tuple: messages so far of each split key, load of each worker, load of each bucket (empty:
-        not counted).
+        Tuple of arrays: number of messages so far of each split key, load of each worker, and load
+        of each bucket (empty: bucket loads are not counted).
     surprise
-        Tuple: cells, tally, fair share of each worker, `SurpriseRules`. If there are no cells, no
-        key is surprising.
+        Tuple: the arrays of `Cells`, the fair share of each worker, and `SurpriseRules`. If there
+        are no cells, no key is surprising.
     """
     words, slot_keys, slot_places, starts, workers, cuts = lookup
     dealt, sent, buckets = state

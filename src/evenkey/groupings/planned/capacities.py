@@ -34,7 +34,7 @@ class Capacities(tuple[float, ...]):
     __slots__ = ()
 
     def __new__(cls, values: str | Iterable[float]) -> Self:
-        """Read the capacities."""
+        """Read the capacities from text such as ``2:1:1``, or from numbers."""
         try:
             parts = values.split(":") if isinstance(values, str) else values
             numbers = tuple(float(part) for part in parts)

@@ -12,47 +12,53 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.plan import Plan
 
 OWNER_BITS = 24
-"""Number of low bits of a word that hold the owner of the bucket; the multiplier is above them."""
+"""Number of low bits in an entry of `Lookup.words` that hold the worker that owns the bucket. The
+higher bits hold the multiplier of the bucket."""
 
 OFFSET = 0x9E3779B9
-"""Added to the upper half of a hash before it is multiplied, modulo 2**32."""
+"""Number that is added, modulo 2**32, to the upper half of a hash before the multiplication."""
 
 _TRIES = 1 << 12
 _MOST_DOUBLINGS = 4
 
 
 class Lookup(NamedTuple):
-    """A plan as arrays that need no search: a perfect hash of the keys with places of their own.
+    """A plan as arrays that need no search: a perfect hash of the keys with their own workers.
 
-    With h the hash of a key and ``word = words[h mod B]``: the owner of its bucket is
-    ``word mod 2**24``, and the key's slot, out of T = ``len(slot_keys)``, is the upper
-    ``log2(T)`` bits of the 32-bit product ``(h // 2**32 + OFFSET) * (word // 2**24)``. If the slot
-    holds h, the key has places of its own: `slot_places` is its worker or, for a split key, W plus
-    the number of the split key. (Fredman, Komlos, Szemeredi, JACM 31, 1984; here all buckets share
-    the slots, and their multipliers are chosen one after the other.)
+    Most keys go to the worker that owns their bucket. The other keys have their own workers, and
+    each of them is stored in a slot. A split key has several workers. Let h be the hash of a key,
+    ``word = words[h mod B]``, and T = ``len(slot_keys)``. The owner of the key's bucket is
+    ``word mod 2**24``. The key's slot is the upper ``log2(T)`` bits of the 32-bit product
+    ``(h // 2**32 + OFFSET) * (word // 2**24)``. If `slot_keys` has h in this slot, the key has its
+    own workers. Then `slot_places` is its worker or, for a split key, W plus the number of the
+    split key. The method is by Fredman, Komlos and Szemeredi (JACM 31, 1984). Here, however, all
+    buckets share the slots, and the multipliers of the buckets are chosen one after the other.
     """
 
     words: NDArray[np.uint64]
-    """[B], of each bucket the multiplier, above `OWNER_BITS` bits, and the owner, in these bits."""
+    """[B], one number per bucket. Its low `OWNER_BITS` bits are the worker that owns the bucket;
+    the higher bits are the multiplier of the bucket."""
     slot_keys: NDArray[np.uint64]
     """[T], hash of the key in each slot; T is a power of two."""
     slot_places: NDArray[np.int32]
     """[T], worker of the key in each slot, or W plus the number of a split key."""
     starts: NDArray[np.int64]
-    """[s + 1], where the pieces of each split key begin."""
+    """[s + 1], where the pieces of each split key begin in `workers` and `cuts`."""
     workers: NDArray[np.int32]
     """[pieces], worker of each piece."""
     cuts: NDArray[np.float64]
-    """[pieces], cumulative shares of each split key; its last one is 1."""
+    """[pieces], cumulative shares of the pieces of each split key; the last piece of a key has
+    1."""
 
 
 def compile_plan(plan: Plan) -> Lookup:
     """Make the lookup of a plan.
 
-    Some keys with places of their own cannot be stored; they go to the owner of their bucket
-    instead. If the hashes of keys in one bucket also agree in their upper 32 bits, only the key
-    with most pieces is stored. If there is no multiplier for a bucket, which happens only with
-    crafted hashes, none of its keys is stored. Both cost balance, never correctness.
+    In two cases a key with its own workers cannot be stored. It then goes to the owner of its
+    bucket. First, if the hashes of several keys in one bucket also agree in their upper 32 bits,
+    only the key with most pieces is stored. Second, if there is no multiplier for a bucket, none of
+    the bucket's keys is stored. This happens only with crafted hashes. Both cases cost balance,
+    never correctness.
     """
     from evenkey.groupings.planned import _kernels
 

@@ -1,4 +1,4 @@
-"""The load of one worker in an epoch, by key: exact, and small enough to be passed on."""
+"""The load of one worker in an epoch, by key: exact, and small enough to be reported."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.statistics import KeyStatistics
 
 _LEAST_KEPT = 1 << 14
-"""At least this many keys are listed, so that only tiny parts of split keys are left out."""
+"""Minimum number of keys that a worker lists. It is so large that only tiny parts of split keys are
+missing in a list."""
 
 
 @dataclass(frozen=True)
 class KeyCounts:
     """The hottest keys of a worker with their loads, and the load of every bucket.
 
-    A worker lists at least as many keys as plans track. So if a tracked key is on one worker, it is
-    among the hottest keys there, and the worker lists it with its exact load. If the key is on
-    several workers, one of them may hold a part that is smaller than all keys that this worker
-    lists. Such a part has less than 1/16384 of the worker's load; only the load of the key's bucket
+    A worker lists at least as many keys as plans track. So if a tracked key is on one worker only,
+    this worker lists the key with its exact load. If a tracked key is on several workers, its part
+    on one of them may be smaller than all keys that this worker lists. Such a part is missing in
+    the list. It has less than 1/16384 of the worker's load, and the load of the key's bucket
     includes it.
 
     Parameters
@@ -65,9 +66,11 @@ class KeyCounts:
         keys, loads
             uint64[n] and float64[n], distinct keys and their loads.
         empty
-            Statistics that set how many keys are tracked, and the number of buckets.
+            Empty statistics, from which only the number of tracked keys and the number of buckets
+            are used.
         all_named
-            Whether to list every key, not only the hottest: for counts that are not passed on.
+            True: list every key, for counts that are not reported. False: list only the hottest
+            keys.
         """
         buckets = len(empty.bucket_loads)
         in_buckets = np.bincount(

@@ -30,17 +30,19 @@ _BUCKETS_PER_WORKER = 64
 _TRACKED_PER_WORKER = 64
 _LEAST_TRACKED = 1024
 _WIDER = (0.02, 0.04, 0.06)
-"""Larger tolerances to try if there are few keys, when each split adds visibly to replication."""
+"""Larger tolerances to try if there are few keys, because each split key then adds visibly to
+replication."""
 _BALANCED = 1.05
 _NEAR_LEAST = 1.05
-"""A larger tolerance is tried only if a plan has more than this many times the (worker, key) pairs
-that hot keys need at least."""
+"""A larger tolerance is tried only if the hot keys of a plan have more (worker, key) pairs than
+this number times the least possible number of pairs."""
 _FEW_A_WORKER = 320
-"""Up to this many keys per worker are few. Unexpected hot keys added at most 32 (worker, key) pairs
-per worker: a tenth of this."""
+"""Up to this many keys per worker, the keys of an epoch count as few. Unexpected hot keys added at
+most 32 (worker, key) pairs per worker, which is a tenth of this number."""
 _HEAVY_A_WORKER = 16
 _LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.06
-"""Default slack: up to `_FEW_WORKERS` workers, its increase per further worker, its maximum."""
+"""Default slack with up to `_FEW_WORKERS` workers, its increase per further worker, and its
+maximum."""
 _FEW_WORKERS = 10
 
 
@@ -65,19 +67,20 @@ class PlannedGrouping(Grouping):
     bucket; and there are at most W - 1 more (worker, key) pairs than keys. The fair load of a
     worker is the part of the total load that is proportional to its capacity. An epoch that is a
     fresh sample of the same frequencies adds sampling noise of about ``sqrt(2 W / messages)``,
-    relative to the mean load. Keys that occur more often than planned are spread within the epoch,
-    by the counts of each source: a source sends none of their messages to a worker to which it has
-    already sent more than ``1 + slack`` times the worker's fair share, plus 8 messages, while
-    another worker has less (`docs/planned-reference.md`).
+    relative to the mean load. A key that occurs more often than planned is spread over several
+    workers within the epoch. Each source does this by its own counts: if it has already sent a
+    worker more than ``1 + slack`` times the worker's fair share plus 8 messages, it sends no
+    message of such a key to this worker while another worker has less
+    (`docs/planned-reference.md`).
     Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the hot keys, bin
     packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
 
     Parameters
     ----------
     planning
-        What plans are made from. ``previous``: earlier epochs. ``current``: the epoch itself,
-        which is counted before it is routed. ``auto``: as ``previous``, but as ``current`` in
-        three cases: while there are no statistics; while there are few keys; and after an epoch
+        What the plan of an epoch is made from. ``previous``: earlier epochs. ``current``: the epoch
+        itself, which is counted before it is routed. ``auto``: as ``previous``, but as ``current``
+        in three cases: while there are no statistics; while there are few keys; and after an epoch
         whose imbalance shows that the statistics are stale, until a plan from earlier epochs would
         have been balanced. ``fit``: one permanent plan, made from a sample.
     buckets
@@ -87,28 +90,31 @@ class PlannedGrouping(Grouping):
     tolerance
         How far above its fair load a plan may fill a worker, as a share of the fair load.
     stickiness
-        How much further a worker may be filled, as a share of its fair load, by keys that the
-        previous plan had on it.
+        How much more load a worker may get through keys that were on it in the previous plan, as a
+        share of its fair load.
     decay
-        Weight of earlier epochs relative to the last one: their counts are scaled by it once per
-        epoch, so that keys that are no longer hot are forgotten.
+        Weight of earlier epochs relative to the last epoch. Once per epoch, the counts of all
+        earlier epochs are multiplied by this factor, so that keys that are no longer hot are
+        forgotten.
     stale
-        Imbalance of an epoch, ``max / mean - 1``, above which the statistics of earlier epochs are
-        stale. They are then dropped. Imbalance that sampling noise explains does not count.
+        If the imbalance of an epoch, ``max / mean - 1``, exceeds this value, the statistics of
+        earlier epochs are stale and are dropped. Imbalance that sampling noise explains does not
+        count.
     surprise
-        How much more often than planned a key must occur to be surprising: 0.1 is 10 % more. None:
-        no key is surprising.
+        How much more often than planned a key must occur to be surprising; 0.1 means 10 % more
+        often. None: no key is surprising.
     slack
-        How far above its fair load a worker may be before surprising cold keys leave it; hot ones
-        leave it as soon as it has its fair load. None: 0.03 with up to 10 workers, 0.01 more for
-        each further worker, at most 0.06: with more workers, balance costs more replication.
+        How far above its fair load a worker may be before surprising cold keys leave it, as a share
+        of the fair load. Surprising hot keys leave a worker as soon as it has its fair load. None:
+        0.03 with up to 10 workers, 0.01 more for each further worker, and at most 0.06. The default
+        grows because balance costs more replication with more workers.
     even_keys
-        Whether to balance the number of distinct keys per worker too. If the epoch was counted
+        Whether to balance also the number of distinct keys per worker. If the epoch was counted
         before it was planned, the buckets of a worker hold at most 1.02 times the mean number of
-        keys, or the mean plus the keys of the largest bucket if that is more. Only keys with at
-        least 1/16 of a worker's load are placed individually; these few are not counted in this
-        limit. If keys were not counted first, the randomness of hashes adds about
-        ``4 sqrt(keys / W)`` keys.
+        keys, or the mean plus the keys of the largest bucket if that is more. If the epoch was not
+        counted first, the randomness of hashes adds about ``4 sqrt(keys / W)`` keys to this limit.
+        Only keys with at least 1/16 of a worker's load are placed individually. These few keys are
+        not counted in the limit.
     capacities
         Relative capacity of each worker, such as ``2:1:1``; None: all equal.
 
@@ -124,7 +130,7 @@ class PlannedGrouping(Grouping):
     >>> router.route(keys).tolist()
     [1, 1, 0, 1, 0, 0, 1, 0]
 
-    Sizes that are not given depend on the number of workers. Workers can have different capacities.
+    Sizes that are None depend on the number of workers. Workers can have different capacities.
 
     >>> auto = PlannedGrouping(capacities="2:1")
     >>> auto.bucket_count(2), auto.surprise_slack(12), auto.worker_capacities(2).tolist()
@@ -133,8 +139,8 @@ class PlannedGrouping(Grouping):
     (True, True)
 
     A plan made from statistics contains the planned load of each worker. The statistics can be
-    those of the epoch to plan (`plan_ahead`), of a sample (`fitted`), or of an epoch that has ended
-    (`learned`).
+    counted in the epoch to plan (`plan_ahead`), in a sample (`fitted`), or in an epoch that has
+    ended (`learned`).
 
     >>> statistics = grouping.statistics(workers=2)
     >>> statistics.add_counted(np.array([7, 8, 9], np.uint64), np.array([6.0, 1.0, 1.0]))
@@ -219,7 +225,7 @@ class PlannedGrouping(Grouping):
         return self._planned_router(workers, source, learning=self.learns_epochs)
 
     def follower(self, workers: int, source: int = 0) -> Router:
-        """Make a router that does not count for later plans: the workers count instead."""
+        """Make a router that does not count keys for later plans: the workers count them."""
         check_workers(workers)
         whole_number("source", source, 0)
         return self._planned_router(workers, source, learning=False)
@@ -263,7 +269,7 @@ class PlannedGrouping(Grouping):
         workers: int,
         memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan that keeps keys on their workers of the previous plan if balance allows."""
+        """Make a plan that leaves keys on their previous workers if balance allows it."""
         statistics = self.statistics(workers)
         statistics.add_counted(np.asarray(keys, np.uint64), np.asarray(counts, np.float64))
         return self.plan_ahead(statistics, workers, memory)
@@ -271,8 +277,9 @@ class PlannedGrouping(Grouping):
     def plan_ahead(self, statistics: KeyStatistics, workers: int, memory: Snapshot) -> Snapshot:
         """Plan an epoch from its own statistics, which were counted before it is routed.
 
-        The result also contains the loads that the previous plan would have given in this epoch:
-        `learned` uses them to decide whether statistics of earlier epochs are valid again.
+        The result also contains the load that each worker would have had in this epoch under the
+        previous plan. From these loads, `learned` decides whether statistics of earlier epochs are
+        valid again.
         """
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays() | COUNTED
@@ -281,7 +288,7 @@ class PlannedGrouping(Grouping):
     def fitted(
         self, statistics: KeyStatistics, workers: int, memory: Snapshot, *, of_messages: bool
     ) -> Snapshot:
-        """Plan other epochs from a sample or from costs, with few changes from the previous plan.
+        """Make a plan from a sample or from costs, with few changes from the previous plan.
 
         Parameters
         ----------
@@ -292,9 +299,9 @@ class PlannedGrouping(Grouping):
         memory
             The previous plan; empty if there is none.
         of_messages
-            Whether `statistics` counts messages. If so, keys that occur more often than planned are
-            surprising. If it sums costs, the plan is followed as it is: the workers may get
-            different numbers of messages on purpose.
+            True: `statistics` counts messages, and a key that occurs more often than planned is
+            surprising. False: `statistics` sums costs, and no key is surprising, because a plan by
+            cost may give the workers different numbers of messages on purpose.
         """
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays()
@@ -307,7 +314,8 @@ class PlannedGrouping(Grouping):
         capacities = self.worker_capacities(workers)
         if self.even_keys:
             return self._balanced_keys_plan(statistics, capacities, previous)
-        # Keys with less load than a mean bucket stay in theirs: they cannot unbalance a worker.
+        # A key with less load than the mean bucket stays in its bucket: it cannot unbalance a
+        # worker.
         least = statistics.total / len(statistics.bucket_loads)
         items = statistics.items(least, None if previous is None else previous.keys)
         many = len(statistics.sketch.items()) == statistics.sketch.capacity
@@ -322,7 +330,7 @@ class PlannedGrouping(Grouping):
     def _balanced_keys_plan(
         self, statistics: KeyStatistics, capacities: NDArray[np.float64], previous: Plan | None
     ) -> Plan:
-        """Make the plan that also balances the number of keys per worker."""
+        """Make a plan that also balances the number of keys per worker."""
         items = statistics.items(statistics.total / (_HEAVY_A_WORKER * len(capacities)))
         buckets = len(statistics.bucket_loads)
         counted = statistics.bucket_keys
@@ -339,7 +347,7 @@ class PlannedGrouping(Grouping):
 
     @staticmethod
     def _worth(statistics: KeyStatistics, workers: int) -> float:
-        """Return how many (worker, key) pairs, beyond one per key, justify a larger tolerance."""
+        """Return the number of `Plan.extra_pairs` above which a larger tolerance is worthwhile."""
         loads = statistics.sketch.items()["count"]
         least = np.maximum(1.0, np.ceil(loads * workers / (_BALANCED * statistics.total))).sum()
         return float(_NEAR_LEAST * least - len(loads))
@@ -347,8 +355,9 @@ class PlannedGrouping(Grouping):
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
         """Make the next epoch's plan from the counts of all sources.
 
-        Statistics of earlier epochs are scaled by `decay`, or dropped if the epoch shows that
-        they are stale. With ``current`` and ``fit``, nothing is learned and the plan stays.
+        Statistics of earlier epochs are multiplied by `decay`, or dropped if this epoch shows that
+        they are stale. With `planning` ``current`` or ``fit``, nothing is learned and the plan does
+        not change.
         """
         memories = [memory for memory in memories if memory]
         if not memories:
@@ -361,7 +370,8 @@ class PlannedGrouping(Grouping):
         statistics = KeyStatistics.from_arrays(first, "epoch")
         for memory in memories[1:]:
             statistics.merge(KeyStatistics.from_arrays(memory, "epoch"))
-        # Surprising keys were moved, so only planned loads, not real ones, show a stale plan.
+        # If surprising keys were moved, the real loads are balanced although the plan is stale.
+        # Then only the loads under the plan show that it is stale.
         return self.learned(
             first, statistics, plan.workers, None if self.spreads_surprises else sent
         )
@@ -384,8 +394,9 @@ class PlannedGrouping(Grouping):
         workers
             How many workers there are.
         sent
-            int64[W], load of each worker in the epoch; None: its load under the plan. If the epoch
-            was planned from its own statistics, the loads under the previous plan are used instead.
+            int64[W], load of each worker in the epoch; None: the load of each worker under the
+            plan. If the epoch was planned from its own statistics, the loads under the previous
+            plan are used instead.
         """
         plan = Plan.from_arrays(memory) if memory else unplanned(len(epoch.bucket_loads), workers)
         if "past_sent" in memory:
@@ -419,13 +430,13 @@ class PlannedGrouping(Grouping):
     ) -> Snapshot:
         """Make the memory for the next epoch from the keys that each worker held.
 
-        If a key was on several workers, its parts are added up. The sum is exact if the workers'
-        counts list all parts (`KeyCounts`).
+        If a key was on several workers, its parts are added up. The sum is exact if the counts of
+        these workers list all parts (see `KeyCounts`).
 
         Parameters
         ----------
         memory
-            Memory by which the epoch was routed; empty if there was none.
+            Memory from which the epoch was routed; empty if there was none.
         held
             Counts of each worker; a worker that held nothing may be absent.
         workers
@@ -443,18 +454,18 @@ class PlannedGrouping(Grouping):
         loads = np.bincount(places, np.concatenate([counts.loads for counts in in_order]))
         statistics = self.statistics(workers)
         statistics.add_counted(keys, loads.astype(np.float64))
-        # These include the load of colder keys, which are not listed.
+        # Bucket loads include the load of colder keys, which are not listed.
         statistics.bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
         if loads.sum() < statistics.total:
             statistics.bucket_keys = None
-        # Surprising keys were moved: loads do not show that the plan is stale.
+        # If surprising keys were moved, the real loads do not show that the plan is stale.
         return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 
     def _few_keys(self, memory: Snapshot) -> bool:
-        """Return whether there are few keys per worker.
+        """Return whether there are few keys per worker, so that the next epoch is counted first.
 
-        Each key is then a large part of all keys, so spreading surprising keys adds much to
-        replication.
+        With few keys, each key is a large part of all keys, so spreading surprising keys adds much
+        to replication.
         """
         if self.surprise is None or "past_buckets" not in memory:
             return False
@@ -473,7 +484,7 @@ class PlannedGrouping(Grouping):
 
 
 def _sent(plan: Plan, statistics: KeyStatistics) -> NDArray[np.int64]:
-    """Compute the load of each worker if a plan routes the counted keys, int64[W]."""
+    """Compute the load that a plan gives to each worker for the counted keys, int64[W]."""
     return np.rint(plan.loads_of(*statistics.items(0.0))).astype(np.int64)
 
 

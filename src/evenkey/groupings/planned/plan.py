@@ -20,7 +20,7 @@ _ARRAYS = ("owners", "keys", "starts", "places", "shares", "loads")
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The placement of all keys: a key goes to the owner of its bucket, or has its own places.
+    """The placement of all keys: a key goes to the owner of its bucket, or has its own workers.
 
     The bucket of a key is ``H(key) mod B`` with B = ``len(owners)``, a power of two. Key
     number i of `keys` goes to ``places[starts[i]:starts[i + 1]]`` in the proportions
@@ -31,17 +31,18 @@ class Plan:
     owners
         int32[B], the worker that owns each bucket.
     keys
-        uint64[p], hashes of the keys with places of their own, ascending.
+        uint64[p], hashes of the keys that have their own workers, ascending.
     starts
         int64[p + 1], where the entries of each key start in `places` and `shares`.
     places
-        int32[q], workers of these keys.
+        int32[q], workers of the keys in `keys`, one entry per (worker, key) pair.
     shares
-        float64[q], share of the key that goes to each of `places`.
+        float64[q], share of the key's messages that goes to each worker in `places`.
     loads
-        float64[W], the load that each worker is planned to have.
+        float64[W], load of each worker under the plan.
     moved_keys
-        Number of the given keys that are on a worker that did not have them in the previous plan.
+        Number of keys, of those passed to `make_plan`, that are on a worker that did not have them
+        in the previous plan.
     moved_buckets
         Number of buckets that changed their owner.
     """
@@ -66,7 +67,7 @@ class Plan:
         return len(self.places) - len(self.keys)
 
     def spread_of(self, key: np.uint64) -> int:
-        """Return over how many workers the rows of a key are spread, given its hash."""
+        """Return the number of workers over which a key is spread; `key` is its hash."""
         (row,) = _rows(np.array([key], np.uint64), self.keys).tolist()
         if row < 0:
             return 1
@@ -103,7 +104,8 @@ class Plan:
         Raises
         ------
         RunError
-            The arrays are not a valid plan. Kernels do not check array bounds, so this does.
+            The arrays are not a valid plan. Kernels do not check array bounds, so this method
+            checks them.
         """
         keys, buckets = arrays["moved"].tolist()
         own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
@@ -112,7 +114,7 @@ class Plan:
 
 
 def _check(arrays: dict[str, NDArray[Any]]) -> None:
-    """Raise an error if a number of a plan is out of range."""
+    """Raise an error if the arrays of a plan do not fit together or have numbers out of range."""
     owners, keys, starts, places, shares, loads = (arrays[name] for name in _ARRAYS)
     sound = (
         all(each.ndim == 1 for each in arrays.values())
@@ -164,42 +166,44 @@ def make_plan(
 ) -> Plan:
     """Place keys and buckets on workers, so that all loads are proportional to the capacities.
 
-    Items are placed in descending order of load. An item stays on a worker where it was if it
-    fits there up to ``(1 + tolerance + stickiness)`` times the worker's fair load. Otherwise it
-    goes to the worker with most capacity left, if it fits there up to ``(1 + tolerance)`` times
-    the fair load. A key that fits nowhere is split: it fills workers, first those where it was,
-    until its rest fits.
-    A bucket is never split.
+    Items are keys and buckets. They are placed in descending order of load. An item stays on a
+    worker of the previous plan if the load of this worker then is at most
+    ``(1 + tolerance + stickiness)`` times its fair load. Otherwise the item goes to the worker with
+    most capacity left, if the load of this worker then is at most ``(1 + tolerance)`` times its
+    fair load. A key that fits on no worker is split: it fills workers one after the other, first
+    its workers of the previous plan, until the rest of the key fits on one worker. A bucket is
+    never split.
 
     Guarantees: every split fills a worker, so there are at most W - 1 splits, as in McNaughton's
-    wrap-around rule (Management Science 6, 1959), and at most W - 1 more (worker, key) pairs than
-    keys. The load of each worker is at most ``(1 + tolerance + stickiness)`` times its fair load,
-    plus the load of the heaviest bucket.
+    wrap-around rule (Management Science 6, 1959). So there are at most W - 1 more (worker, key)
+    pairs than keys. The load of each worker is at most ``(1 + tolerance + stickiness)`` times its
+    fair load, plus the load of the heaviest bucket.
 
     Parameters
     ----------
     keys
-        uint64[k], hashes of distinct keys, at least the hot ones.
+        uint64[k], hashes of distinct keys, which include at least the hot keys.
     counts
-        float64[k], load of each key: messages, or a cost.
+        float64[k], load of each key: number of messages, or total cost.
     bucket_counts
-        float64[B], the load of each bucket without these keys; B is a power of two.
+        float64[B], load of each bucket, without the load of `keys`; B is a power of two.
     capacities
         float64[W], above 0; only their proportions count.
     previous
         The previous plan, with the same numbers of buckets and workers; None: `unplanned`.
     tolerance
-        How far above its fair load a worker may be filled, as a share of it; at least 0.
+        How far above its fair load a worker may be filled, as a share of the fair load; at least 0.
     stickiness
-        How much further items that stay on a worker may fill it, as a share of its fair load; at
-        least 0.
+        How much more load a worker may have through items that stay on it, as a share of its fair
+        load; at least 0.
     bucket_keys
-        float64[B], number of distinct keys in each bucket; None: numbers of keys do not matter. If
-        given, buckets are placed first, in descending order of load, each on the worker with fewest
-        keys; hot keys then fill the remaining capacity. A bucket stays where it was if its worker
-        then has at most 1.02 times the mean number of keys. So the buckets of a worker hold at most
-        this many keys, or the mean plus the keys of the largest bucket if that is more. The load of
-        a worker is within the bound above, unless its buckets alone exceed it.
+        float64[B], number of distinct keys in each bucket; None: numbers of keys are not balanced.
+        If given, buckets are placed first, in descending order of load, each on the worker with
+        fewest keys. Hot keys then fill the remaining capacity. A bucket stays on its worker of the
+        previous plan if this worker then has at most 1.02 times the mean number of keys. So the
+        buckets of a worker hold at most 1.02 times the mean number of keys, or the mean plus the
+        keys of the largest bucket if that is more. The load of a worker is within the bound above,
+        unless the load of its buckets alone exceeds this bound.
 
     Raises
     ------
@@ -209,7 +213,7 @@ def make_plan(
 
     Examples
     --------
-    A key with three quarters of the load, one with an eighth, and eight buckets:
+    A key with three quarters of the load, a key with one eighth of the load, and eight buckets:
 
     >>> plan = make_plan(
     ...     np.array([16, 17], dtype=np.uint64), np.array([48.0, 8.0]), np.ones(8), np.ones(4)
@@ -255,7 +259,7 @@ def make_plan(
     owners = np.empty(len(bucket_counts), dtype=np.int32)
     of_buckets = items >= len(keys)
     owners[items[of_buckets] - len(keys)] = workers[of_buckets]
-    # A whole key on the worker of its bucket needs no separate place.
+    # A key that is not split and is on the worker of its bucket needs no entry of its own.
     numbers = np.bincount(items[~of_buckets], minlength=len(keys))
     own = ~of_buckets
     own[own] = (numbers[items[own]] > 1) | (workers[own] != owners[buckets[items[own]]])
@@ -283,8 +287,8 @@ def _place_buckets(
 ) -> NDArray[np.int32]:
     """Choose the worker that owns each bucket, so that workers own about equally many keys.
 
-    The previous owners stay unless a worker's load would exceed its `remaining` capacity. The
-    result is int32[B].
+    Buckets stay on their previous owners if balance of keys allows it. If the load of a worker
+    would then exceed its `remaining` capacity, all buckets are placed anew. The result is int32[B].
     """
     from evenkey.groupings.planned import _kernels
 
@@ -292,7 +296,8 @@ def _place_buckets(
     none = np.empty(0, dtype=np.int64)
     placed = np.empty(len(loads), dtype=np.int32)
     for stays in (_MORE_KEYS, -1.0):
-        # Capacities in keys, not in load: the mean, and a little more for buckets that stay.
+        # Here the capacity of a worker is a number of keys, not a load: the mean number of keys per
+        # worker, and a little more for buckets that stay.
         mean = np.full(workers, keys.sum() / workers)
         items, moved = np.empty(len(loads), dtype=np.int64), np.zeros(len(loads), dtype=bool)
         parts = np.empty(len(loads))
@@ -329,7 +334,7 @@ def _checked(
         message = f"{len(keys)} keys but {len(counts)} counts: give one count per key"
         raise ConfigurationError(message)
     if not len(capacities) or not (capacities > 0).all():
-        message = f"capacities = {capacities.tolist()}: give each worker one above 0"
+        message = f"capacities = {capacities.tolist()}: give each worker a capacity above 0"
         raise ConfigurationError(message)
     for loads in (counts, bucket_counts):
         if not (loads >= 0).all() or np.isinf(loads).any():
@@ -340,7 +345,7 @@ def _checked(
     if (len(previous.owners), previous.workers) != (buckets, len(capacities)):
         message = (
             f"the previous plan has {len(previous.owners)} buckets and {previous.workers} workers, "
-            f"this one {buckets} and {len(capacities)}: plan again, without it"
+            f"this one {buckets} and {len(capacities)}: plan without the previous plan"
         )
         raise ConfigurationError(message)
     return previous

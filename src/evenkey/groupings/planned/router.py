@@ -19,27 +19,29 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.surprise import SurpriseRules
 
 _SOURCES_APART = 0.7548776662466927
-"""Inverse of the plastic number. Its multiples modulo 1 are the sources' offsets: they are uniform,
-and differ from the multiples of the golden ratio."""
+"""Inverse of the plastic number. The offset of source s is s times this number, modulo 1. So the
+offsets fill [0, 1) uniformly, and they differ from the multiples of the golden ratio, which
+determine the workers of the messages of split keys."""
 
 
 class PlannedRouter(Router):
-    """Routes by a plan, and counts keys for the next one.
+    """Routes by a plan, and counts keys for the next plan.
 
     Parameters
     ----------
     plan
-        The plan to follow until `remember` brings another one.
+        The plan to follow until `remember` replaces it.
     source
         Index of the source.
     statistics
-        Empty statistics, which set how many keys to track.
+        Empty statistics, from which only the numbers of tracked keys and of buckets are used.
     learning
         Whether to count keys for later plans.
     capacities
         float64[W], relative capacity of each worker.
     rules
-        Rules for which keys are surprising; None: no key is.
+        Rules that decide which keys are surprising, that is, more frequent than planned. None: no
+        key is surprising.
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ("dealt",)
@@ -107,7 +109,7 @@ class PlannedRouter(Router):
         }
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Restore a snapshot, or from it only the message counters of split keys."""
+        """Restore a whole snapshot, or only its message counters of split keys."""
         if "loads" in snapshot:
             self.remember(snapshot)
             sent, tally = snapshot["sent"].astype(np.int64), snapshot["tally"].copy()
@@ -120,17 +122,17 @@ class PlannedRouter(Router):
             self._sent, self._cells = sent, Cells(rows, tally)
             if self._learning:
                 self._epoch = KeyStatistics.from_arrays(snapshot, "epoch")
-        # Counters of another plan's split keys mean nothing.
+        # If the counters belong to the split keys of another plan, they are useless.
         if len(snapshot["dealt"]) == len(self._dealt):
             self._dealt = snapshot["dealt"].astype(np.int64)
 
     def memory(self) -> Snapshot:
-        """Return the plan, the statistics it was made from, and those of this epoch."""
+        """Return the plan, the statistics behind the plan, and the statistics of this epoch."""
         memory = {**self._plan.to_arrays(), **self._known, "sent": self._sent.copy()}
         return memory | self._epoch.to_arrays("epoch") if self._learning else memory
 
     def remember(self, memory: Snapshot) -> None:
-        """Follow another plan, and start new counts."""
+        """Follow the plan in a memory from now on, and start new counts."""
         if memory:
             kept = ("past_", "expected_", "counted")
             self._known = {name: memory[name] for name in memory if name.startswith(kept)}

@@ -23,7 +23,8 @@ _UNCERTAIN = 0.1
 class KeyStatistics:
     """The hottest keys by SpaceSaving, and the exact load of every bucket.
 
-    Memory is bounded by the numbers of tracked keys and buckets, not of all keys.
+    The memory depends on the number of tracked keys and the number of buckets, not on the number of
+    all keys.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class KeyStatistics:
         self.sketch = SpaceSaving(tracked)
         self.bucket_loads = np.zeros(buckets)
         self.bucket_keys: NDArray[np.int64] | None = None
-        """int64[B], distinct keys of each bucket, if all were counted; None: unknown."""
+        """int64[B], number of distinct keys in each bucket; None: not all keys were counted."""
 
     @property
     def total(self) -> float:
@@ -54,21 +55,22 @@ class KeyStatistics:
 
     @property
     def distinct(self) -> float:
-        """Estimated number of distinct keys, from the empty buckets; infinite if none is empty.
+        """Estimated number of distinct keys; infinite if no bucket is empty.
 
-        Linear counting (Whang, Vander-Zanden and Taylor, ACM TODS 15, 1990).
+        The method is linear counting of empty buckets (Whang, Vander-Zanden and Taylor, ACM TODS
+        15, 1990).
         """
         buckets = len(self.bucket_loads)
         empty = buckets - np.count_nonzero(self.bucket_loads)
         return buckets * math.log(buckets / empty) if empty else math.inf
 
     def add(self, keys: NDArray[np.uint64], loads: NDArray[np.float64] | None = None) -> None:
-        """Add messages, or keys with their loads; None: a load of 1 each."""
+        """Add messages, given their keys and loads; None: each message has a load of 1."""
         self.bucket_loads += self._by_bucket(keys, loads)
         self.sketch.update(keys, loads)
 
     def add_counted(self, keys: NDArray[np.uint64], loads: NDArray[np.float64]) -> None:
-        """Add distinct keys whose loads are known: the hottest are tracked, exactly."""
+        """Add distinct keys with known loads; the hottest keys are tracked with exact loads."""
         if not self.total:
             self.bucket_keys = self._by_bucket(keys, None).astype(np.int64)
         hottest = np.argsort(-loads, kind="stable")[: self.sketch.capacity]
@@ -83,7 +85,7 @@ class KeyStatistics:
         Raises
         ------
         ConfigurationError
-            The sizes differ.
+            The numbers of buckets differ.
         """
         if len(other.bucket_loads) != len(self.bucket_loads):
             message = (
@@ -104,10 +106,10 @@ class KeyStatistics:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the keys that a plan places individually, and the remaining load of each bucket.
 
-        The load of a key is its lower bound in the sketch, so that keys and buckets add up to the
-        total. A key stays in its bucket if more than a tenth of its count may be error. The
-        bucket's load includes all of it, but a place of its own would get load that the plan does
-        not know of.
+        The load of a key is its lower bound in the sketch, so that the loads of keys and buckets
+        add up to the total. A key stays in its bucket if more than a tenth of its count may be
+        error. The load of the bucket includes all messages of the key. If the key were placed
+        individually, its worker would get messages that the plan does not know of.
 
         Parameters
         ----------
@@ -119,8 +121,8 @@ class KeyStatistics:
         Returns
         -------
         tuple
-            uint64[k] keys, float64[k] their loads, float64[B] the load of each bucket
-            without these keys.
+            uint64[k] keys, float64[k] loads of these keys, float64[B] load of each bucket without
+            these keys.
         """
         items = self.sketch.items()
         loads = items["count"] - items["error"]
@@ -139,13 +141,13 @@ class KeyStatistics:
         return np.bincount(buckets, loads, minlength=len(self.bucket_loads)).astype(np.float64)
 
     def to_arrays(self, prefix: str) -> Snapshot:
-        """Return the statistics as named arrays."""
+        """Return the statistics as named arrays; each name starts with `prefix`."""
         sketch = np.frombuffer(self.sketch.to_bytes(), dtype=np.uint8)
         return {f"{prefix}_sketch": sketch, f"{prefix}_buckets": self.bucket_loads.copy()}
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot, prefix: str) -> Self:
-        """Restore statistics from the arrays of `to_arrays`."""
+        """Restore statistics from the arrays that `to_arrays` returned for the same prefix."""
         bucket_loads = arrays[f"{prefix}_buckets"]
         statistics = cls(1, len(bucket_loads))
         statistics.sketch = SpaceSaving.from_bytes(arrays[f"{prefix}_sketch"].tobytes())

@@ -23,21 +23,22 @@ class SurpriseRules(NamedTuple):
     """Rules for when a key is surprising, and when its messages leave a worker.
 
     Let t be the number of messages that the source has routed in this epoch, W the number of
-    workers, and e the share of messages that the plan expects for a key. The key is surprising
-    once its count exceeds
+    workers, and e the share of messages that the plan expects for a key. All other names in the
+    formulas are fields of this class. The key is surprising once its count exceeds
 
         ``(1 + excess) * e * t + 4 sqrt(e * t) + floor``,
         ``floor = min(max(least, part * t / max(W, 50)), most)``.
 
-    Many keys that were cold until now may together overload one worker, although each is below
-    its floor. So the floor is lower on an overloaded worker. Let the worker's load be ``1 + a``
-    times its fair share, and ``u = max(slack, 2 sqrt(W / t))`` what slack and chance explain. If
-    ``a > u``, the floor of its keys is ``max(fewest, floor * (u / a) ** steep)``.
+    Many keys that were cold until now may together overload one worker, although each of them is
+    below its floor. So the floor is lower on an overloaded worker. Let the load of a worker be
+    ``1 + a`` times its fair share. Slack and chance explain an ``a`` of up to
+    ``u = max(slack, 2 sqrt(W / t))``. If ``a > u``, the floor of the keys on this worker is
+    ``max(fewest, floor * (u / a) ** steep)``.
 
     A message of a surprising key with count n may go to a worker with fair share f only while that
     worker has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + margin`` messages.
-    So hot keys leave an overloaded worker first: with one more worker each, many messages move.
-    Cold keys would have to be on many more workers for the same effect.
+    So hot keys leave an overloaded worker first. If a hot key gets one more worker, many messages
+    move. To move as many messages of cold keys, many keys would each need one more worker.
     """
 
     excess: float
@@ -56,26 +57,28 @@ class SurpriseRules(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Message counts of a source by cell, and the expected shares.
+    """Message counts of a source by cell, and the share of messages that is expected in each cell.
 
-    Keys are counted by cell: the cell of a key with hash h is
-    ``(h * 0x9E3779B97F4A7C15 mod 2**64) >> 48``. A cold key in the same cell as a surprising one is
-    spread with it. With 65,536 cells such keys are few, and only their replication increases.
+    Keys are not counted individually but by cell. The cell of a key with hash h is
+    ``(h * 0x9E3779B97F4A7C15 mod 2**64) >> 48``. A cold key in the same cell as a surprising key is
+    spread too. With 65,536 cells, such cold keys are few, and only their replication increases.
     """
 
     rows: NDArray[np.void]
-    """[65536] records, or none if no key can be surprising: ``count`` int64; ``expected`` float32,
-    the expected share; ``width`` uint16, on how many workers a surprising key may be; ``turn``
-    uint16, on which of them it is now."""
+    """[65536] records; no records if no key can be surprising. Fields: ``count`` int64, weight of
+    the cell's messages; ``expected`` float32, expected share of messages; ``width`` uint16, number
+    of workers on which a surprising key of the cell may be; ``turn`` uint16, index of the worker
+    among them to which its messages go now."""
     tally: NDArray[np.int64]
     """[2]: number of messages, and the sum of their weights."""
 
 
 COUNTED: Snapshot = {"counted": np.ones(1, dtype=np.int64)}
-"""Entry of a memory whose plan was made from the epoch itself, in which no key is surprising."""
+"""Entry that marks a memory in whose epoch no key is surprising, such as a memory with a plan that
+was made from the epoch itself."""
 NO_RULES = SurpriseRules(0.0, 0.0)
 NO_CELLS = Cells(np.zeros(0, dtype=_CELL), np.zeros(2, dtype=np.int64))
-"""Cells of a router for which no key is surprising."""
+"""Cells of a router that treats no key as surprising."""
 
 
 def cells_for(memory: Snapshot) -> Cells:
@@ -86,7 +89,7 @@ def cells_for(memory: Snapshot) -> Cells:
         shares = memory["expected_shares"].astype(np.float64)
         products = memory["expected_keys"] * MULTIPLIER
         places = (products >> np.uint64(64 - CELL_BITS)).astype(np.int64)
-        # The load of keys that are not tracked is about the same in every cell.
+        # Keys that are not tracked add about the same load to every cell.
         rest = max(0.0, 1.0 - shares.sum()) / len(rows)
         rows["expected"] = rest + np.bincount(places, shares, minlength=len(rows))
     return Cells(rows, np.zeros(2, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Plans that split no key: in descending order of load, each key to the least loaded worker."""
+"""Plans that split no key: by descending load, each key goes to the least loaded worker."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def whole_plan(
 ) -> Plan:
     """Place whole keys and buckets in descending order of load, each on the least loaded worker.
 
-    Guarantee: the maximum load is at most 4/3 of the least maximum of any placement of these keys
-    and buckets (R. L. Graham, SIAM Journal on Applied Mathematics 17, 1969). A key that
-    has more than a fair share of the load has its worker for itself.
+    Guarantee: the maximum load is at most 4/3 of the maximum load in the best placement of these
+    keys and buckets (R. L. Graham, SIAM Journal on Applied Mathematics 17, 1969). A key that has
+    more than a fair share of the load is alone on its worker.
 
     Parameters
     ----------
     keys
-        uint64[k], hashes of distinct keys, at least the hot ones.
+        uint64[k], hashes of distinct keys, which include at least the hot keys.
     counts
-        float64[k], load of each key: rows, or a cost; at least 0.
+        float64[k], load of each key (number of rows, or total cost); at least 0.
     bucket_counts
-        float64[B], the load of each bucket without these keys; B is a power of two.
+        float64[B], load of each bucket, without the load of `keys`; B is a power of two.
     workers
         Number of workers, W.
 
@@ -54,7 +54,7 @@ def whole_plan(
     loads = np.concatenate((counts, bucket_counts))
     if not loads.any():
         return unplanned(len(bucket_counts), workers)
-    # Items without load are assigned in turn, for keys that come later.
+    # Items without load go to the workers in turn, because keys in them may come later.
     placed = (np.arange(len(loads)) % workers).astype(np.int32)
     some = loads > 0
     placed[some], _ = heaviest_first(loads[some], workers)
@@ -62,7 +62,7 @@ def whole_plan(
     ascending = np.argsort(keys)
     keys, chosen = keys[ascending], placed[: len(keys)][ascending]
     buckets = (keys & np.uint64(len(owners) - 1)).astype(np.int64)
-    # A key on the worker of its bucket needs no separate place.
+    # A key that is on the worker of its bucket needs no entry of its own.
     own = chosen != owners[buckets]
     return Plan(
         owners=owners,

@@ -1,8 +1,8 @@
 """Numba kernels of the groupings that keep a routing table of `PLACE` records.
 
-Those with a `start` route from this message on until the table is half full or no message is left,
-and return the index of the first message that is not routed yet. ``held[0]`` is the number of keys
-in the table.
+A kernel with an argument `start` routes messages from this index on, until the table is half full
+or no message is left. It returns the index of the first message that is not routed yet. ``held[0]``
+is the number of keys in the table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from evenkey.groupings._kernels import find, second_choice
 
 @njit(cache=True)
 def first_sight(keys, weights, start, held, table, everywhere, sent, out):
-    """Route a key to the worker chosen at its first message: one of two candidates, or any."""
+    """Route every message of a key to the worker that was chosen at the key's first message.
+
+    If `everywhere` is true, the least loaded of all workers is chosen, else the less loaded of the
+    key's two candidates.
+    """
     workers = len(sent)
     weighted = len(weights) > 0
     limit = len(table) // 2
@@ -57,9 +61,12 @@ def look_up(keys, workers, table, out):
 
 @njit(cache=True)
 def prefer_holders(keys, weights, start, held, table, most, cardinality, sent, out):
-    """Route to the candidate that holds the key, if its load is at most `most` times the mean.
+    """Route each message to a candidate that holds its key, unless this worker is overloaded.
 
-    Bit 0 of a key's place is set if its first candidate holds it, bit 1 if the second does.
+    A worker is overloaded if its load is more than `most` times the mean load. The message then
+    goes to the less loaded candidate. A key that no candidate holds goes to the candidate with
+    fewer keys. In the place of a key, bit 0 is set if the first candidate holds the key, and bit 1
+    if the second candidate holds it.
     """
     workers = len(sent)
     weighted = len(weights) > 0
@@ -99,7 +106,7 @@ def prefer_holders(keys, weights, start, held, table, most, cardinality, sent, o
 
 @njit(cache=True)
 def count_keys(items, cardinality):
-    """Count the keys that each worker holds, from the items of `prefer_holders`."""
+    """Count the keys that each worker holds, from the table entries that `prefer_holders` made."""
     workers = len(cardinality)
     for i in range(len(items)):
         first = np.int64(items[i].key) % workers

@@ -21,26 +21,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CardinalityAffinity(Grouping):
-    """Cardinality with affinity (``cam``): a new key goes where fewer keys are, and stays there.
+    """Cardinality with affinity (``cam``): a new key goes to the worker with fewer keys, and stays.
 
-    A message of key k has the two candidates of `PartialKeyGrouping`. Each source chooses by what
-    it has sent itself:
+    A message of key k has the two candidate workers of `PartialKeyGrouping`. A candidate holds k if
+    it has already got a message of k. Each source uses only what it has sent itself, and chooses by
+    three rules:
 
-    1. If exactly one of them holds k, it gets the message. If both do, the less loaded one gets it.
-    2. If neither does, the one that holds fewer keys gets it; in ties the less loaded one, then
-       the first.
+    1. If exactly one candidate holds k, it gets the message. If both hold k, the less loaded one
+       gets the message.
+    2. If neither candidate holds k, the one that holds fewer keys gets the message; in ties the
+       less loaded one, then the first one.
     3. With a `tolerance`, if the candidate chosen by rule 1 has a load above
-       ``(1 + tolerance) * total / W``, the less loaded of the two gets the message instead, and
-       from then on holds k as well.
+       ``(1 + tolerance) * total / W``, the less loaded of the two candidates gets the message
+       instead. From then on, this candidate holds k as well.
 
-    Rules 1 and 2 are cAM of N. R. Katsipoulakis, A. Labrinidis and P. K. Chrysanthis, A
-    holistic view of stream partitioning costs, VLDB 2017, with exact sets of keys; rule 3 is
-    ours (decision 022).
+    Rules 1 and 2 are the method cAM of N. R. Katsipoulakis, A. Labrinidis and P. K. Chrysanthis, A
+    holistic view of stream partitioning costs, VLDB 2017, with exact sets of keys. Rule 3 is an
+    addition of evenkey (decision 022).
 
-    Guarantee: without a tolerance a key is on one worker within one source, and on at most two
-    with several. The table has an entry for every key. The maximum load is at least that of the
-    hottest key; with a tolerance hot keys are balanced as in ``pkg``, at a replication between
-    those of ``potc`` and ``pkg``.
+    Guarantee: without a tolerance, a key is on one worker if there is one source, and on at most
+    two workers if there are several. The maximum load is then at least the load of the hottest key.
+    With a tolerance, hot keys are balanced as in ``pkg``, and the replication is between the
+    replications of ``potc`` and ``pkg``. The table has an entry for every key.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class CardinalityAffinity(Grouping):
         return _AffinityRouter(self, workers, source)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge routing tables: a key is held by all workers that any source sent it to."""
+        """Merge routing tables: a key is held by every worker to which any source has sent it."""
         return merge_places(memories, all_of_them=True)
 
 

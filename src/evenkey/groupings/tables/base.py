@@ -1,4 +1,4 @@
-"""The routing table, which stores the place of each key, and how tables of sources merge."""
+"""The routing table, which stores the place of each key, and the merge of the sources' tables."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLACE = np.dtype([("key", np.uint64), ("count", np.int64), ("place", np.int32)], align=True)
-"""Entry of a key: its hash, the weight of its messages in this source, and its place: a worker, or
-a number that the grouping defines."""
+"""Entry of a key in a routing table. The fields are the hash of the key, the sum of the weights of
+its messages in this source, and its place. A place is the number of a worker, or a number whose
+meaning the grouping defines."""
 
 
 class TableRouter(LocalLoadRouter):
-    """A router that keeps an entry for every key, 48 to 96 bytes, and never drops one."""
+    """A router that keeps an entry of 48 to 96 bytes for every key, and never drops an entry."""
 
     _table: NDArray[np.void]
     _held: NDArray[np.int64]
@@ -54,7 +55,10 @@ class TableRouter(LocalLoadRouter):
         weights: NDArray[np.int64],
         workers: NDArray[np.int32],
     ) -> int:
-        """Route from message `start` on; return how many are routed when the table is full."""
+        """Route from message `start` on; return the index of the first message not routed yet.
+
+        Some messages remain if the table is half full: the caller must then enlarge it.
+        """
 
     def _hold(self, items: NDArray[np.void]) -> None:
         """Replace the table with the entries of a snapshot or memory."""
@@ -73,23 +77,23 @@ class TableRouter(LocalLoadRouter):
             self._hold(snapshot["items"].astype(PLACE))
 
     def memory(self) -> Snapshot:
-        """Return what later epochs start from."""
+        """Return the routing table, from which later epochs start; empty if it has no keys."""
         items = np.sort(items_of(self._table), order="key")
         return {"items": items} if len(items) else {}
 
     def remember(self, memory: Snapshot) -> None:
-        """Start from what earlier epochs learned."""
+        """Start from the merged routing table of earlier epochs, if there is one."""
         if memory:
             self._hold(memory["items"].astype(PLACE))
 
 
 class FirstSightRouter(TableRouter):
-    """A router that decides once for each key, at its first message.
+    """A router that chooses the worker of each key once, at the first message of the key.
 
     Parameters
     ----------
     everywhere
-        Whether a key can go to any worker, or only to its two candidates.
+        True: a key can go to any worker. False: a key can go only to one of its two candidates.
     """
 
     def __init__(self, workers: int, source: int, *, everywhere: bool) -> None:
@@ -112,7 +116,7 @@ class FirstSightRouter(TableRouter):
 
 
 def merge_places(memories: Sequence[Snapshot], *, all_of_them: bool = False) -> Snapshot:
-    """Merge the routing tables of several sources into one that all of them continue with.
+    """Merge the routing tables of several sources into one table, with which all sources continue.
 
     Parameters
     ----------
@@ -125,8 +129,9 @@ def merge_places(memories: Sequence[Snapshot], *, all_of_them: bool = False) -> 
     Returns
     -------
     Snapshot
-        The entries of all keys. Each count is 1: all sources now agree on these places, so only
-        keys that are new in the next epoch can differ between them.
+        The entries of all keys, each with a count of 1. Old counts are no longer needed, because
+        all sources now agree on the places of these keys. In the next epoch, sources can choose
+        different places only for new keys.
     """
     parts = [memory["items"] for memory in memories if memory]
     if not parts:

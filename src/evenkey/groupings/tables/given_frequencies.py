@@ -45,7 +45,8 @@ def on_least_loaded(
     Returns
     -------
     tuple
-        `PLACE`[k], one row per key in their order; and float64[W], the load of each worker.
+        `PLACE`[k], one row per key, in the order of `keys`; and float64[W], the load of each
+        worker.
     """
     placed, held = heaviest_first(loads, workers)
     items = np.zeros(len(keys), dtype=PLACE)

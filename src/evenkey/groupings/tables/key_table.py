@@ -1,4 +1,4 @@
-"""Open-addressing hash tables of keys: kernels fill them, and they grow between kernel calls."""
+"""Open-addressing hash tables of keys; kernels fill them, and they grow between kernel calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SMALLEST = 1024
 
 
 def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void]:
-    """Make a table that holds the items and has free slots for at least as many more.
+    """Make a hash table that holds the items and has free slots for at least as many more items.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void
 
 
 def check_read(*, sound: bool) -> None:
-    """Raise an error if arrays that were read from storage have numbers out of range.
+    """Raise an error if `sound` is False: numbers in arrays from storage are out of range.
 
-    Kernels do not check array bounds, so they must never get such numbers.
+    Kernels do not check array bounds, so they must never get numbers that are out of range.
 
     Raises
     ------

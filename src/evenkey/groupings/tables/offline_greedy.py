@@ -1,4 +1,4 @@
-"""Offline greedy: keys by decreasing frequency, each whole on the least loaded worker."""
+"""Offline greedy: whole keys, by decreasing frequency, each on the least loaded worker."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 class OfflineGreedy(Grouping):
     """Offline greedy (``off-greedy``): places whole keys by frequencies that are known in advance.
 
-    Its plan needs the frequency of every key. In descending order of frequency, each key goes to
-    the worker with the least load so far, in ties the lowest (PKG paper, section 6, Off-Greedy):
-    longest processing time first. A key that is not in the plan, or every key if there is no plan,
-    goes to its worker under key grouping.
+    The plan needs the frequency of every key. In descending order of frequency, each key goes to
+    the worker with the least load so far, in ties to the worker with the lowest number (PKG paper,
+    section 6, Off-Greedy). This is the rule longest processing time first. A key that is not in the
+    plan, or every key if there is no plan, goes to its worker under key grouping.
 
-    Guarantee: a key of the plan is on one worker, whatever the number of sources. With
-    true frequencies, the maximum load is at most ``4/3 - 1/(3W)`` times that of the
-    best placement of whole keys (R. L. Graham, Bounds on multiprocessing timing
-    anomalies, SIAM J. Appl. Math. 17, 1969). No placement of whole keys has a maximum load below
-    the load of the hottest key. The frequencies of a stream are not known in advance: use this
-    grouping as the reference for groupings that learn them, and for batches that were counted
-    first.
+    Guarantee: a key of the plan is on one worker, with any number of sources. With true
+    frequencies, the maximum load is at most ``4/3 - 1/(3W)`` times the maximum load of the best
+    placement of whole keys (R. L. Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl.
+    Math. 17, 1969). No placement of whole keys has a maximum load below the load of the hottest
+    key. The frequencies of a stream are not known in advance: use this grouping as the reference
+    for groupings that learn them, and for batches that were counted first.
 
     Examples
     --------
@@ -53,7 +52,7 @@ class OfflineGreedy(Grouping):
         return _OfflineGreedyRouter(workers, source)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Place keys by decreasing frequency, ties by hash; O(k (log k + log W)).
+        """Place keys by decreasing frequency, ties by hash, in O(k (log k + log W)).
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Online greedy: a new key goes to the least loaded of all workers, and stays there."""
+"""Online greedy: a new key goes to the least loaded of all workers, and stays on it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 class OnlineGreedy(Grouping):
     """Online greedy (``on-greedy``): each new key goes to the least loaded worker, permanently.
 
-    The first message of a key goes to the worker to which this source has sent least so far; in
-    ties, to the first of them on the ring that starts at the key's worker under key grouping. A
-    routing table keeps the key there (PKG paper, section 6, On-Greedy).
+    The first message of a key goes to the worker to which this source has sent least so far. In
+    ties, it goes to the first such worker on the ring of workers, starting from the key's worker
+    under key grouping. A routing table keeps the key on this worker (PKG paper, section 6,
+    On-Greedy).
 
-    Guarantee: within one source a key is on one worker. Sources decide independently, so a key
-    can be on as many workers as there are sources until the epoch ends; then they agree on the
-    worker to which most of its messages went. The maximum load is at least that of the
-    hottest key, and the table has an entry for every key.
+    Guarantee: within one source, a key is on one worker. Sources decide independently, so until the
+    epoch ends, a key can be on as many workers as there are sources. At the end of the epoch, the
+    sources agree on the worker to which most messages of the key went. The maximum load is at least
+    the load of the hottest key. The table has an entry for every key.
 
     Examples
     --------
@@ -41,5 +42,5 @@ class OnlineGreedy(Grouping):
         return FirstSightRouter(workers, source, everywhere=True)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge routing tables: a key goes where most of its messages went."""
+        """Merge routing tables: a key goes to the worker to which most of its messages went."""
         return merge_places(memories)

@@ -1,4 +1,4 @@
-"""Static power of two choices: the less loaded of two candidates, once for each key."""
+"""Static power of two choices: each key stays on the less loaded of its two candidates."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StaticChoices(Grouping):
-    """Static power of two choices (``potc``): key grouping by the better of two hashes.
+    """Static power of two choices (``potc``): key grouping by one of two hashes, by load.
 
-    The first message of a key goes to the one of its two candidates to which this source has sent
-    less so far, in ties the first. A routing table keeps the key there permanently (PKG paper,
-    section 3.1, static PoTC). The candidates are those of `PartialKeyGrouping`.
+    A key has two candidate workers. The first message of the key goes to the candidate to which
+    this source has sent less so far, in ties to the first candidate. A routing table keeps the key
+    on this worker permanently (PKG paper, section 3.1, static PoTC). The candidates are those of
+    `PartialKeyGrouping`.
 
-    Guarantee: within one source a key is on one worker. Sources decide independently, so a key
-    can be on both candidates until the epoch ends; then they agree on the candidate to which more
-    of its messages went. The maximum load is at least that of the hottest key, as in key
-    grouping. The table has an entry for every key, so the paper calls it impractical.
+    Guarantee: within one source, a key is on one worker. Sources decide independently, so until the
+    epoch ends, a key can be on both candidates. At the end of the epoch, the sources agree on the
+    candidate to which more messages of the key went. The maximum load is at least the load of the
+    hottest key, as in key grouping. The table has an entry for every key, so the paper calls this
+    grouping impractical.
 
     Examples
     --------
@@ -41,5 +43,5 @@ class StaticChoices(Grouping):
         return FirstSightRouter(workers, source, everywhere=False)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge routing tables: a key goes where most of its messages went."""
+        """Merge routing tables: a key goes to the worker to which most of its messages went."""
         return merge_places(memories)

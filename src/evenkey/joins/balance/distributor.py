@@ -32,15 +32,15 @@ class Window:
     Parameters
     ----------
     checked
-        Time of its last check or, before that, of the beginning of the stream; None before the
-        first epoch.
+        Time of the last check of the loads; before the first check, the time at which the stream
+        began. None: the first epoch has not ended yet.
     redistributed
         Time when partitions last moved; None: never.
     epochs
-        For each epoch in the window, the time of its end and the load of each partition; short
+        For each epoch in the window: the time of its end, and the load of each partition. Short
         epochs are combined.
     items
-        Number of items of the stream since it began.
+        Number of items of the stream since the stream began.
     """
 
     checked: float | None = None
@@ -53,7 +53,7 @@ class Window:
         return asdict(self)
 
     def moved(self, by: float) -> Window:
-        """Shift all times by `by` seconds, as the clock was, so that the loads do not age."""
+        """Shift all times by `by` seconds, as the clock was shifted, so that loads do not age."""
         return Window(
             None if self.checked is None else self.checked + by,
             None if self.redistributed is None else self.redistributed + by,
@@ -66,38 +66,40 @@ class Window:
 class DynamicDistributor:
     """Algorithm 1: redistribute partitions if the most loaded location is too far above the mean.
 
-    Every `period` seconds it reads the load of each partition in the window: the last
-    ``wait_periods * period`` seconds. (The paper does not define the window. A window of this
-    length follows a stream that changes, and loads from before a redistribution have left it when
-    the next redistribution is possible.) Partitions move when
+    A location is a worker slot. Every `period` seconds, the Distributor sums the load of each
+    partition over the window, which is the last ``wait_periods * period`` seconds. (The paper does
+    not define the window. A window of this length follows a stream that changes. When the next
+    redistribution is possible, loads from before the last redistribution have left the window.)
+    Partitions move when all of these conditions hold:
 
-    - the maximum load distance coefficient MLDC is above `threshold`,
-    - at least `min_items` items have come since the stream began (an item that went to several
-      partitions counts once), because with fewer items the loads are not known well enough,
-    - partitions have not moved within ``wait_periods * period`` seconds,
-    - the plan lowers MLDC by more than `min_improvement`.
+    - The maximum load distance coefficient MLDC of the locations, ``max / mean - 1``, is above
+      `threshold`.
+    - At least `min_items` items have come since the stream began, because with fewer items the
+      loads are not known well enough. An item that went to several partitions counts once.
+    - Partitions have not moved within ``wait_periods * period`` seconds.
+    - The new plan lowers MLDC by more than `min_improvement`.
 
     Parameters
     ----------
     threshold, min_items, wait_periods, period, min_improvement
         As in Algorithm 1, with the defaults of Table 1; `period` in seconds of the join's clock.
     load
-        Function that computes the load of each partition from its work; None: the one of the mode,
-        by default seconds.
+        Function that computes the load of each partition from its work. None: the join's `balance`
+        decides; the default is the seconds of work.
     load_clock
-        Clock that measures these seconds. ``processor``: processor time of the joining task's own
-        thread, which is stable on loaded machines. ``wall``: elapsed time. It also includes the
-        time that the work after the join waits for services, devices and other threads, and the
-        time that Spark's own operators in the same task delay the joined rows.
+        Clock that measures the seconds of work. ``processor``: processor time of the joining task's
+        own thread, which is stable on loaded machines. ``wall``: elapsed time. Elapsed time
+        includes waiting: the work after the join may wait for services, devices and other threads,
+        and Spark's own operators in the same task may delay the joined rows.
     planner
-        Function that chooses the new owners if no partition is copied.
+        Function that chooses the new location of each partition if no partition is copied.
     copies
-        Whether a partition with more than the fair load of a location is copied to as many
-        locations as its load needs, which share its items (`placement.divided`). Moving such a
-        partition would not help. The paper has no copies.
+        Whether to copy a partition that has more than the fair load of a location, since moving
+        such a partition would not help. It is copied to as many locations as its load needs, and
+        these locations share its items (`placement.divided`). The paper has no copies.
     forced
-        Numbers of the epochs before which partitions always move, for experiments; if the planner
-        would not move any, every partition goes to the next location.
+        Numbers of epochs before which partitions always move, for experiments. If the planner would
+        move no partition, every partition goes to the next location.
 
     Raises
     ------
@@ -115,7 +117,8 @@ class DynamicDistributor:
     >>> eager.period * eager.wait_periods  # seconds between redistributions, at least
     30.0
 
-    Its steps between two epochs: 4 partitions on 2 workers, the first of which has the most load.
+    The steps of the Distributor between two epochs, with 4 partitions on 2 workers. The first
+    worker has the most load.
 
     >>> from evenkey.joins.balance.work import PartitionWork
     >>> before = Placement((0, 0, 1, 1))
@@ -182,7 +185,7 @@ class DynamicDistributor:
     def look(
         self, window: Window, before: Placement, workers: int, *, now: float, epoch: int
     ) -> tuple[Window, Placement]:
-        """Decide, between two epochs, on the placement of partitions in the next one.
+        """Decide, between two epochs, on the placement of partitions in the next epoch.
 
         Parameters
         ----------
@@ -217,7 +220,7 @@ class DynamicDistributor:
         return replace(window, checked=now, redistributed=now), planned
 
     def look_once(self, before: Placement, work: PartitionWork, workers: int) -> Placement:
-        """Decide on the placement for work that is known in advance, such as that of a batch.
+        """Decide on the placement for work that is known in advance, such as the work of a batch.
 
         Parameters
         ----------

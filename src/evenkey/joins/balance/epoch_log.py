@@ -45,22 +45,24 @@ class EpochPlan:
     version
         Version of the static data.
     owners
-        Slot of each partition. It is empty in the joining tasks of a batch that was counted: only
-        the task that decides knows the counts.
+        Slot of each partition. In the joining tasks of a batch that was counted, it is empty,
+        because only the task that decides the plan knows the counts.
     redistributions
-        How many times so far partitions were moved, copied or no longer copied.
+        Number of epochs so far before which partitions were moved, copied, or no longer copied.
     moved
-        Partitions that a slot has in this epoch but did not have before, once for each such slot.
+        Partitions that are on a slot in this epoch but were not on this slot in the previous epoch.
+        A partition is listed once for each such slot.
     clock
-        The join's clock at the beginning of the epoch, in seconds; None before the first event.
+        Time of the join's clock at the beginning of the epoch, in seconds; None: no event has come
+        yet.
     window
-        What the Dynamic Distributor remembers.
+        The times and loads that the Dynamic Distributor remembers between epochs.
     planning_seconds
         Seconds that the decision took.
     workers
-        Number of slots for which the owners were chosen; 0: not known.
+        Number of slots among which `owners` was chosen; 0: not known.
     copies
-        For each partition that is copied, its slots and the share of its rows that each gets.
+        Slots of each copied partition, and the share of the partition's rows that each slot gets.
     """
 
     epoch: int
@@ -116,14 +118,14 @@ class SlotRecord:
     slot
         Number of the slot.
     work
-        For each partition that had items: number of items, seconds, number of joined rows.
+        For each partition that had items: number of items, seconds of work, number of joined rows.
     loaded
-        For each static partition that was loaded, for any reason: seconds that this took.
+        Seconds that loading took, for each static partition that was loaded for any reason.
     began, ended
-        Earliest and latest event time of the rows that support the slot's `EventClock`, in seconds;
-        None: no such row.
+        Earliest and latest event time that the slot's `EventClock` accepted, in seconds. The clock
+        ignores a minority of wrong times. None: there was no event time.
     distinct
-        Number of items of which this slot had the first copy; None: no item has several copies.
+        Number of items whose first copy came to this slot; None: no item has several copies.
     """
 
     slot: int
@@ -158,7 +160,7 @@ class SlotRecord:
 
 
 class EpochLog:
-    """Plans and records of a query's epochs, as objects named by epoch.
+    """Plans and records of a query's epochs, stored as objects that are named by epoch.
 
     Parameters
     ----------
@@ -178,7 +180,8 @@ class EpochLog:
         RunError
             The plan cannot be read.
         """
-        # Not cached: a location that was created again has other plans under the same names.
+        # Plans are not cached: if the location is created again, it has other plans under the same
+        # names.
         return self._decoded(epoch, find(self.store, _plan(epoch)))
 
     def path(self, epoch: int) -> str:
@@ -202,15 +205,15 @@ class EpochLog:
             raise RunError(message) from error
 
     def last_plan(self, before: int) -> EpochPlan | None:
-        """Find the last plan before an epoch, or None, by a listing of the whole log."""
+        """Find the last plan before an epoch, by listing the whole log; None: there is none."""
         found = (_PLAN.fullmatch(name) for name in self._names())
         earlier = [int(match[1]) for match in found if match and int(match[1]) < before]
         return self.plan(max(earlier)) if earlier else None
 
     def settle(self, plan: EpochPlan) -> EpochPlan:
-        """Store the plan of an epoch, or return the one that another task has already stored.
+        """Store the plan of an epoch and return it; if another task has stored a plan, return that.
 
-        This also deletes the plan of `KEPT` epochs earlier.
+        This also deletes the plan of the epoch that is `KEPT` epochs earlier.
         """
         self._forget(_plan, plan.epoch)
         content = plan.to_bytes()
@@ -222,9 +225,9 @@ class EpochLog:
         return settled
 
     def record(self, epoch: int, record: SlotRecord) -> None:
-        """Write the record of a slot; a task that runs again replaces it.
+        """Write the record of a slot; a task that runs again replaces its record.
 
-        This also deletes the slot's record of `KEPT` epochs earlier.
+        This also deletes the slot's record of the epoch that is `KEPT` epochs earlier.
         """
         put(self.store, _record(epoch, record.slot), record.to_bytes())
         self._forget(partial(_record, slot=record.slot), epoch)
@@ -264,7 +267,9 @@ class EpochLog:
             raise
         except (ValueError, KeyError, TypeError) as error:
             path = self.store.path(name)
-            message = f"{path} cannot be read ({error}): delete it; its loads then do not count"
+            message = (
+                f"{path} cannot be read ({error}): delete it; the loads in it then do not count"
+            )
             raise RunError(message) from error
 
     def epochs(self, after: int | None = None) -> list[int]:
@@ -273,8 +278,9 @@ class EpochLog:
         Parameters
         ----------
         after
-            An epoch that is known to have records: only the epochs that follow it without a gap
-            are returned, and the rest of the log is not listed. None: all epochs.
+            Number of an epoch that is known to have records. Only epochs that follow this epoch
+            without a gap are returned, and the rest of the log is not listed. None: all epochs are
+            returned.
         """
         if after is None:
             found = (_RECORDS.match(name) for name in self._names())

@@ -1,4 +1,4 @@
-"""The plan of each epoch of a join: one task decides and stores it before all others begin."""
+"""The plan of each epoch of a join: one task decides and stores it before all other tasks begin."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 COUNTS = f"{RESERVED}counts"
-"""Column with the counts of a batch: for each partition, its items, and its first copies of
-items."""
+"""Column with the counts of a batch: for each partition, the number of its items, and the number of
+those that are the first copy of an item."""
 
 
 def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
@@ -42,28 +42,29 @@ def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class EpochPlans(PlanSource[EpochPlan]):
-    """Decides the plan of each epoch, the same for all its tasks, also if the epoch runs again.
+    """Decides one plan for each epoch, which all tasks follow, also if the epoch runs again.
 
-    It is a `PlanSource` with one plan per epoch; the Distributor makes the plans.
+    It is a `PlanSource` with one plan per epoch. The Dynamic Distributor makes the plans.
 
-    The Distributor has no process of its own. In each epoch Spark first runs one task
-    (`DecideTask`). It reads the records of the previous epoch's slots, and decides and stores the
-    plan. All other tasks follow the stored plan. A plan also depends on the time and on the newest
-    version of the static data, so a second decision could differ. Therefore a plan is stored by an
-    exclusive create, and a task that decides again returns the stored plan. So an epoch can use the
-    measured loads of the epoch just before it, a restart loses nothing, and no epoch has two owners
-    of a partition or two versions of the static data.
+    The Distributor has no process of its own. In each epoch, Spark first runs one task
+    (`DecideTask`). This task reads what the slots recorded in the previous epoch, decides the plan
+    and stores it. All other tasks follow the stored plan. A plan also depends on the time and on
+    the newest version of the static data, so a second decision could differ from the first.
+    Therefore a plan is stored by an exclusive create, and a task that decides again returns the
+    stored plan. As a result, an epoch can use the loads measured in the previous epoch, a restart
+    loses nothing, and no epoch has two owners of a partition or two versions of the static data.
 
     Parameters
     ----------
     epochs
-        Store of the epoch logs, each under the id of its query.
+        Store of the epoch logs; each log is stored under the id of its query.
     static
         The static data.
     partitions, workers
-        Number of partitions, and of slots.
+        Number of partitions, and number of slots.
     distributor
-        Decides when partitions move; None: they never move (static modes).
+        The Dynamic Distributor, which decides when partitions move; None: partitions never move
+        (static modes).
     event_time
         Whether the clock is the stream's event time; otherwise it is processing time.
     batch_version
@@ -159,7 +160,7 @@ class EpochPlans(PlanSource[EpochPlan]):
         return EpochPlan(task.epoch, self.batch_version, where.owners, copies=where.copies)
 
     def _fitting(self, plan: EpochPlan) -> EpochPlan:
-        """Fit the plan of an epoch that runs again to the slots: a restart may leave fewer."""
+        """Fit a stored plan to the slots, of which there may be fewer after a restart."""
         slots = {*plan.owners}.union(*plan.copies.values())
         if max(slots) < self.workers:
             return plan
@@ -214,10 +215,11 @@ class EpochPlans(PlanSource[EpochPlan]):
     def _clock(
         self, last: EpochPlan, records: list[SlotRecord]
     ) -> tuple[float | None, float | None]:
-        """Return the clock at the beginning of the last epoch, and now.
+        """Return the time of the clock at the beginning of the last epoch, and the time now.
 
-        The clock goes back only if the whole epoch was behind it by more than one period of the
-        Distributor: otherwise it would stand still until the stream caught up.
+        Usually the clock never goes back. It goes back only if the whole last epoch was behind the
+        clock by more than one period of the Distributor, because it would otherwise stand still
+        until the stream had caught up.
         """
         if self.event_time:
             began, now = _span(records)
@@ -235,7 +237,7 @@ class EpochPlans(PlanSource[EpochPlan]):
 
 
 def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
-    """Return the first begin and last end of the slots that end within an hour of the median."""
+    """Return the earliest begin and latest end of slots that end within an hour of the median."""
     starts = [each.began for each in records if each.began is not None]
     ends = [each.ended for each in records if each.ended is not None]
     if not ends:
@@ -250,8 +252,8 @@ def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
 class DecideTask:
     """Decides and stores the plan of its epoch, and returns the slots of all partitions.
 
-    Spark runs it as a scalar subquery: it ends before any task that uses its value begins. Its
-    input is one row: the counts of a batch, or a row that is ignored.
+    Spark runs this task as a scalar subquery, so it ends before any task begins that uses its
+    value. The input is one row: the counts of a batch, or a row that is ignored.
     """
 
     def __init__(self, plans: EpochPlans) -> None:

@@ -1,4 +1,4 @@
-"""The paper's six modes of a join: what is balanced, and where partitions are joined."""
+"""The paper's six modes of a join: what is balanced, and whether static partitions are cached."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ Balance = Literal["load", "rows"]
 
 @dataclass(frozen=True)
 class Mode:
-    """How a join is balanced and where it runs.
+    """What a join balances, and whether static partitions stay in their worker.
 
     Parameters
     ----------
     balance
-        ``rows``: the Dynamic Distributor balances the number of rows (the paper's data balancing,
-        DB); ``load``: the seconds of work on them (LB); None: partitions do not move (static).
+        What the Dynamic Distributor balances. ``rows``: the number of rows (data balancing, DB, in
+        the paper). ``load``: the seconds of work on the rows (LB). None: partitions do not move
+        (static).
     cache_static
-        Whether static partitions stay in their worker between epochs and the stream's rows move
-        there (STAL), or are loaded by the stream's tasks in every epoch (STRL).
+        True: static partitions stay in their worker between epochs, and the stream's rows move to
+        this worker (STAL). False: the tasks that join load the static partitions in every epoch
+        (STRL).
 
     Examples
     --------

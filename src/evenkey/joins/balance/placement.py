@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _STAYS = 0.05
-"""How far above its fair load a slot may be filled with partitions that it already has, because
-each move has a cost. The greedy planner, which only moves partitions, stops at 0.15
+"""How far above its fair load a slot may be filled with partitions that are already on it. It is
+above 0 because each move has a cost. The greedy planner, which only moves partitions, stops at 0.15
 (`evenkey.joins.balance.rebalancing.GOOD_ENOUGH`)."""
 
 
@@ -28,10 +28,10 @@ class Placement:
     Parameters
     ----------
     owners
-        Slot of each partition; for a partition that is copied, one of its slots.
+        Slot of each partition; for a copied partition, one of its slots.
     copies
-        For each partition that is copied, its slots and the share of its rows that each gets; the
-        shares add up to 1.
+        Slots of each copied partition, and the share of the partition's rows that each slot gets.
+        The shares of a partition add up to 1.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Placement:
         return self.copies.get(partition, {self.owners[partition]: 1.0}).keys()
 
     def loads(self, loads: NDArray[np.float64], workers: int) -> NDArray[np.float64]:
-        """Compute the load of each slot, float64[W], from those of the partitions, float64[P]."""
+        """Compute the load of each slot, float64[W], from the loads of partitions, float64[P]."""
         copied = list(self.copies)
         alone = np.array(loads, dtype=np.float64)
         alone[copied] = 0
@@ -63,9 +63,9 @@ class Placement:
         return total
 
     def came(self, before: Placement) -> tuple[int, ...]:
-        """Return the partitions that are on a slot that did not have them in `before`.
+        """Return the partitions that are on a slot on which they were not in `before`.
 
-        A partition is listed once for each such slot, because each of them loads it.
+        A partition is listed once for each such slot, because each such slot loads the partition.
         """
         return tuple(
             partition
@@ -77,10 +77,10 @@ class Placement:
 def divided(before: Placement, loads: NDArray[np.float64], workers: int) -> Placement:
     """Copy each partition with more than a slot's fair load to as many slots as its load needs.
 
-    All other partitions fill the remaining capacity, and stay on their slot if they fit there, as
-    keys do in planned grouping (`evenkey.groupings.make_plan`). There are at most W - 1 copies. The
-    load of each slot is at most 1.055 times its fair load, plus the load of the most loaded
-    partition that is not copied.
+    All other partitions fill the remaining capacity. A partition stays on its slot if it fits
+    there, as a key does in planned grouping (`evenkey.groupings.make_plan`). There are at most
+    W - 1 copies. The load of each slot is at most 1.055 times its fair load, plus the load of the
+    most loaded partition that is not copied.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def divided(before: Placement, loads: NDArray[np.float64], workers: int) -> Plac
 
 
 def _as_plan(placement: Placement, buckets: int, workers: int) -> Plan:
-    """Convert a placement to a `Plan`: a partition becomes a bucket, a copied one also a key."""
+    """Convert a placement to a `Plan`: partitions become buckets, copied ones also become keys."""
     owners = np.zeros(buckets, dtype=np.int32)
     owners[: len(placement.owners)] = placement.owners
     keys = sorted(placement.copies)

@@ -19,29 +19,30 @@ Planner: TypeAlias = Callable[
 new owners int32[P]."""
 
 GOOD_ENOUGH = 0.15
-"""MLDC up to which the greedy planner moves nothing more, because each move has a cost."""
+"""Once the maximum load distance coefficient (MLDC) is at most this value, the greedy planner moves
+nothing more, because each move has a cost."""
 
 _WORTHWHILE = 0.01
 """A move that does not lower the largest load must lower the sum of squared loads by more than this
-times the squared mean load. So if one partition exceeds the mean, small gains elsewhere are not
-worth a move."""
+times the squared mean load. So if one partition alone exceeds the mean load, small gains elsewhere
+are not worth a move."""
 _ROUNDING = 1e-9
 
 
 def greedy(
     owners: NDArray[np.int32], loads: NDArray[np.float64], workers: int
 ) -> NDArray[np.int32]:
-    """Move partitions one after the other, each time the one whose move helps most.
+    """Move partitions one after the other, each time the partition whose move helps most.
 
     A partition can move from any location to the least loaded one. A move helps if it lowers the
     largest load, or if it lowers the variance of the loads and leaves the largest load unchanged.
-    The move with the smallest largest load is taken; in ties, the one with the smallest variance.
-    So large partitions move first, and moves are few. The planner ends when MLDC is at most
-    `GOOD_ENOUGH` or no move helps.
+    The planner takes the move after which the largest load is smallest; in ties, the move after
+    which the variance is smallest. So large partitions move first, and moves are few. The planner
+    ends when MLDC is at most `GOOD_ENOUGH` or no move helps.
 
-    If several locations are the least loaded, the one with the smallest partition is the
-    destination, because it can best give up a little load again; in ties the last one, as in
-    Figure 2.
+    If several locations have the least load, the destination is the location with the smallest
+    partition, because it can best give up a little load again. In ties, the destination is the
+    location with the highest number, as in Figure 2.
 
     Parameters
     ----------

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 LoadClock = Literal["processor", "wall"]
-"""Clock that measures seconds of work: processor time of the joining thread, or elapsed time."""
+"""Clock that measures the seconds of work: processor time of the joining thread, or elapsed
+time."""
 
 CLOCKS: dict[str, Callable[[], float]] = {"processor": thread_time, "wall": perf_counter}
 
@@ -23,8 +24,8 @@ class PartitionWork(NamedTuple):
     items
         int64[P], items of the stream that came to the partition.
     seconds
-        float64[P], seconds spent on them: the join and what follows it in the joining task,
-        not the loading of static data.
+        float64[P], seconds of work on these items: the join, and what follows the join in the same
+        task, but not the loading of static data.
     distinct
         Number of items of the stream; an item that came to several partitions counts once. None:
         each item comes to only one partition.
@@ -46,12 +47,12 @@ epoch."""
 
 
 def items(work: PartitionWork) -> NDArray[np.float64]:
-    """Return the data-based load (DB): the number of items; right if all items cost the same."""
+    """Return the data-based load (DB): the number of items. Use it if all items cost the same."""
     return work.items.astype(np.float64)
 
 
 def seconds(work: PartitionWork) -> NDArray[np.float64]:
-    """Return the load-based load (LB): the seconds spent on the items, whatever each one cost."""
+    """Return the load-based load (LB): the seconds of work on the items, whose costs may differ."""
     return work.seconds
 
 

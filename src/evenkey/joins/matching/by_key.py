@@ -1,4 +1,4 @@
-"""Join by key: equal keys of both sides are in the same partition, by their hash."""
+"""Join by key: a hash of the key determines the partition, so equal keys of both sides meet."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class KeyedJoin(PartitionJoin):
     how: How
 
     def prepare(self, table: pa.Table, partition: int) -> KeyedPartition:
-        """Separate key columns from the others; the rows were written in order of hashes."""
+        """Separate the key columns from all others; the rows were written in order of hashes."""
         del partition
         ordered = table.combine_chunks()
         return KeyedPartition(
@@ -87,7 +87,8 @@ class KeyedJoin(PartitionJoin):
         first = np.searchsorted(prepared.hashes, hashes, side="left")
         counts = np.searchsorted(prepared.hashes, hashes, side="right") - first
         matched = np.zeros(len(hashes), dtype=np.bool_)
-        # Cut the rows after each million of pairs; a row that alone has more is not cut.
+        # Cut the stream's rows into pieces of about a million pairs each. A single row that has
+        # more pairs is not cut.
         pieces = np.flatnonzero(np.diff(np.cumsum(counts) // _PAIRS)) + 1
         for part in np.split(np.arange(len(hashes)), pieces):
             streamed = np.repeat(part, counts[part])

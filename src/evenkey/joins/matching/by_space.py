@@ -22,7 +22,7 @@ else:
     shapely = Extra("shapely", "geo", "a spatial join")
 
 _PAIRS = 1 << 18
-"""Pairs of geometries that are compared at a time."""
+"""Number of pairs of geometries that are compared at a time."""
 BYTES_OF_GEOMETRY = 4
 """Memory of a geometry that GEOS has prepared, as a multiple of its size in well-known binary."""
 
@@ -38,11 +38,12 @@ class SpatialPartition:
     relations
         int8[n], code of each row's relation.
     tree
-        Spatial index of the geometries' envelopes; None: the pipeline uses none.
+        Spatial index of the geometries' envelopes; None: the pipeline uses no index.
     payload
         The other columns, n rows.
     leaf
-        float64[4], bounds of the partition; None: a pair is found in one partition only.
+        float64[4], bounds of the partition's region. If a pair is found in several partitions, the
+        bounds decide which partition reports it. None: each pair is found in only one partition.
     nbytes
         Approximate size, in bytes.
     """
@@ -57,7 +58,7 @@ class SpatialPartition:
 
 @dataclass(frozen=True)
 class SpatialJoin(PartitionJoin):
-    """Base of the pipelines: tests the exact relation of all pairs that a subclass proposes.
+    """Base class of the pipelines: tests the exact relation of all pairs that a subclass proposes.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ class SpatialJoin(PartitionJoin):
     static_geometry
         The static side's column of checked geometries (WKB).
     bounds
-        float64[P, 4], bounds of all leaves; None: a pair is found in one partition only.
+        float64[P, 4], bounds of the regions of all partitions; None: each pair is found in only one
+        partition.
     """
 
     geometry: str
@@ -80,7 +82,7 @@ class SpatialJoin(PartitionJoin):
     """Whether the subclass needs a spatial index of each partition."""
 
     def prepare(self, table: pa.Table, partition: int) -> SpatialPartition:
-        """Decode and prepare the geometries of a partition, and index them if necessary."""
+        """Decode and prepare the geometries of a partition; index them if `indexed` is True."""
         table = table.combine_chunks()
         geometries = shapely.from_wkb(table[self.static_geometry].to_numpy(zero_copy_only=False))
         shapely.prepare(geometries)
@@ -96,7 +98,7 @@ class SpatialJoin(PartitionJoin):
         )
 
     def match(self, prepared: SpatialPartition, rows: pa.Table) -> Iterator[pa.Table]:
-        """Test the exact relation of all pairs that the pipeline proposes."""
+        """Test the relation exactly for all pairs that the pipeline proposes."""
         streamed = shapely.from_wkb(rows[self.geometry].to_numpy(zero_copy_only=False))
         others = rows.select(list(self.columns))
         for pairs in self.proposed(prepared, streamed, rows):
@@ -131,7 +133,7 @@ class BruteForce(SpatialJoin):
 
 
 class Indexed(SpatialJoin):
-    """sPIS: an index of the partition finds the subscriptions whose envelopes intersect."""
+    """sPIS: an index per partition finds pairs whose envelopes intersect."""
 
     indexed = True
 
@@ -153,7 +155,7 @@ class Indexed(SpatialJoin):
 
 
 class Candidates(SpatialJoin):
-    """RIhPS, RIsPS: each row comes with the candidates that a replicated index found for it."""
+    """RIhPS, RIsPS: each row brings the candidates that a replicated index has found for it."""
 
     def proposed(
         self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
@@ -188,8 +190,9 @@ def _meet_here(
 ) -> NDArray[Any]:
     """Return whether the lower left corner of the intersection of two envelopes is in a leaf.
 
-    A geometry is in every leaf that its envelope intersects, so a pair may be found in several
-    leaves. The corner is in exactly one of them, and the pair counts only there.
+    A leaf is the region of a partition. A geometry is in every leaf that its envelope intersects,
+    so a pair may be found in several leaves. The corner is in exactly one of these leaves, and the
+    pair counts only in this leaf.
     """
     corner = np.maximum(shapely.bounds(one)[:, :2], shapely.bounds(other)[:, :2])
     return np.asarray(((corner >= leaf[:2]) & (corner < leaf[2:])).all(axis=1))

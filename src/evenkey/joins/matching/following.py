@@ -1,4 +1,4 @@
-"""Run a function of the user on the joined rows of a partition, in the task that joins."""
+"""Run the user's function on the joined rows of a partition, in the joining task."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _Rows: TypeAlias = pa.Table | pa.RecordBatch
 
 Then: TypeAlias = Callable[[pa.Table], _Rows | Iterable[_Rows]]
-"""Function from joined rows to rows of another schema: returns a table or a batch, or yields
-several."""
+"""Function that takes joined rows and returns rows of another schema as a table or a batch, or
+yields several tables or batches."""
 
 
 class Following:
@@ -29,9 +29,10 @@ class Following:
     Parameters
     ----------
     function
-        Called for each piece of joined rows of a partition.
+        The user's function, which is called for each piece of joined rows of a partition.
     schema
-        Schema of the rows that it must return; their columns may be in another order.
+        Schema of the rows that the function must return. The function may return the columns in
+        another order.
     """
 
     def __init__(self, function: Then, schema: pa.Schema) -> None:
@@ -127,7 +128,7 @@ def following(
     """
     if then is None:
         if schema is not None:
-            message = "schema is given without then: it describes what `then` returns; drop it"
+            message = "schema is given without then: pass then too, or drop schema"
             raise ConfigurationError(message)
         return None, joined
     if not callable(then):

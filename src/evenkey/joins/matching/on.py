@@ -38,30 +38,32 @@ class Keys:
 
 @dataclass(frozen=True)
 class SpatialMatch:
-    """A spatial relation: the stream's geometry RELATION the static geometry, or the reverse.
+    """Condition of a join by space: a spatial relation of the stream's and the static geometry.
 
     Parameters
     ----------
     geometry
         Binary column with geometries (WKB), of the same name on both sides.
     relation
-        One of the nine relations; applies to all rows.
+        Name of one of the nine relations, such as ``within``; applies to all rows.
     relation_column
-        Static column with the relation of each static row, in place of `relation`; None: all rows
-        have the same.
+        Column of the static side with the name of each static row's relation, used in place of
+        `relation`. None: `relation` applies to all rows.
     subject
         The side whose geometry comes before the relation: ``stream``, as in "position within
         region"; or ``static``, as in "region contains position".
     pipeline
         How partitions are made and joined. ``sps``: both sides are partitioned by space, and each
-        row of a partition is compared with each static row. ``spis``: the same with a spatial index
-        per partition. ``rihps``, ``risps``: every worker has an index of all static envelopes,
-        which finds candidates; each static row is in one partition, by hash (``rihps``) or by space
+        stream row is compared with each static row of its partition. ``spis``: as ``sps``, but a
+        spatial index per partition finds the rows to compare. ``rihps``, ``risps``: every worker
+        has an index of the envelopes of all static rows, which finds the candidates of a stream
+        row. Each static row is in one partition, chosen by hash (``rihps``) or by space
         (``risps``).
     partitioner
         ``kdb`` or ``quad-tree``, for the pipelines that partition by space.
     keep_geometry
-        Whether the result has the stream's geometry; it never has the static geometry and relation.
+        Whether the result has the stream's geometry. The result never has the static geometry and
+        relation.
 
     Raises
     ------
@@ -111,12 +113,13 @@ class SpatialMatch:
 
     @property
     def by_hash(self) -> bool:
-        """Whether static rows are partitioned by hash, else by space."""
+        """True: static rows are partitioned by hash. False: they are partitioned by space."""
         return self.pipeline == "rihps"
 
     def to_json(self) -> dict[str, Any]:
-        """Convert to the fields that a manifest stores: all that determines static partitions."""
-        # Omit the default, so that it equals manifests written before there was a subject.
+        """Convert to the fields that a manifest stores: all that static partitions depend on."""
+        # Omit the default, so that the fields equal those in manifests that were written before the
+        # option `subject` existed.
         subject = {} if self.subject == "stream" else {"subject": self.subject}
         return {
             "by": "space",

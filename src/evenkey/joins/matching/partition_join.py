@@ -1,4 +1,4 @@
-"""Partition join: joins the stream's rows of one partition with its static rows."""
+"""Partition join: joins the stream's rows of one partition with the partition's static rows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FIRST = f"{RESERVED}first"
 
 
 class PartitionJoin(ABC):
-    """Joins the rows within one partition; picklable, without state.
+    """Joins the rows within one partition; a partition join is picklable and has no state.
 
-    `prepare` runs once when a partition is loaded, and workers keep its result; `match` runs for
-    the rows of each epoch.
+    `prepare` runs once when a static partition is loaded, and workers keep the result. `match` runs
+    for the stream's rows of each epoch.
     """
 
     @abstractmethod

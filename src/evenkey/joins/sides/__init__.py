@@ -1,4 +1,4 @@
-"""The two sides of a join: checks of both, and dividing and writing the static side."""
+"""The two sides of a join: checks of both sides, and how the static side is divided and written."""
 
 from __future__ import annotations
 

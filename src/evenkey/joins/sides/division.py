@@ -1,4 +1,4 @@
-"""Division of the static side by space: the regions, and the partitions of each row."""
+"""Division of the static side by space: the regions, and the partitions of each static row."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def divide(static: DataFrame, on: SpatialMatch, partitions: int) -> Leaves:
 def leaves_of(encoded: NDArray[np.object_], partitioner: str, partitions: int) -> Leaves:
     """Divide space as `divide` does, but based on all geometries (WKB) of an array.
 
-    With more than 100,000 geometries, `divide` uses a sample, so its leaves differ a little.
+    With more than 100,000 geometries, `divide` uses a sample, so its leaves then differ a little.
     """
     vetted = vet(encoded)
     points = _centre(shapely.bounds(vetted.geometries[vetted.good]))
@@ -75,7 +75,7 @@ def _centre(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class StaticSpread:
-    """Repeats each static row for each of its partitions, and adds partition and relation code.
+    """Repeats each static row for each of its partitions, and adds its partition and relation code.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class StaticSpread:
     dead_letters
         Stores rows whose geometry cannot be used; None: such a row raises an error.
     version
-        Version number of the static data, by which dead letters are numbered.
+        Version number of the static data; dead letters are stored under this number.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class StaticSpread:
         return self._leaves.touched(bounds)
 
     def _codes(self, table: pa.Table) -> NDArray[np.int8]:
-        """Return the codes of the relations of the stream's geometry to the static one."""
+        """Return the codes of the relations, where the stream's geometry is the subject."""
         if self._on.relation_column is None:
             codes = np.repeat(codes_of([self._on.relation]), table.num_rows)
         else:

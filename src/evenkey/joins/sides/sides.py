@@ -36,9 +36,10 @@ _NO_KEYS = (ArrayType, DoubleType, FloatType, MapType, StructType, VariantType)
 def aligned(
     stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch
 ) -> tuple[DataFrame, DataFrame, Keys | SpatialMatch]:
-    """Rename the columns joined on so that both sides have the stream's spelling.
+    """Rename the join columns of the static side, so that both sides have the stream's spelling.
 
-    Names are resolved as in Spark: ``User`` finds ``user`` unless ``spark.sql.caseSensitive``.
+    Names are resolved as in Spark: ``User`` finds ``user`` unless ``spark.sql.caseSensitive`` is
+    true.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def aligned(
 
 
 def renamed(df: DataFrame, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
-    """Rename columns; their old names are resolved as in Spark.
+    """Rename columns from `names` to `wanted`; `names` are resolved as in Spark.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def check_store(
     Raises
     ------
     ConfigurationError
-        The data belong to another join, or have another number of partitions or schema.
+        The data belong to another join, or their number of partitions or their schema is different.
     """
     known = {name: manifest.partitioning.get(name) for name in on.to_json()}
     differences = [
@@ -172,14 +173,14 @@ def _listed(columns: Mapping[str, str]) -> str:
 
 
 def stream_columns(stream: DataFrame, on: Keys | SpatialMatch) -> tuple[str, ...]:
-    """Return the columns of the stream that the result keeps unchanged, without key columns."""
+    """Return the stream's columns that the result keeps, without key columns."""
     if isinstance(on, Keys):
         return tuple(name for name in stream.columns if name not in on.columns)
     return tuple(name for name in stream.columns if on.keep_geometry or name != on.geometry)
 
 
 def result_schema(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch) -> StructType:
-    """Return the schema of the joined rows; static columns are nullable, for later refreshes."""
+    """Return the schema of joined rows; static columns are nullable, for later refreshes."""
     keys = on.columns if isinstance(on, Keys) else ()
     left = [stream.schema[name] for name in (*keys, *stream_columns(stream, on))]
     dropped = {*keys} if isinstance(on, Keys) else {on.geometry, on.relation_column}

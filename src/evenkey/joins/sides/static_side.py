@@ -1,4 +1,4 @@
-"""The static side of a join: written to a store, read from it, or replaced there."""
+"""The static side of a join: written to a store, read from the store, or replaced there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATIC = "static"
 """Name under which the static side is stored in a join's state."""
 
 IfChanged = Literal["error", "refresh", "reuse"]
-"""What to do if the static side in a state differs from the one that is passed."""
+"""What to do if the static side in a state differs from the static side that is passed."""
 
 
 def static_store(state: Store) -> StaticStore:
@@ -50,7 +50,7 @@ def static_side(
     if_changed: IfChanged,
     dead_letters: DeadLetters | None,
 ) -> Manifest:
-    """Return the version of the static side that a join uses; if there is none yet, write it.
+    """Return the version of the static side that a join uses; write it if there is none yet.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def static_side(
     store
         Store of the versions.
     held
-        The contents of the store, from `held_side`.
+        Contents of the store, as `held_side` returned them.
     if_changed
         As for `balanced_join`. Unless it is ``reuse``, `static` is read once more, for its
         fingerprint.
@@ -67,7 +67,7 @@ def static_side(
     Raises
     ------
     ConfigurationError
-        The store has another static side than `static`, or that of another join.
+        The static side in the store differs from `static`, or belongs to another join.
     RunError
         As for `write_static`.
     """
@@ -97,7 +97,11 @@ def static_side(
 
 @returned
 class Held(NamedTuple):
-    """Contents of a static store: latest version, fingerprints of versions that it replaced."""
+    """Contents of a static store: the latest version, and fingerprints of earlier versions.
+
+    `replaced` has the fingerprints of the versions that `refresh` has replaced, including the
+    original version.
+    """
 
     latest: Manifest
     replaced: list[Fingerprint | None]
@@ -109,7 +113,7 @@ def held_side(session: SparkSession, store: StaticStore) -> Held | None:
 
 
 def _held(store: StaticStore) -> Held | None:
-    """Read the store in a process with access to it; replaced versions include the original."""
+    """Read the contents of a store, in a process that has access to the store."""
     numbers = store.versions()
     if not numbers:
         return None
@@ -145,16 +149,17 @@ def refresh(
 ) -> int:
     """Replace the static side of a join, while its query runs or before it starts again.
 
-    Each epoch uses one version: the next epoch that begins uses the new one, and an epoch that
-    runs again after a restart uses the same version as before. A program that calls `balanced_join`
-    with the previous DataFrame, or with that of an earlier refresh, uses the new version.
+    Each epoch uses one version. The next epoch that begins uses the new version. An epoch that runs
+    again after a restart uses the same version as before. If a program calls `balanced_join` with
+    the previous DataFrame, or with the DataFrame of an earlier refresh, the join uses the new
+    version.
 
     Parameters
     ----------
     static
-        The static side as passed to `balanced_join`, with other rows.
+        The new static side: a DataFrame with the same columns as the one passed to `balanced_join`.
     state
-        The same as for `balanced_join`.
+        The state that was passed to `balanced_join`.
     dead_letters
         As for `balanced_join`.
 
@@ -168,7 +173,7 @@ def refresh(
     ConfigurationError
         The columns differ from those of the previous version.
     RunError
-        `state` has no static side to refresh, or as for `balanced_join`.
+        `state` has no static side to refresh. Also raised in the cases listed for `balanced_join`.
 
     Examples
     --------
@@ -202,7 +207,7 @@ def _replace(
     *,
     refreshed: bool,
 ) -> Manifest:
-    """Write a new version with the same division into partitions as the latest version."""
+    """Write a new version that is divided into partitions in the same way as the latest version."""
     on = _match_of(latest)
     leaves = None if isinstance(on, Keys) else Leaves.from_json(latest.partitioning)
     check_store(latest, static, on, latest.partitions)

@@ -1,4 +1,4 @@
-"""Tasks that write the static side: some write its partitions, and one commits the version."""
+"""Tasks that write the static side: some write partitions, and one commits the version."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ WRITTEN = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""Row that a task returns for each partition that it wrote, or for an error."""
+"""Schema of the rows that a task returns: one row for each partition that it wrote, or one row for
+an error."""
 
 OUTCOME = "host string, error string, failed boolean"
-"""Row that `CommitTask` returns: its host, the error or null, and whether it is a `RunError`."""
+"""Schema of the row that `CommitTask` returns: the host of the task, the error or null, and whether
+the error is a `RunError`."""
 
 
 class WriteTask:
-    """Writes the partitions of a task's rows, and returns what it wrote."""
+    """Writes the rows of a task as partitions, and returns one row for each partition written."""
 
     def __init__(self, writer: StaticWriter, on: Keys | SpatialMatch) -> None:
         self._writer = writer
@@ -60,7 +62,8 @@ class WriteTask:
             for batch in held:
                 self._check(batch)
         except RunError as error:
-            # If raised here, it would reach the user inside a long error message of Spark.
+            # Return the error. If it were raised here, it would reach the user inside a long error
+            # message of Spark.
             yield _row(error=str(error))
             return
         if not held:
@@ -108,7 +111,7 @@ class WriteTask:
 
 
 class CommitTask:
-    """Makes a version visible, after a check that its host sees all files of the other tasks.
+    """Checks that this host sees all files that other tasks wrote, then makes the version visible.
 
     Parameters
     ----------

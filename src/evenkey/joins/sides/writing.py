@@ -51,13 +51,13 @@ def write_static(
     partitions
         Number of partitions, P.
     leaves
-        How space is divided; None: based on the static geometries.
+        How space is divided; None: divide it by the static geometries.
     dead_letters
         Stores rows that cannot be joined; None: such a row raises an error.
     fingerprint
-        Fingerprint of `static`; None: it is not compared with another DataFrame later.
+        Fingerprint of `static`; None: later calls cannot compare their DataFrame with this version.
     refreshed
-        Whether `refresh` writes it, to replace the previous version.
+        Whether `refresh` writes this version, to replace the previous version.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def write_static(
         refreshed=refreshed,
     )
     shuffled = str(session.conf.get("spark.sql.shuffle.partitions"))
-    # Some platforms set it to "auto".
+    # Some platforms set this option to "auto".
     tasks = min(partitions, int(shuffled)) if shuffled.isdecimal() else partitions
     placed = spread.repartitionById(tasks, F.col(PARTITION))
     writing = in_workers(session, NamedTask(WriteTask(writer, on), placed.columns))
@@ -105,12 +105,13 @@ def write_static(
     )
     if outcome.error is not None:
         raise (RunError if outcome.failed else ConfigurationError)(outcome.error)
-    # Read by this process (over Connect by one more task): it must see what the tasks wrote too.
+    # This process (over Connect, one more task) must also see what the tasks wrote, so it reads the
+    # manifest.
     return at_state(session, partial(store.written_by(outcome.host).manifest, writer.version))
 
 
 def kept_columns(static: DataFrame, on: Keys | SpatialMatch) -> dict[str, str]:
-    """Return Spark's types of the columns that a version keeps, by name, in order."""
+    """Return the columns that a version keeps, in order: a dict from name to Spark's type."""
     dropped = None if isinstance(on, Keys) else on.relation_column
     return {
         field.name: field.dataType.simpleString()

@@ -1,4 +1,4 @@
-"""Decode and check geometries: each is valid, repaired, or rejected with a reason."""
+"""Decode and check geometries: each geometry is valid, repaired, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Vetted(NamedTuple):
 
 
 def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
-    """Decode geometries, repair invalid ones, and find why others cannot be used.
+    """Decode geometries, repair invalid geometries, and find out why others cannot be used.
 
     Parameters
     ----------
@@ -50,8 +50,9 @@ def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
     Returns
     -------
     Vetted
-        A polygon that crosses itself is repaired (`shapely.make_valid`) and keeps its area;
-        null, broken, empty and infinite ones have a reason.
+        The geometries and the reasons. A polygon that crosses itself is repaired
+        (`shapely.make_valid`) and keeps its area. Null, broken, empty and infinite geometries
+        cannot be used and have a reason.
 
     Examples
     --------

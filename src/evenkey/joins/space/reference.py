@@ -22,17 +22,17 @@ def reference_digest(
     subscriptions: pa.Table,
     subject: Literal["stream", "static"] = "stream",
 ) -> PairsDigest:
-    """Join publications with subscriptions, relation by relation, by one STRtree per relation.
+    """Join publications with subscriptions, and return the digest of the matching pairs.
 
-    It shares only GEOS with the pipelines: it has no partitions, no candidates, no mirrored
-    relations.
+    For each relation, an STRtree finds the pairs. This join shares only GEOS with the pipelines: it
+    has no partitions, no candidates, and no mirrored relations.
 
     Parameters
     ----------
     publications
-        ``publication`` (int64) and ``geometry`` (WKB).
+        Table with the columns ``publication`` (int64) and ``geometry`` (WKB).
     subscriptions
-        ``subscription`` (int64), ``relation`` and ``geometry`` (WKB).
+        Table with the columns ``subscription`` (int64), ``relation`` and ``geometry`` (WKB).
     subject
         As for `SpatialMatch`.
     """

@@ -21,11 +21,13 @@ else:
 class _Relation(NamedTuple):
     name: str
     mirrored: str
-    """Shapely's function with swapped sides: the static geometry, which is prepared, is first."""
+    """Name of Shapely's function for the relation with swapped sides. The static geometry then
+    comes first, because it is prepared."""
 
 
 # Each relation implies that the two geometries have a point in common. So their envelopes
-# intersect, and a space partition contains both. ("disjoint" does not imply this: unsupported.)
+# intersect, and at least one partition of space contains both. ("disjoint" does not imply this, so
+# it is not supported.)
 _TABLE = (
     _Relation("contains", "within"),
     _Relation("covered-by", "covers"),
@@ -91,7 +93,7 @@ def holds(
     Parameters
     ----------
     streamed, static
-        n geometries each; fastest if the static ones are prepared.
+        n geometries each; fastest if the static geometries are prepared.
     codes
         int8[n], the relation of each pair.
 

@@ -33,15 +33,16 @@ class CacheKey(NamedTuple):
 
 
 class WorkerCache:
-    """A cache of prepared partitions; if they are too large together, it drops some at random.
+    """A cache of prepared partitions; if their total size is too large, it drops some at random.
 
-    Epochs use all partitions in the same order, so the partition that was not used for longest is
-    always needed next. A cache that drops that one never has what is needed (decision 073).
+    Every epoch uses all partitions in the same order, so the least recently used partition is
+    always the next one that is needed. A cache that drops the least recently used partition would
+    never hold the partition that is needed (decision 073).
 
     Parameters
     ----------
     limit
-        Maximum size in bytes. A partition that alone is larger is not kept.
+        Maximum total size in bytes. A single partition that is larger than this limit is not kept.
     """
 
     def __init__(self, limit: int) -> None:
@@ -56,7 +57,7 @@ class WorkerCache:
         return self._bytes
 
     def get(self, key: CacheKey, load: Callable[[], Any]) -> tuple[Any, bool]:
-        """Return a partition, which is loaded if it is not cached, and whether it was loaded."""
+        """Return a partition, from the cache or by calling `load`, and whether it was loaded."""
         if key in self._held:
             return self._held[key], False
         loaded: Sized = load()
@@ -68,7 +69,7 @@ class WorkerCache:
         return loaded, True
 
     def drop(self, unwanted: Callable[[CacheKey], bool]) -> None:
-        """Drop the partitions that meet a condition, such as those of an old version."""
+        """Drop the partitions that meet a condition, such as the partitions of an old version."""
         for key in [key for key in self._held if unwanted(key)]:
             self._forget(key)
 
@@ -80,7 +81,7 @@ _PROCESS: list[WorkerCache] = []
 
 
 def process_cache(limit: int) -> WorkerCache:
-    """Return the one cache of this process, and set its limit."""
+    """Return the only cache of this process, and set its limit."""
     if not _PROCESS:
         _PROCESS.append(WorkerCache(limit))
     _PROCESS[0].limit = limit

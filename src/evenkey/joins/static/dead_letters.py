@@ -20,14 +20,14 @@ else:
     shapely = Extra("shapely", "geo", "a spatial join")
 
 DEAD_LETTERS = "dead-letters"
-"""Kind of the stream's dead letters, which are written by epoch."""
+"""Kind of the stream's dead letters, which are stored by epoch."""
 STATIC_DEAD_LETTERS = "static-dead-letters"
-"""Kind of the static side's dead letters, which are written by version."""
+"""Kind of the static side's dead letters, which are stored by version."""
 KINDS_OF_DEAD_LETTERS = (DEAD_LETTERS, STATIC_DEAD_LETTERS)
 
 
 class DeadLetters(Protocol):
-    """Writes dead letters; picklable, because tasks write them.
+    """Writes dead letters; must be picklable, because Spark's tasks call `write`.
 
     Examples
     --------
@@ -40,14 +40,14 @@ class DeadLetters(Protocol):
     """
 
     def write(self, kind: str, epoch: int, part: int, table: pa.Table) -> None:
-        """Write a task's dead letters of an epoch: the rows, with a column ``reason``.
+        """Write the dead letters of a task in an epoch: rows with a column ``reason``.
 
         A task that runs again writes the same rows.
         """
 
 
 class Nowhere:
-    """Drops dead letters: for rows that are only counted now, and are read again later."""
+    """Drops dead letters of rows that are only counted now, because these rows are read again."""
 
     def write(self, kind: str, epoch: int, part: int, table: pa.Table) -> None:
         """Write nothing."""
@@ -59,9 +59,9 @@ class RowFilter:
     Parameters
     ----------
     dead_letters
-        Writes the dead letters; None: raise instead.
+        Writes the dead letters; None: a row that cannot be used raises an error.
     kind, epoch
-        Kind and epoch under which they are written.
+        Kind and epoch under which the dead letters are written.
     """
 
     def __init__(self, dead_letters: DeadLetters | None, kind: str, epoch: int) -> None:
@@ -81,13 +81,15 @@ class RowFilter:
         tables
             All rows of the task.
         vet
-            Function of a table that returns the table with repaired geometries, its geometries
-            (None if a row cannot be used), and the reasons.
+            Function that takes a table and returns three values: the table with repaired
+            geometries, its geometries (None if a row cannot be used), and the reasons why rows
+            cannot be used.
 
         Raises
         ------
         RunError
-            A row cannot be used and dead letters are not stored; the message says why.
+            A row cannot be used, and there is no writer of dead letters. The message says why the
+            row cannot be used.
         """
         dead = []
         for table in tables:

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _PIECE = 24
-"""Number of bits of each hash that go into one sum, so that the sum of 2^39 rows fits a bigint."""
+"""Number of bits of each hash that go into one sum. It is so small that the sum over 2^39 rows fits
+into a bigint."""
 
 
 @returned
 class Fingerprint(NamedTuple):
-    """Number and digest of rows: equal for the same rows, else with a probability of 2^-64.
+    """Number and digest of rows: equal for equal rows, else equal with a probability of 2^-64.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint_of(df: DataFrame) -> Fingerprint:
-    """Compute the fingerprint of a batch DataFrame, by Spark, in one pass without a shuffle.
+    """Compute the fingerprint of a batch DataFrame with Spark, in one pass without a shuffle.
 
     Repeated rows count each time. The order of rows and of a map's entries, the session's time
     zone, and Spark's plan of the DataFrame do not matter. NaN equals NaN and 0.0 equals -0.0, as in
@@ -44,7 +45,8 @@ def fingerprint_of(df: DataFrame) -> Fingerprint:
         for column, field in zip(key_columns(df, df.columns), df.schema, strict=True)
         for part in hashed_parts(column, field.dataType)
     ]
-    # One column at a time goes into the aggregate, so that Spark computes each hash once.
+    # The hash is a column of the input of the aggregate, so that Spark computes it only once per
+    # row.
     hashed = df.select(F.xxhash64(F.lit(len(df.columns)), *parts).alias("hash"))
     sums = [
         F.sum(F.shiftrightunsigned("hash", start).bitwiseAND(F.lit((1 << _PIECE) - 1)))

@@ -22,14 +22,14 @@ def checksum(content: bytes) -> str:
 
 @returned
 class StaticVersion(NamedTuple):
-    """A version of the static side, different from all others, even at the same location.
+    """Identity of a version of the static side, unique even if the store is created again.
 
     Parameters
     ----------
     number
         Number of the version in its store: 1, 2, ...
     identity
-        Random text, so that a store that is deleted and created again has other versions.
+        Random text. If a store is deleted and created again, its versions have other identities.
     """
 
     number: int
@@ -44,7 +44,7 @@ class StaticFile:
     Parameters
     ----------
     rows
-        Number of rows; a partition without rows has no file.
+        Number of rows. A partition without rows has no file.
     bytes
         Length of the file.
     checksum
@@ -68,7 +68,7 @@ class Manifest:
     partitioning
         How rows were assigned to partitions, as JSON.
     columns
-        Spark's type of each column that was kept, by name, in order.
+        Spark's type of each column that the version has, by name, in order.
     files
         One entry per partition, in order of the partitions.
     index
@@ -78,9 +78,10 @@ class Manifest:
     fingerprint
         Fingerprint of the DataFrame that was written; None: not computed, as with ``reuse``.
     refreshed
-        Whether `refresh` wrote it. If so, programs may still pass the previous DataFrame.
+        Whether `refresh` wrote this version. If so, programs may still pass the previous DataFrame
+        to `balanced_join`.
     host
-        The host that wrote it.
+        The host that wrote the version.
     """
 
     version: StaticVersion
@@ -107,7 +108,7 @@ class Manifest:
     def shape(self) -> str:
         """Checksum of the columns and the partitioning, 128 bits in hexadecimal.
 
-        A running join can change only to a version with the same shape.
+        A running join can switch only to a version with the same shape.
         """
         fields = [self.partitions, self.partitioning, list(self.columns.items())]
         return checksum(json.dumps(fields).encode())

@@ -1,4 +1,4 @@
-"""Write and read the objects of a join's state, with one-line errors that name the fix."""
+"""Write and read the objects in a join's state, with one-line errors that say what to do."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _REMEDY = (
 )
 """What to do if a host does not see an object in the state, for error messages."""
 FORMAT = 2
-"""Number of the format of the objects in a join's state."""
+"""Version number of the format of the objects in a join's state."""
 
 
 def with_format(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the number of the format to the fields of a JSON object."""
+    """Add the format's version number to the fields of a JSON object."""
     return {"format": FORMAT, **fields}
 
 
@@ -58,7 +58,7 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
 
 
 def state_at(session: SparkSession, state: str | Path | Store, name: str = "state") -> Store:
-    """Return the store of a join's state, or of another option whose name is passed.
+    """Return the store at the location in an option; `name` is the option, for error messages.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def find(store: Store, name: str) -> bytes | None:
 
 
 def put(store: Store, name: str, content: bytes) -> None:
-    """Write a whole object; it replaces one of the same name.
+    """Write a whole object; an object of the same name is replaced.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def _unwritable(store: Store, name: str, error: OSError) -> RunError:
 
 
 def read_shared(store: Store, name: str, host: str) -> bytes:
-    """Read an object that `host` wrote or has seen; raise an error if this host does not see it."""
+    """Read an object that `host` wrote or has seen; raise an error if it is not visible here."""
     return stores.read_shared(store, name, f"host {host}", _REMEDY)
 
 

@@ -39,8 +39,8 @@ class StaticStore:
         Location of the store, which the driver and all executors share: a path, a URI or a
         `evenkey.core.stores.Store`.
     host
-        The host that wrote the join's version. If another host does not see the version, its error
-        names both hosts.
+        The host that wrote the join's version. If another host does not see the version, the error
+        message names both hosts.
 
     Examples
     --------
@@ -104,12 +104,12 @@ class StaticStore:
             raise RunError(message) from error
 
     def version(self, number: int) -> StaticVersion:
-        """Return the version with a number.
+        """Return the version with a given number.
 
         Raises
         ------
         RunError
-            There is no such version, or its identity cannot be read.
+            There is no version with this number, or its identity cannot be read.
         """
         found = self._named(number)
         if found is None:
@@ -123,8 +123,9 @@ class StaticStore:
         Parameters
         ----------
         known
-            A version that was the newest some time ago. The search starts from it: if there is no
-            newer one, this takes two requests and no listing. None: list the store.
+            A version that was the newest some time ago. The search starts from this version. If
+            there is no newer version, the search takes two requests and no listing. None: list the
+            store.
 
         Raises
         ------
@@ -170,7 +171,7 @@ class StaticStore:
         ------
         RunError
             The version was deleted, and perhaps created again; or this host does not share the
-            location with the host that wrote it.
+            location with the host that wrote the version.
         """
         if self._named(version.number) != version:
             raise self._gone(version)
@@ -205,7 +206,7 @@ class StaticStore:
         fingerprint: Fingerprint | None = None,
         refreshed: bool = False,
     ) -> Manifest:
-        """Make a complete version visible; a task that runs again changes nothing.
+        """Make a complete version visible; a second commit of the same version changes nothing.
 
         Parameters
         ----------
@@ -268,17 +269,17 @@ class StaticStore:
         Raises
         ------
         RunError
-            There is no such version or its manifest cannot be read.
+            There is no such version, or the manifest cannot be read.
         """
         return _manifest(self, version)
 
     def read(self, version: StaticVersion, partition: int | None) -> pa.Table:
-        """Read a partition (None: the index), and check that its file is as it was written.
+        """Read a partition (None: the index), and check that its file has not changed.
 
         Raises
         ------
         RunError
-            The file is missing, or is not what was written.
+            The file is missing, or its content is not what was written.
         """
         manifest = self.manifest(version)
         expected = manifest.index if partition is None else manifest.files[partition]
@@ -294,7 +295,8 @@ class StaticStore:
             if len(content) == expected.bytes:
                 reason = "is not what was written: its checksum differs"
             raise _broken(self.store.path(name), reason)
-        # Use one thread: its time is measured, and the other cores run other tasks.
+        # Use one thread, because the time of this thread is measured, and other cores run other
+        # tasks.
         return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
 
     def __eq__(self, other: object) -> bool:

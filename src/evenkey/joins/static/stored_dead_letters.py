@@ -1,4 +1,4 @@
-"""Write dead letters to a store, unless the user passes another writer for them."""
+"""Write dead letters to a store, unless the user passes their own writer of dead letters."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class StoredDeadLetters:
     """Writes dead letters as Parquet: ``KIND/QUERY/epoch=0000000007/part-00003.parquet``.
 
-    QUERY is the id of the streaming query, so an epoch that runs again uses the same names. For a
-    batch and for the static side it is a name that is unique to the call.
+    In a stream, QUERY is the id of the streaming query, so an epoch that runs again uses the same
+    names. For a batch and for the static side, QUERY is a name that is unique to the call.
 
     Parameters
     ----------

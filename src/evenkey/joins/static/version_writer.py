@@ -27,7 +27,7 @@ _BEGUN = "begun.json"
 class StaticWriter:
     """Writes the partitions of a new version; picklable, so that tasks can use it.
 
-    The version becomes visible by `StaticStore.commit`.
+    `StaticStore.commit` makes the version visible.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class StaticWriter:
         """Write a partition (None: the index), unless another task has written it already.
 
         Several tasks may write the same partition, one after the other or at the same time, with
-        the rows in different orders. The file of the first one stays, and all of them return the
+        the rows in different orders. The file of the first task stays, and all tasks return the
         contents of this file.
 
         Returns

@@ -1,4 +1,4 @@
-"""What Spark's tasks do in an epoch of a join."""
+"""The Spark tasks that run in an epoch of a join."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions import TaskId
 
 _ROWS = 1 << 16
-"""Rows that are collected before they are joined, so that each partition gets large batches."""
+"""Number of rows that are collected before they are joined, so that each partition gets large
+batches."""
 
 
 class JoinTask:
@@ -42,19 +43,20 @@ class JoinTask:
     plans
         Provides the plan of the epoch, and the log in which the slot's work is recorded.
     cache_bytes
-        Maximum size of the static partitions that are kept, in bytes.
+        Maximum total size of the static partitions that are kept, in bytes.
     cache_static
-        Whether static partitions stay in this process for the next epoch (STAL), or are loaded in
-        each epoch (STRL).
+        True: static partitions stay in this process for the next epoch (STAL). False: static
+        partitions are loaded in each epoch (STRL).
     time
-        Column of event times, which the slot's `EventClock` follows; None: there is none.
+        Column of event times, which the slot's `EventClock` follows; None: there is no such column.
     then
-        Function to apply to the joined rows; None: they are returned as they are.
+        Function to apply to the joined rows; None: the joined rows are returned as they are.
     load_clock
         Clock that measures the seconds of work.
     stays
-        Whether rows are not moved, because each process holds the whole static side. All tasks of a
-        process then share one cached partition. There is no work to balance, so none is recorded.
+        True: rows are not moved, because each process holds the whole static side. All tasks of a
+        process then share one cached partition. There is nothing to balance, so the work is not
+        recorded.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class JoinTask:
             self._plans.log(task.query).record(task.epoch, slot.record())
 
     def cache(self, plan: EpochPlan) -> WorkerCache:
-        """Return the cache to use, without the partitions that the plan does not need here."""
+        """Return the cache to use; partitions that the plan does not need here are dropped."""
         if not self._cache_static:
             return WorkerCache(self._cache_bytes)
         cache, store = process_cache(self._cache_bytes), self._plans.static.url
@@ -123,7 +125,7 @@ class JoinTask:
 
 
 class _Slot:
-    """One slot in one epoch: joins its rows and measures their work."""
+    """One slot in one epoch: joins the rows of the slot and measures the work."""
 
     def __init__(
         self,
@@ -161,7 +163,8 @@ class _Slot:
         joined, started = 0, self._clock()
         for table in self._task.match(prepared, rows):
             joined += table.num_rows
-            # During `yield`, Spark takes the rows; this is part of their work (decision 085).
+            # During `yield`, Spark processes the rows. This time counts as work on them (decision
+            # 085).
             for result in [table] if self._then is None else self._then(table):
                 yield from result.combine_chunks().to_batches()
         items, spent, before = self._work.get(partition, (0, 0.0, 0))
@@ -179,7 +182,7 @@ class _Slot:
         return prepared
 
     def take_times(self, rows: pa.Table, column: str | None) -> None:
-        """Let the slot's clock follow the event times of rows."""
+        """Advance the slot's clock by the event times of rows."""
         if column is not None:
             self._event_clock.follow(seconds_of(rows[column]))
 

@@ -39,8 +39,8 @@ class Routing:
         Batch or streaming.
     plans
         Plans that assign partitions to slots. One task decides the plan of an epoch before all
-        others begin. If a batch is to be counted, this task gets the number of rows of each
-        partition, for which the batch is read one more time.
+        other tasks begin. If the rows of a batch are counted first, this task gets the number of
+        rows of each partition. For these counts, the batch is read one more time.
     manifest
         Manifest of the static side.
     """
@@ -57,13 +57,14 @@ class Routing:
     def by_space(self, on: SpatialMatch, dead_letters: DeadLetters | None) -> DataFrame:
         """Repeat each row for each partition in which its geometry may have a match.
 
-        This adds the columns `PARTITION`, `FIRST` and `SLOT`, and `CANDIDATES` if an index finds
-        candidates.
+        This adds the columns `PARTITION`, `FIRST` and `SLOT`. If an index finds candidates, it also
+        adds the column `CANDIDATES`.
         """
         spread = self._located(self.stream, on, dead_letters)
         counted = spread
         if self.plans.counts:
-            # There is no plan yet, so pass the version. The rows' dead letters are written later.
+            # There is no plan yet, so the version is passed here. Dead letters are written later,
+            # when the same rows are joined.
             shapes = self.stream.select(quoted(on.geometry))
             counted = self._located(shapes, on, Nowhere(), self.plans.batch_version)
         return self._with_slots(spread, counted, F.col(FIRST))
@@ -90,16 +91,16 @@ class Routing:
         return rows.mapInArrow(in_workers(rows.sparkSession, task), StructType(fields))
 
     def _with_slots(self, spread: DataFrame, counted: DataFrame, first: Column) -> DataFrame:
-        """Add the slot of each row's partition; if it has several, one in proportion to its share.
+        """Add the column `SLOT`; slots that share a partition get its rows by their shares.
 
         Parameters
         ----------
         spread
             Rows with the column `PARTITION`.
         counted
-            The same rows, to be counted if they are a batch.
+            The same rows, which are counted if they are a batch.
         first
-            Whether a row is the first copy of an item.
+            Column that is true if a row is the first copy of an item.
         """
         session = spread.sparkSession
         asked = session.range(0, 1, 1, 1)
@@ -111,7 +112,7 @@ class Routing:
 
 
 def _counts(rows: DataFrame, first: Column) -> DataFrame:
-    """Count the rows, and the first copies of items, of each partition; the result is one row."""
+    """Count the rows of each partition, and the first copies of items; the result is one row."""
     each = rows.groupBy(F.col(PARTITION).alias("partition")).agg(
         F.count(F.lit(1)).alias("items"), F.count_if(first).alias("distinct")
     )

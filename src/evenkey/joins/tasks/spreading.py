@@ -43,16 +43,16 @@ class SpaceSpread:
     Parameters
     ----------
     plans
-        Plans of the epochs, with the version of the static side.
+        Plans of the epochs; a plan names the version of the static side.
     geometry
         The stream's column of geometries (WKB).
     candidates
-        True: a replicated index finds candidates, and a row goes to their partitions. False: a row
-        goes to every leaf that its envelope intersects.
+        True: a replicated index finds the candidates of a row, and the row goes to their
+        partitions. False: a row goes to every partition whose region intersects the row's envelope.
     dead_letters
         Stores rows whose geometry cannot be used; None: such a row fails the query.
     version
-        Version of the static side; None: that of the epoch's plan.
+        Version of the static side; None: the version that the epoch's plan names.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SpaceSpread:
 def good_rows(
     batches: Iterable[pa.RecordBatch], geometry: str, dead_letters: DeadLetters | None, epoch: int
 ) -> Iterator[tuple[pa.Table, NDArray[np.object_]]]:
-    """Yield the stream's rows with usable geometries, and these geometries; see `RowFilter`."""
+    """Yield the rows of a stream that can be used, and their geometries; see `RowFilter`."""
     tables = (pa.Table.from_batches([batch]) for batch in batches)
     usable = RowFilter(dead_letters, DEAD_LETTERS, epoch)
     return usable.keep_good(tables, partial(_repaired, geometry=geometry))
@@ -104,7 +104,7 @@ def good_rows(
 def _repaired(
     table: pa.Table, geometry: str
 ) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
-    """Return a table with its invalid geometries repaired, its geometries, and the reasons."""
+    """Repair the geometries of a table; return table, geometries, and reasons as in `vet`."""
     encoded = table[geometry].to_numpy()
     vetted = vet(encoded)
     if len(vetted.repaired):
@@ -130,8 +130,9 @@ class _EnvelopeIndex(NamedTuple):
         Returns
         -------
         tuple
-            For each pair of a geometry and a partition with candidates: int64[m] index of the
-            geometry, int64[m] partition, and the list of the candidates' row numbers in it.
+            Three arrays with one entry for each pair of a geometry and a partition that has
+            candidates for this geometry: int64[m], index of the geometry; int64[m], the partition;
+            and lists of the candidates' row numbers in the partition.
         """
         found, static = self.tree.query(geometries)
         partitions = self.partitions[static].astype(np.int64)
@@ -147,7 +148,7 @@ class _EnvelopeIndex(NamedTuple):
 
 @lru_cache(maxsize=2)
 def envelope_index(static: StaticStore, version: StaticVersion) -> _EnvelopeIndex:
-    """Load the replicated index of a version; a process keeps the last two."""
+    """Load the replicated index of a version; a process keeps the last two indexes."""
     table = static.read(version, None)
     if table.schema.names != INDEX_SCHEMA.names:  # no static row at all
         table = INDEX_SCHEMA.empty_table()

@@ -38,7 +38,7 @@ _BYTES_OF_OTHERS = 16
 
 
 def can_stay(on: Keys | SpatialMatch) -> bool:
-    """Return whether rows can be joined without moving them: by space, if partitions are regions.
+    """Return whether rows can stay where they are: in joins by space whose partitions are regions.
 
     For a join by key, Spark's own broadcast join does this, without Python.
     """
@@ -46,7 +46,7 @@ def can_stay(on: Keys | SpatialMatch) -> bool:
 
 
 def fits_whole(static: DataFrame, on: Keys | SpatialMatch, cache_bytes: int) -> bool:
-    """Return whether a static side is small enough for every worker; it is read to sum its size."""
+    """Return whether every worker can hold the static side, which is read once to sum its size."""
     sizes = [_size(static, name) for name in static.columns]
     if isinstance(on, SpatialMatch):
         sizes.append(_size(static, on.geometry) * (BYTES_OF_GEOMETRY - 1))
@@ -59,7 +59,7 @@ def say_that_rows_stay(partitions: int) -> None:
     """Log that rows are not moved, and how to change this."""
     logger.warning(
         "balanced_join: the static side is small, so every worker holds it whole, and the stream's "
-        "rows stay where they are; to divide both pass partitions=%d",
+        "rows stay where they are; to divide both sides, pass partitions=%d",
         partitions,
     )
 
@@ -73,13 +73,13 @@ def _size(df: DataFrame, name: str) -> Column:
 class StayTask:
     """Joins the rows of one partition of the stream's DataFrame with the whole static side.
 
-    The first task of an epoch fixes the epoch's version of the static side, by an exclusive create.
-    No task has to run before it, since no row has to be placed.
+    The first task of an epoch stores the version of the static side that the epoch uses, by an
+    exclusive create. No separate task has to decide a plan first, because no row has to be placed.
 
     Parameters
     ----------
     join
-        Joins within the one partition.
+        Joins rows with the only static partition.
     plans
         Stores the plan of each epoch.
     geometry

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _MARK = "EVENKEY_JOIN"
 
 CLUSTER_SETTINGS = {
-    # An executor then has one process that joins, which holds all its static partitions.
+    # An executor then has only one joining process, which holds all static partitions of the
+    # executor's slots.
     "spark.executor.cores": "1",
     # A slot waits for its executor rather than starting elsewhere, with nothing cached.
     "spark.locality.wait": "30s",
@@ -42,9 +43,9 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
     workers
         Number of slots, W.
     stay
-        Whether each slot should run on the same executor in every epoch. It does on a cluster with
-        `CLUSTER_SETTINGS`: each slot is joined to a cached row, and Spark runs the task where that
-        row is. A local master has only one executor.
+        Whether each slot should run on the same executor in every epoch. On a cluster, this needs
+        `CLUSTER_SETTINGS`: each slot is joined to a cached row, and Spark runs the slot's task on
+        the executor that has cached this row. A local master has only one executor.
     """
     placed = place(df, workers, column=SLOT)
     if not stay or _local(df):
@@ -52,8 +53,8 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
     session = df.sparkSession
     anchor = session.range(workers).select(F.col("id").cast("int").alias(SLOT))
     anchor = anchor.repartitionById(workers, F.col(SLOT)).cache()
-    # Cache now: the first epoch's tasks differ in length, and would leave the executors with
-    # different numbers of slots.
+    # Fill the cache now. If the tasks of the first epoch filled it, executors with short tasks
+    # would get more slots than others.
     anchor.count()
     return placed.join(anchor.hint("shuffle_hash"), SLOT)
 
@@ -62,12 +63,12 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
 def own_processes(df: DataFrame) -> Iterator[None]:
     """Run the Python functions that are defined in this context in separate worker processes.
 
-    Spark has a pool of Python processes for each set of environment variables, so this sets one.
-    Otherwise a joining task would take any idle process of its executor, such as one that has only
-    read the stream so far and holds no static partition. A local master has one pool for all
-    slots, so a second pool would only double the processes. A Connect client cannot set these
-    variables: there a joining task takes any idle process of its executor, so that partitions
-    may be loaded more often (decision 133).
+    Spark has a pool of Python processes for each set of environment variables, so this function
+    sets a variable. Otherwise a joining task would take any idle process of its executor, such as a
+    process that has only read the stream so far and holds no static partition. A local master has
+    one pool for all slots, so a second pool would only double the processes. A Connect client
+    cannot set environment variables. Over Connect, a joining task therefore takes any idle process
+    of its executor, and partitions may be loaded more often (decision 133).
     """
     context = getattr(df.sparkSession, "_sc", None)
     if context is None or _local(df):

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def kdb(points: NDArray[np.float64], partitions: int) -> Leaves:
     """Divide the plane into exactly P leaves with about the same number of points each.
 
-    A region for k leaves is cut in the dimension in which its points spread wider. Its two parts,
-    for k // 2 and k - k // 2 leaves, hold numbers of points in about this ratio.
+    A region that is divided into k leaves is first cut in two, in the dimension in which its points
+    are spread more widely. The two parts are then divided into k // 2 and k - k // 2 leaves. The
+    numbers of points in the two parts have about the same ratio as these numbers of leaves.
 
     Parameters
     ----------

@@ -24,13 +24,14 @@ _STEP = 1 << 22
 class Leaves:
     """Rectangles that cover the plane without overlap.
 
-    A leaf includes its lower and left edges but not its upper and right ones, so each point is in
+    A leaf includes its lower and left edges but not its upper and right edges, so each point is in
     exactly one leaf.
 
     Parameters
     ----------
     bounds
-        float64[P, 4]: least x, least y, greatest x, greatest y; infinite for outer edges.
+        float64[P, 4]: least x, least y, greatest x and greatest y of each leaf; infinite for outer
+        edges.
 
     Examples
     --------
@@ -75,8 +76,9 @@ class Leaves:
         Returns
         -------
         tuple
-            int64[m], indices of objects, ascending, and int64[m], their leaves: one entry for each
-            leaf that an object intersects, at least one per object.
+            Two arrays with one entry for each pair of an object and a leaf that the object
+            intersects, at least one entry per object: int64[m], the indices of the objects,
+            ascending; and int64[m], the leaves.
         """
         low_x, low_y, high_x, high_y = self.bounds.T
         step = max(1, _STEP // max(1, self.partitions))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
     """Divide the plane into P leaves, each time quartering the leaf with the most points.
 
-    A cut replaces one leaf by four. If P is not 1, 4, 7, ..., the last cut makes only two or three,
-    so that there are exactly P.
+    Quartering replaces one leaf by four leaves. If P is not 1, 4, 7, ..., the last leaf is cut into
+    only two or three leaves, so that there are exactly P leaves.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
     low = points.min(axis=0) if len(points) else np.zeros(2)
     high = points.max(axis=0) if len(points) else np.ones(2)
     high = np.where(high > low, high, low + 1.0)
-    # The leaf with the most points first; among equals the oldest.
+    # A heap of leaves: the leaf with the most points is first, in ties the oldest leaf.
     leaves = [(-len(points), 0, (*low, *high), points)]
     made = 1
     while len(leaves) < partitions:
