@@ -111,8 +111,8 @@ def _messages_of(
 def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     """Run a worker's task on each partition of placed messages.
 
-    The column of workers is dropped unless the aggregator needs it: the worker is the number of the
-    partition, so it need not go to Python with each message.
+    The column of workers is dropped unless the aggregator needs it. The worker is the number of the
+    partition, so this column need not go to Python with each message.
     """
     fields = [
         StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]

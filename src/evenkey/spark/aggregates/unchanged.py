@@ -1,4 +1,4 @@
-"""Check that a restarted stream keeps its aggregator, and warn if the functions in it change.
+"""Check that a restarted stream keeps its aggregator; warn if users' functions in it change.
 
 When a query restarts, Spark compares the types of its states with those in the checkpoint, but not
 their meaning: states of ``sum(column=a)`` and of ``sum(column=b)`` have equal types. So evenkey
@@ -44,7 +44,7 @@ class SameAggregator:
     Parameters
     ----------
     tables
-        Tables in `state`, with the layout that the query has now.
+        Routing tables in `state`, with the query's current layout: grouping and worker count.
     mark
         Mark with which a task checks that it sees the state.
     spelled
@@ -52,7 +52,8 @@ class SameAggregator:
     code
         Digest of the code of users' functions in the aggregator; empty if it has none.
     why
-        Half a sentence that says why the layout must stay the same too; empty: it may change.
+        Half a sentence that says why the layout must stay the same too; empty: the layout may
+        change.
     """
 
     tables: RoutingTables
@@ -62,12 +63,12 @@ class SameAggregator:
     why: str = ""
 
     def check(self, task: TaskId) -> bool:
-        """Check that a query has the aggregator that it began with, and store new functions.
+        """Check that a query has the aggregator that it began with; record changed functions.
 
         Returns
         -------
         bool
-            Whether this is the first epoch with other functions.
+            Whether this is the first epoch since the code of the users' functions changed.
 
         Raises
         ------
@@ -121,7 +122,8 @@ def with_same_aggregator(df: DataFrame, known: SameAggregator) -> DataFrame:
     if not known.code:
         return waiting
     listen(df.sparkSession, metrics={_METRIC: _receive})
-    # Metrics of one query need different names. They cannot contain subqueries, as `words` is one.
+    # Metrics of one query need different names. A metric cannot contain a subquery such as `words`,
+    # so a column carries the value.
     name = f"{_METRIC}{uuid.uuid4().hex}-{known.spelled}"
     marked = waiting.withColumn(_COLUMN, F.get(words, F.lit(1)))
     return marked.observe(name, F.max(_COLUMN).alias(_CHANGED)).drop(_COLUMN)
