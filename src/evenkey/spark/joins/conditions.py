@@ -29,7 +29,7 @@ _EQUAL_OR_BOTH_NULL = "<=>"
 
 
 class Keyed(NamedTuple):
-    """Both sides of a join, each with one added key column per equality of the conditions.
+    """Both sides of a join, each with one added key column per equality in the join's conditions.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def joined_by_spark(
 
 
 def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Column]) -> Keyed:
-    """Add to each side one column per equality, with the value of that side that is compared.
+    """Add one column per equality to each side: the value of that side which is compared.
 
     Raises
     ------
     ConfigurationError
-        A condition is not an equality of a value of the left side and one of the right side.
+        A condition is not an equality of a value of the left side and a value of the right side.
     """
     session = left.sparkSession
     columns: tuple[dict[str, Column], dict[str, Column]] = ({}, {})
@@ -140,7 +140,7 @@ def _text(column: Column) -> str:
 
 
 def _call(session: SparkSession, column: Column) -> tuple[str, list[Column]]:
-    """Return name and arguments of the function that a column calls; an empty name: none."""
+    """Return the name and arguments of the function that a column calls; empty if it calls none."""
     kind: Any = type(column)
     given: Any = column
     if is_remote(session):
