@@ -1,4 +1,4 @@
-"""Operators with state on streams: each key is on the worker that a pinned plan assigns to it."""
+"""Operators with state on streams: a pinned plan assigns each key to a worker."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def transformed(
     Parameters
     ----------
     rows
-        Rows of a stream, whose keys are placed by the plan; or of a batch, whose keys Spark places.
+        Rows of a stream, whose keys the pinned plan places. Or rows of a batch, whose keys Spark
+        places.
     method
         Name of one of the two methods.
     processor
@@ -83,7 +84,7 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
 
 
 def follows_plan(rows: Rows) -> bool:
-    """Return whether evenkey places the keys: it does in a stream, unless it cannot or must not.
+    """Return whether evenkey places the keys: in a stream, unless it cannot or Spark was requested.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def follows_plan(rows: Rows) -> bool:
 
 
 def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
-    """Return the numbers of evenkey's columns and of key columns, and `Keys.user_names`."""
+    """Return the number of evenkey's columns, the number of key columns and `Keys.user_names`."""
     keys = rows.python_keys
     return len(keys.own) + placed, len(keys.names), keys.user_names
 
@@ -178,9 +179,9 @@ class Stateful:
 
         In a stream, each key is on the worker that the plan in `state` assigns to it. Make this
         plan with `fit` from earlier rows and grouping ``"whole"``. The first query that starts pins
-        the plan. After that no key moves, also not after a restart, because its state stays where
-        it is. A key that the plan does not list goes to the worker of its hash's bucket. For a
-        batch, this is Spark's own method.
+        the plan. After that no key moves, also not after a restart, because the state of a key
+        cannot move. A key that the plan does not list goes to the worker of the bucket of its hash.
+        For a batch, this is Spark's own method.
 
         Parameters
         ----------
@@ -193,7 +194,7 @@ class Stateful:
         Raises
         ------
         ConfigurationError
-            `state` is None, has no plan, or has one for other keys or workers; or the number of
+            `state` is None, has no plan, or has a plan for other keys or workers. Or the number of
             workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
         RunError
             `state` cannot be read or written.
