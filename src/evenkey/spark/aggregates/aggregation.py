@@ -66,17 +66,17 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     state: str | Path | Store | None = None,
     position: str | None = None,
 ) -> DataFrame:
-    """Aggregate by key on balanced workers; the result is that of a plain aggregation.
+    """Aggregate by key on balanced workers, with the same result as a plain aggregation.
 
     Rows are routed (`route`) and placed on their workers. Each worker computes partial aggregates
     in Python, and Spark merges the partial aggregates of a key from all workers.
 
     Under ``planned``, the workers of a stream count their rows by key, and the plan of the next
     epoch is made from these counts. The hashes of a stream's keys go to Python, which spreads keys
-    that become hot unexpectedly, also in the first epoch. The keys of a batch are counted first.
-    Its rows are then routed natively, without Python. A stream under ``planned(surprise=none)`` is
-    routed natively too: this saves the transfer to Python, but load is not balanced when hot keys
-    change.
+    that become hot unexpectedly, also in the first epoch. The keys of a batch are counted first,
+    and the rows of the batch are then routed natively, without Python. A stream under
+    ``planned(surprise=none)`` is routed natively too: this saves the transfer to Python, but load
+    is not balanced when hot keys change.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def aggregate_by_worker(
     DataFrame
         ``window`` if there are windows, the key's columns, the int column ``worker``, and one
         column per aggregate. Sums of whole numbers are decimal(38, 0), which does not overflow.
-        A stream in update mode sends a row again whenever it changes.
+        A stream in update mode sends a row again whenever the row changes.
 
     Raises
     ------

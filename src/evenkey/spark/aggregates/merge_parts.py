@@ -40,8 +40,8 @@ def merge_workers(
 
     Of each window, key and worker, only the last row counts. So rows that come twice, or again
     after a restart, change nothing. Spark runs this as one aggregation. Use the function on a
-    batch, such as the current content of a topic, or in a second query in update mode, also in real
-    time.
+    batch, such as the current content of a topic. Or use it on a stream, in a second query in
+    update mode, also in real time.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def merge_workers(
     -------
     DataFrame
         ``window`` if there are windows, the key's columns, and one column per aggregate. The values
-        are those of Spark's own ``groupBy`` on the original rows; sums of whole numbers are
+        equal the results of Spark's own ``groupBy`` on the original rows; sums of whole numbers are
         decimal(38, 0).
 
     Raises

@@ -83,9 +83,9 @@ def _messages_of(
     Returns
     -------
     tuple
-        A DataFrame with the worker, ``key`` (a struct if the key has several columns), the
-        aggregator's columns and, with a window, its start (`WINDOW`) and the time (`TIME`); and
-        the bound aggregator.
+        A DataFrame, and the bound aggregator. The DataFrame has the worker, ``key`` (a struct if
+        the key has several columns) and the aggregator's columns. With a window, it also has the
+        start of the window (`WINDOW`) and the event time (`TIME`).
     """
     keys = column_names(key)
     taken = {"key": "is not the key", WINDOW: "is not a window", TIME: "is not a time"}

@@ -50,7 +50,7 @@ class SameAggregator:
     spelled
         The aggregator that the query has now, as text.
     code
-        Digest of the code of users' functions in the aggregator; empty if it has none.
+        Digest of the code of users' functions in the aggregator; empty: it has no such functions.
     why
         Half a sentence that says why the layout must stay the same too; empty: the layout may
         change.
@@ -75,7 +75,7 @@ class SameAggregator:
         ConfigurationError
             The query began with another aggregator, or with another layout that must not change.
         RunError
-            The state cannot be read or written, or this host does not see it.
+            The state cannot be read or written, or this host does not see the state.
         """
         self.mark.check()
         if self.why:

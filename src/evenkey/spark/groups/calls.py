@@ -24,7 +24,7 @@ def shower(own: Sequence[str], names: Sequence[str], *, arrow: bool) -> Function
     own
         Columns that evenkey added, which the function drops.
     names
-        Names of the user's columns, if evenkey renamed them; empty: it did not.
+        Names of the user's columns, if evenkey renamed these columns; empty if not.
     arrow
         Whether rows are an Arrow table or batch; otherwise they are a pandas DataFrame.
     """
@@ -146,7 +146,7 @@ def speller(
     """
 
     def spell(key: Sequence[Any], rows: Any) -> Function:
-        """Convert the values to texts; null, which pandas represents in several ways, to None."""
+        """Convert values to texts, and nulls to None; pandas represents null in several ways."""
         values: dict[str, Any]
         if arrow:
             values = {name: rows[name][0].as_py() for name in texts}

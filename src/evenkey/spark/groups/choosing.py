@@ -26,8 +26,8 @@ class Choice(NamedTuple):
     Parameters
     ----------
     way
-        ``whole``: by load, no key is split. ``planned``: by load, keys that need it are split.
-        ``spark``: by Spark's own hash.
+        ``whole``: by load, and no key is split. ``planned``: by load, and keys with too much load
+        are split. ``spark``: by Spark's own hash.
     why
         Half a sentence with the reason.
     unasked

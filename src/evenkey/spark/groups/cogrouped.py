@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Cogrouped:
     """Two DataFrames grouped by the same keys, as Spark's ``cogroup`` returns them.
 
-    The load of a key counts its rows on both sides. Options such as `grouping` and `workers`
-    are those of the first groupBy.
+    The load of a key includes its rows on both sides. Options such as `grouping` and `workers` are
+    the options of the first groupBy.
     """
 
     def __init__(self, first: Rows, second: Rows) -> None:

@@ -37,7 +37,7 @@ def fit(
     Parameters
     ----------
     df
-        Batch; all of the data, a sample, or earlier data like it.
+        Batch: all of the data, a sample of the data, or similar earlier data.
     key
         Key column, or columns that form the key together.
     grouping, workers

@@ -147,9 +147,9 @@ class Grouped(Combining, Stateful):
     ) -> DataFrame:
         """Call a function on the rows of each key, as Spark's ``applyInPandas``.
 
-        With `merge`, a key with too much load for one worker is split over several. `func` is
-        called on each part of a key. Then the results of each key are merged, also if the key was
-        not split. A key whose parts returned no rows is not merged.
+        With `merge`, a key with too much load for one worker is split over several workers. `func`
+        is called on each part of a key. Then the results of each key are merged, also if the key
+        was not split. A key for which `func` returned no rows is not merged.
 
         Parameters
         ----------

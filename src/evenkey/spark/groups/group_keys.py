@@ -58,7 +58,7 @@ class Keys:
     shown
         Names of the keys in results.
     user_names
-        Original names of the user's columns, if `for_python` renamed them; empty: it did not.
+        Original names of the user's columns, if `for_python` renamed these columns; empty if not.
     """
 
     frame: DataFrame

@@ -78,7 +78,7 @@ class GroupPlan(Fixed):
     place: str = ""
 
     def bound(self, workers: int) -> str:
-        """Return a text on the hottest key's load if this key alone is too much for a task."""
+        """Return a warning if the hottest key is too much load for one task; else an empty text."""
         if self.about is None or self.about.share * workers <= _NOTICED:
             return ""
         share = self.about.share

@@ -107,8 +107,8 @@ def merged(
     keys, texts
         Keys, and their texts.
     merge
-        Function on the results of a key; or aggregates of their columns, for which Spark combines
-        rows before its shuffle.
+        Function on the results of a key. Or Spark's aggregates of the results' columns; for
+        aggregates, Spark combines rows before its shuffle.
     schema
         Schema of the rows that the function returns.
     arrow
@@ -135,7 +135,7 @@ def of_parts(
     *,
     arrow: bool,
 ) -> DataFrame:
-    """Call a function on each part of a key; its results get the key as additional last columns.
+    """Call a function on each part of a key, and append columns with the key to the results.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ class Rows:
         keys
             Keys, with the DataFrame to group: these rows, possibly with additional columns.
         way
-            Whether keys are whole or split; ``spark``: Spark's own placement.
+            Whether keys are whole or split. ``spark``: Spark's own placement.
         plans
             Plans to follow; None: plans made from these rows alone.
         remedy

@@ -84,7 +84,10 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
 
 
 def follows_plan(rows: Rows) -> bool:
-    """Return whether evenkey places the keys: in a stream, unless it cannot or Spark was requested.
+    """Return whether evenkey places the keys.
+
+    evenkey places the keys of a stream, unless this is impossible or the user requested Spark's own
+    placement. Spark places the keys of a batch.
 
     Raises
     ------
@@ -111,7 +114,7 @@ def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
 
 
 def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
-    """Place the rows of a stream; they wait for the check that the query follows the plan."""
+    """Place the rows of a stream, after one task has checked that the query follows the plan."""
     keys = rows.python_keys
     return _placed(keys if plan is None else plan.checked(keys), plan, rows)
 

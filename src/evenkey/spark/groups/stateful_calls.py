@@ -23,8 +23,8 @@ class Shown(StatefulProcessor):
     keys
         Number of columns of the user's key.
     names, initial_names
-        Names of the user's columns in rows and in initial states, if evenkey renamed them; empty:
-        it did not.
+        Names of the user's columns in rows and in initial states, if evenkey renamed these columns;
+        empty if not.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ def join_keys(
     Raises
     ------
     ConfigurationError
-        `find_columns` raises it, for either side.
+        `find_columns` raises this error for one of the sides.
     """
     found = [find_columns(side, names, "on") for side in (left, right)]
     sides: tuple[list[Column], list[Column]] = ([], [])

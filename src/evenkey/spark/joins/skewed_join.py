@@ -104,8 +104,8 @@ def join(
     does not fail the job.
 
     Spark's own join runs unchanged in two cases; `explain` gives the reason. Either Spark
-    broadcasts a side, which needs no balancing. Or the keys are of a type that Spark converts
-    before it compares keys.
+    broadcasts a side, and such a join needs no balancing. Or the keys are of a type that Spark
+    converts before it compares keys.
 
     Examples
     --------

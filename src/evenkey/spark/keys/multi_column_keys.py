@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def one_key(df: DataFrame, keys: Sequence[str]) -> Column:
     """Return the key as one column: the user's column, or a struct if there are several.
 
-    In Spark, hashing and grouping by the struct have the same results as by its fields in order.
+    In Spark, hashing or grouping by the struct gives the same result as by its fields in order.
     """
     found = key_columns(df, keys)
     if len(found) == 1:

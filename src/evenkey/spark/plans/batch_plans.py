@@ -48,7 +48,7 @@ class KeptPlan:
     def at(
         cls, session: SparkSession, state: str | Path | Store | None, label: str, workers: int
     ) -> Self:
-        """Return a `KeptPlan` that uses `state`, where a label such as a grouping marks its plans.
+        """Return a `KeptPlan` for the plans in `state` that have a label, such as a grouping.
 
         If `state` is None, plans are not stored.
         """

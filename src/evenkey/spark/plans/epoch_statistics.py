@@ -79,7 +79,7 @@ class EpochStatistics:
         return found
 
     def read(self, names: dict[int, str]) -> dict[int, TaskStatistics]:
-        """Read the statistics of the tasks of an epoch; both dicts are by number of the task.
+        """Read the statistics of an epoch; `names` and the result are by number of the task.
 
         Raises
         ------

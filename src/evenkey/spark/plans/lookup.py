@@ -73,8 +73,8 @@ def with_planned_worker(
 
     Rows of a split key are distributed over the key's workers by the fractional part of the golden
     ratio times n, where n is the row's `position`. Without `position`, n is the number of the row
-    (`numbered`). In a stream whose rows have no numbers, Spark's random number of the row, a
-    function of its partition and of the row, takes the place of this fractional part.
+    (`numbered`). In a stream whose rows have no numbers, a random number replaces this fractional
+    part; it is a function of the partition and the row.
 
     With `inline`, a fixed plan is a literal in the query and not a subquery. Operators with state
     need this, because Spark cannot send them to tasks if there is a subquery beneath them.
@@ -151,7 +151,7 @@ def with_places(
 
 
 def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None) -> DataFrame:
-    """Add the int column `name`: the worker that `position` selects from the workers of a key."""
+    """Add the int column `name`: the worker that `position` selects among those of a row's key."""
     place, scaled, cell = (F.col(step) for step in (PLACE, _SCALED, _CELL))
     df = df.withColumn(_SCALED, _points(position) * _high(place))
     df = df.withColumn(_CELL, F.get(words, _low(place) + _high(scaled)))
@@ -249,8 +249,8 @@ class _PackedPlan:
 class Positions(NamedTuple):
     """Index at which each part of a packed plan begins.
 
-    Word 0 of the plan is a number of bits. A product of the hash is shifted by it, which results in
-    the slot of a key (see `Lookup`).
+    Word 0 of the plan is the number of bits by which a product of a key's hash is shifted to find
+    the slot of the key (see `Lookup`).
     """
 
     buckets: int

@@ -1,7 +1,7 @@
 """Plan sources: each supplies the tasks of an epoch with the routing table for placing rows.
 
 Routing is a pure function of the ordered rows of a partition and of the epoch's table, so all tasks
-of an epoch must get the same table. One task calls `PlanSource.decide` before the others start
+of an epoch must get the same table. One task calls `PlanSource.decide` before the other tasks start
 (`evenkey.spark.sessions.before_epoch`). Tasks that need the table in Python then call
 `PlanSource.recall`. All other tasks read the result of `decide` from a column. There are four
 cases:
@@ -155,12 +155,12 @@ class Latest:
 
 @dataclass(frozen=True)
 class PerEpoch:
-    """Supplies one table for a whole epoch: the newest one when the epoch starts.
+    """Supplies one table for a whole epoch: the table that is the newest when the epoch starts.
 
-    Both sides of a join must use the same table (plan). But each side reads it separately, and a
-    newer one may be written between the two reads. So the side that reads first saves a copy for
-    this epoch, by an exclusive create. The other side uses that copy, and so does a rerun of the
-    epoch.
+    Both sides of a join must use the same table (plan). But each side reads the newest table
+    separately, and a newer table may be written between the two reads. So the side that reads first
+    saves a copy for this epoch, by an exclusive create. The other side uses that copy, and so does
+    a rerun of the epoch.
 
     Parameters
     ----------
@@ -220,13 +220,14 @@ class Learned(PerEpoch):
     """A source of tables made from the statistics that the tasks of earlier epochs reported.
 
     Each task writes its statistics to the store after its last message. Table N is a pure function
-    of table N - 1 and the statistics of epoch N - 1, so it does not matter which task makes it, or
-    how often.
+    of table N - 1 and the statistics of epoch N - 1. So it does not matter which task makes the
+    table, or how often it is made.
 
     Parameters
     ----------
     tables
-        Parent tables. The tables of each query are in a folder below, named by the query's id.
+        Routing tables of all queries. The tables of each query are in a folder below them, which is
+        named by the query's id.
     mark
         Mark that each task must see: it shows that tasks see what other tasks write.
     merge
@@ -279,7 +280,7 @@ class Held(PerEpoch):
 
     Before a micro-batch runs, Spark records which rows it reads, so an epoch that runs again has
     the same rows. A real-time epoch has no such record: it ends when its time is up. If the query
-    is killed, the rows of this epoch are read again, and rows that it had already sent may then
+    is killed, the rows of this epoch are read again. Rows that the epoch had already sent may then
     belong to the next epoch. If the next epoch followed another plan, these rows would go to other
     workers, and the output would keep both results. So the plan stays the same until the query has
     read all rows that existed when it restarted

@@ -159,8 +159,9 @@ class RoutingTables:
     def of_query(self, query: str) -> RoutingTables:
         """Return the tables of one query with this grouping and number of workers.
 
-        A query may continue with another grouping or number of workers. Its previous tables stay in
-        their own folder, and if the query returns to the previous layout, it finds them.
+        A query may continue with another grouping or number of workers. The previous tables of the
+        query stay in a folder of their own. The query uses these tables again if it returns to its
+        previous grouping and number of workers.
         """
         digest = hashlib.blake2b(self.grouping.encode(), digest_size=4).hexdigest()
         name = self.grouping.partition("(")[0]

@@ -183,8 +183,8 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
         from what workers report, and `state` is not used.
     spread
         Whether rows under ``planned`` go through Python, which spreads keys that become hot
-        unexpectedly. If the keys of a batch are counted first, it has no such keys, and its rows do
-        not go through Python.
+        unexpectedly. A batch whose keys are counted first has no such keys, so its rows do not go
+        through Python.
     contents
         Columns of the rows that later operators use; None: all columns.
 

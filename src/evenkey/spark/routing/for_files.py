@@ -74,7 +74,7 @@ def partition_for_write(
     Raises
     ------
     ConfigurationError
-        A column is missing or has no hash, `files` is invalid, or `df` is a stream.
+        A column is missing or of a type without a hash, `files` is invalid, or `df` is a stream.
 
     Notes
     -----

@@ -98,7 +98,7 @@ class _Answer(pickle.Unpickler):
         if "." not in name and (module == "builtins" or module.startswith("evenkey.")):
             found = super().find_class(module, name)
             wanted = _BUILT_IN if module == "builtins" else (EvenkeyError, OSError, Store, Bucket)
-            # Only classes that are defined in the module, not those that it imports.
+            # Only classes that are defined in the module, not classes that the module imports.
             ours = isinstance(found, type) and found.__module__ == module
             if ours and (found in _RETURNED or issubclass(found, wanted)):
                 return found

@@ -41,7 +41,7 @@ def prepare() -> None:
     nothing = np.zeros(1)
     for grouping in available().values():
         grouping().router(2).route(nothing.astype(np.uint64), nothing)
-    # The workers' garbage collectors do not touch frozen objects, so their memory stays shared.
+    # The workers' garbage collectors do not touch frozen objects, so these objects stay shared.
     gc.freeze()
 
 

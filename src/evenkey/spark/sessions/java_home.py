@@ -69,7 +69,7 @@ def ensure_java() -> Path:
     Raises
     ------
     ConfigurationError
-        There is no such Java; the message lists what was skipped.
+        There is no Java of at least `MINIMUM_JAVA`. The message lists what was skipped.
     """
     passed_over = []
     for origin, launcher in _candidates():

@@ -217,7 +217,7 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread's argument
-    """Write the lines of Java's standard error to that of this process."""
+    """Write the lines of Java's standard error to the standard error of this process."""
     for line in lines if shown else _worth_showing(lines):
         _last_lines.append(line)
         with contextlib.suppress(OSError):
@@ -264,7 +264,7 @@ def java_deaths_named() -> Iterator[None]:
 
 
 def _death(error: BaseException) -> str | None:
-    """Return a message on how Java died; None: it is alive, or is not a child of this process."""
+    """Return a message on how Java died; None: Java is alive, or not a child of this process."""
     from pyspark import SparkContext
 
     process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001

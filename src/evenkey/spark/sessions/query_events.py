@@ -78,12 +78,12 @@ def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) 
 class _Listener(StreamingQueryListener):
     def __init__(self, session: SparkSession) -> None:
         self._session = weakref.ref(session)
-        # Over Connect the manager refers to its session, so this listener would keep it alive.
+        # Over Connect the manager refers to its session, and the listener would keep both alive.
         self._manager = None if is_remote(session) else session.streams
         self.metrics: dict[str, Receive] = {}
 
     def _set_spark_session(self, session: SparkSession) -> None:
-        """Ignore the session that Spark passes: with it, this listener would keep it alive."""
+        """Ignore the session that Spark passes: this listener would keep the session alive."""
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         pass

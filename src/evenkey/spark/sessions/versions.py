@@ -1,8 +1,8 @@
 """Differences between the versions of PySpark that evenkey runs on.
 
-Types: PySpark 4.2 renamed the argument for the time zone of timestamps. By default, it converts
-Arrow timestamps without a zone to ``timestamp_ntz``. Sources: see `check_sources`. Tasks that run
-again: see `SAFE_RETRIES`.
+Types: PySpark 4.2 renamed the argument for the time zone of timestamps. By default, PySpark 4.2
+converts Arrow timestamps without a zone to ``timestamp_ntz``. Sources: see `check_sources`. Tasks
+that run again: see `SAFE_RETRIES`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum"
 SAFE_RETRIES = (f"{_CHECKSUM}.enabled", f"{_CHECKSUM}.enableFullRetryOnMismatch")
-"""With these settings, Spark notices if a task that ran again returned other rows than before. It
-then runs all tasks again that have read the earlier rows. Off by default in 4.1, on since 4.2."""
+"""With these settings, Spark notices if a task that ran again returned other rows than before, and
+then repeats all tasks that have read the earlier rows. Off by default in 4.1, on since 4.2."""
 _SOURCES = "pyspark.sql.streaming.datasource"
 _TAKES_ZONES = "timezone" in inspect.signature(types.to_arrow_schema).parameters
 
