@@ -91,7 +91,10 @@ def _messages_of(
     taken = {"key": "is not the key", WINDOW: "is not a window", TIME: "is not a time"}
     for name in aggregator.columns:
         if name in taken and not (name == "key" and keys == ("key",)):
-            message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
+            message = (
+                f"{aggregator}: it uses a column named {name!r} that {taken[name]}: rename the "
+                "column first"
+            )
             raise ConfigurationError(message)
     chosen = {"key": one_key(routed, keys)}
     for name in aggregator.columns:

@@ -106,7 +106,7 @@ class SameAggregator:
         if spelled != self.spelled:
             message = (
                 f"aggregator = {self.spelled!r}: the checkpoint of this query has states of "
-                f"{spelled!r}: pass that one, or start with a new checkpoint"
+                f"{spelled!r}: pass that aggregator, or start with a new checkpoint"
             )
             raise ConfigurationError(message)
         return bool(changed == task.epoch)

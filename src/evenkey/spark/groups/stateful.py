@@ -64,7 +64,7 @@ def transformed(
     names: tuple[str, ...] = ()
     if initial is not None:
         if initial.keys.types != rows.keys.types or len(initial.keys.own) != len(rows.keys.own):
-            message = f"{method}: initialState is grouped by other keys; group it by the same ones"
+            message = f"{method}: initialState is grouped by other keys; group it by the same keys"
             raise ConfigurationError(message)
         begun, names = _placed(initial.python_keys, plan, rows), initial.python_keys.user_names
     wrapped = stateful_calls.Shown(processor, *_shape(rows, placed=placed), initial_names=names)

@@ -128,8 +128,8 @@ def _equalities(session: SparkSession, condition: Column) -> Iterator[_Equality]
     if name not in (*_EQUAL, _EQUAL_OR_BOTH_NULL):
         message = (
             f"on = {shown(_text(condition))}: it is not an equality of two columns; pass "
-            "left.a == right.b, or several in a list or joined by &, and filter the result by "
-            "other conditions"
+            "left.a == right.b, or several equalities in a list or joined by &, and filter the "
+            "result by other conditions"
         )
         raise ConfigurationError(message)
     yield _Equality(parts, name == _EQUAL_OR_BOTH_NULL, " = ".join(map(_text, parts)))
@@ -164,8 +164,8 @@ def _by_side(left: DataFrame, right: DataFrame, each: _Equality) -> tuple[Column
     if _is_of(left, second) and _is_of(right, first):
         return second, first
     message = (
-        f"on = {shown(each.text)}: it must compare a column of the left side with one of the right "
-        "side; apply a condition on one side alone as a filter of that side, before the join"
+        f"on = {shown(each.text)}: it must compare a column of the left side with a column of the "
+        "right side; apply a condition on one side alone as a filter of that side, before the join"
     )
     raise ConfigurationError(message)
 

@@ -123,9 +123,9 @@ def plan_by_frequencies(
         return plan
     if df.isStreaming:
         message = (
-            f"grouping {grouping}: it must know how frequent each key is before a stream's first "
-            "row comes: route a batch of earlier rows with the same state=DIRECTORY before, or use "
-            "a grouping that learns it, such as dkg or dchoices"
+            f"grouping {grouping}: it must know how frequent each key is before the first row of a "
+            "stream comes: first route a batch of earlier rows with the same state=DIRECTORY, or "
+            "use a grouping that learns these frequencies, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
     counts = df.groupBy(hashed.alias("key")).agg(F.count(F.lit(1)).alias("count")).toArrow()

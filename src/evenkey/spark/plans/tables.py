@@ -383,8 +383,8 @@ class RoutingTables:
         if (grouping, workers) != (self.grouping, self.workers):
             message = (
                 f"routing table {path} was written by {grouping} with {workers} workers, but this "
-                f"query routes by {self.grouping} with {self.workers}: pass another location "
-                "as state, or the previous grouping and workers"
+                f"query routes by {self.grouping} with {self.workers} workers: pass another "
+                "location as state, or the previous grouping and workers"
             )
             raise OtherLayoutError(message, grouping, workers)
         return _unflatten(entries)
@@ -418,7 +418,7 @@ def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
     except OtherLayoutError as other:
         message = (
             f"grouping = {tables.grouping!r}, workers = {tables.workers}: {why}; this query "
-            f"started with {other.grouping!r} and {other.workers}: pass these, or start again with "
-            "another checkpoint and another state"
+            f"started with grouping {other.grouping!r} and {other.workers} workers: pass these, or "
+            "start again with another checkpoint and another state"
         )
         raise ConfigurationError(message) from other

@@ -86,7 +86,7 @@ def routing_task(
     if plan is None and needs_plan(grouping):
         message = (
             f"grouping {grouping}: it must know how frequent each key is before the first row "
-            "comes: use a grouping that learns it, such as dkg or dchoices"
+            "comes: use a grouping that learns these frequencies, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
     source: PlanSource[RoutingTable] | None = None

@@ -105,10 +105,10 @@ class _Listener(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         if _OTHER_STATES in (event.errorClassOnException or event.exception or ""):
             _logger.error(
-                "query %s: the states in its checkpoint are of another type than those of this "
-                "program, because its aggregator, key or window changed, for example: use the "
-                "previous ones, or start with a new checkpoint; do not change "
-                "spark.sql.streaming.stateStore.stateSchemaCheck",
+                "query %s: the states in its checkpoint are of another type than the states of "
+                "this program, for example because the aggregator, key or window changed: use the "
+                "previous aggregator, key and window, or start with a new checkpoint; do not "
+                "change spark.sql.streaming.stateStore.stateSchemaCheck",
                 event.id,
             )
         with contextlib.suppress(RuntimeError):  # a program that is ending can run no more tasks
