@@ -151,7 +151,7 @@ def with_places(
 
 
 def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None) -> DataFrame:
-    """Add the int column `name`: the worker that `position` selects among those of a row's key."""
+    """Add the int column `name`: one of the workers of a row's key, selected by `position`."""
     place, scaled, cell = (F.col(step) for step in (PLACE, _SCALED, _CELL))
     df = df.withColumn(_SCALED, _points(position) * _high(place))
     df = df.withColumn(_CELL, F.get(words, _low(place) + _high(scaled)))
