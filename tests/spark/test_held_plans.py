@@ -100,4 +100,4 @@ def test_other_workers_are_refused_where_rows_may_come_again(followed):
     followed("a", 0, 1)
     with pytest.raises(ConfigurationError, match="must go to the workers that had them") as refused:
         followed("b", 1, 1, workers=3)
-    assert "this query started with 'planned' and 2" in str(refused.value)
+    assert "this query started with grouping 'planned' and 2 workers" in str(refused.value)

@@ -151,7 +151,8 @@ def test_a_layout_that_is_pinned_is_refused_with_the_reason(tmp_path):
             check(grouping, workers)
         assert str(refused.value) == (
             f"grouping = '{grouping}', workers = {workers}: it is so; this query started with "
-            "'pkg' and 4: pass these, or start again with another checkpoint and another state"
+            "grouping 'pkg' and 4 workers: pass these, or start again with another checkpoint and "
+            "another state"
         )
 
 
@@ -174,4 +175,4 @@ def test_errors_of_heavy_hitters_ask_for_the_layout_of_before(session, tmp_path)
             oracle.run(found.select(F.col("key"), "count"), tmp_path)
     with pytest.raises(StreamingQueryException, match="uses the workers that a key is on") as ended:
         oracle.run(found.select(F.col("key"), "count"), tmp_path)
-    assert "this query started with 'pkg' and 4: pass these" in str(ended.value)
+    assert "this query started with grouping 'pkg' and 4 workers: pass these" in str(ended.value)

@@ -73,7 +73,7 @@ def test_another_aggregator_is_refused(tmp_path):
         changed(known(store, Count(), "sum(column=price)"), 1)
     assert str(refused.value) == (
         "aggregator = 'sum(column=price)': the checkpoint of this query has states of 'count': "
-        "pass that one, or start with a new checkpoint"
+        "pass that aggregator, or start with a new checkpoint"
     )
 
 

@@ -167,7 +167,7 @@ ROUTES: Wrong = [
     ("column = 5: must be text", lambda at: eks.route(at.df, "user", "kg", 2, column=5)),
     ("state = 5: must be a path", lambda at: eks.route(at.df, "user", "dkg", 2, state=5)),
     (
-        "it must know how frequent each key is before a stream's first row comes: route a batch",
+        "how frequent each key is before the first row of a stream comes: first route a batch",
         lambda at: eks.route(at.stream, "value", "off-greedy", 2),
     ),
     (

@@ -1,6 +1,6 @@
 """Operators on Spark DataFrames, batch, streaming and real time: groupBy, aggregate, join, route.
 
-The first argument of each is a DataFrame, so ``df.transform`` can chain them::
+The first argument of each operator is a DataFrame, so ``df.transform`` can chain operators::
 
     routed = df.transform(route, "key", workers=8).transform(place, 8)
 """

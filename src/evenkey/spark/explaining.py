@@ -22,13 +22,13 @@ P = ParamSpec("P")
 
 
 def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs) -> Explanation:
-    """Say what an operator would do with the same arguments, and why.
+    """Say what an operator would do if it were called with these arguments, and why.
 
     This counts the keys of a batch as the operator does. If the `state` of `groupBy` or `join` has
-    a plan, that plan is explained. The explanation also compares Spark's own placement, which
-    sends each key by its hash to one of ``spark.sql.shuffle.partitions`` tasks. For `groupBy` and
-    `partition_for_write` this comparison reads the input one more time. Changes that adaptive
-    execution would make are not considered.
+    a plan, that plan is explained. The explanation also compares this placement of keys with
+    Spark's own, which sends each key by its hash to one of ``spark.sql.shuffle.partitions`` tasks.
+    For `groupBy` and `partition_for_write` this comparison reads the input one more time. Changes
+    that adaptive execution would make are not considered.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs)
     Returns
     -------
     Explanation
-        Its text lists the hot keys, each with its share and number of tasks, the predicted load per
-        task, the gain and the cost. Its attributes hold the figures.
+        As text, it lists the hot keys (each with a share and a number of tasks), the predicted load
+        per task, the gain and the cost. The attributes hold the same figures.
 
     Raises
     ------
     ConfigurationError
-        `operator` is none of these three, or the operator itself raises this error.
+        `operator` is not one of these three functions, or the operator itself raises this error.
     RunError
         The operator itself raises this error.
 

@@ -66,15 +66,17 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     state: str | Path | Store | None = None,
     position: str | None = None,
 ) -> DataFrame:
-    """Aggregate by key on balanced workers; the result is that of a plain aggregation.
+    """Aggregate by key on balanced workers, with the same result as a plain aggregation.
 
     Rows are routed (`route`) and placed on their workers. Each worker computes partial aggregates
-    in Python, and Spark merges the partial aggregates of a key from all workers. Under ``planned``,
-    the workers of a stream count their rows by key, and the counts of an epoch give the plan of the
-    next epoch. The hash of each key goes to Python, where unexpected hot keys are spread, also in
-    the first epoch. A batch is counted first and then routed natively, without Python. A stream
-    under ``planned(surprise=none)`` is routed natively too: this saves the transfer to Python, but
-    load is not balanced when hot keys change.
+    in Python, and Spark merges the partial aggregates of a key from all workers.
+
+    Under ``planned``, the workers of a stream count their rows by key, and the plan of the next
+    epoch is made from these counts. The hashes of a stream's keys go to Python, which spreads keys
+    that become hot unexpectedly, also in the first epoch. The keys of a batch are counted first,
+    and the rows of the batch are then routed natively, without Python. A stream under
+    ``planned(surprise=none)`` is routed natively too: this saves the transfer to Python, but load
+    is not balanced when hot keys change.
 
     Parameters
     ----------
@@ -86,34 +88,36 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     aggregators
         Several aggregators for one pass, by the names of their result columns:
         ``{"orders": "count", "revenue": Sum("amount")}``. Each has one result per key. The result
-        of an aggregator with several result columns is a struct; the result of one with several
-        rows per key, such as a tally, is an array. None: only `aggregator`.
+        of an aggregator with several result columns is a struct. The result of an aggregator with
+        several rows per key, such as a tally, is an array. None: only `aggregator` is used.
     window
         Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. Required in
-        a stream: the results of a window are emitted once, when the watermark has passed its end.
+        a stream: the results of a window are emitted once, when the watermark has passed the end of
+        the window.
     watermark
-        How long a stream waits for late messages, behind the latest event time.
+        How far the watermark is behind the latest event time: a stream waits this long for late
+        messages.
     max_ahead
         How far the event time of a stream's row may be ahead of the epoch's processing time. A row
-        further ahead would move the watermark past later rows. So it is left out, and counted in
-        the query's progress (`rows_far_ahead` reads the count). None: all rows are used, for
-        example in streams whose times lie in the future. A batch uses all rows.
+        further ahead would move the watermark past later rows. So such a row is left out, and
+        counted in the query's progress (`rows_far_ahead` reads the count). None: all rows are used,
+        for example in streams whose times lie in the future. In a batch, all rows are used.
 
     Returns
     -------
     DataFrame
-        First ``window`` if there are windows, the struct that Spark's ``groupBy(window)`` gives for
-        `time`. Then, if the aggregator has one result per key, the columns of the key under their
-        own names. Then the result columns of the aggregator. If an aggregator such as ``top-k`` has
-        one result per window, a key of several columns is one struct column ``key``.
+        First ``window`` if there are windows: a struct, as Spark's ``groupBy(window)`` returns it.
+        Then, if the aggregator has one result per key, the columns of the key under their own
+        names. Then the result columns of the aggregator. If the aggregator has one result per
+        window, such as ``top-k``, a key of several columns is one struct column ``key``.
 
     Raises
     ------
     ConfigurationError
-        `route` raises it; a column of the aggregator is missing or of a type that the aggregator
-        does not accept; two columns of the result, key columns included, have the same name;
-        `aggregator` and `aggregators` are both given; a stream has no `window`, or a `window` has
-        no `time`; or a duration is invalid.
+        `route` raises this error; a column of the aggregator is missing or of a type that the
+        aggregator does not accept; two columns of the result, key columns included, have the same
+        name; `aggregator` and `aggregators` are both given; a stream has no `window`; a `window` is
+        given without `time`; or a duration is invalid.
 
     Notes
     -----
@@ -174,7 +178,7 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
 
     partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
     if df.isStreaming:
-        listen(df.sparkSession)  # it explains the error if Spark refuses the checkpoint's states
+        listen(df.sparkSession)  # the listener says why Spark refuses the states in a checkpoint
     merged = merge_partials(
         partials,
         bound,
@@ -215,12 +219,12 @@ def check_windows(
     watermark: str,
     max_ahead: str | None,
 ) -> None:
-    """Check that durations are valid, that windows have a time column, and a stream has windows.
+    """Check that durations are valid, that a window has a time, and that a stream has a window.
 
     Raises
     ------
     ConfigurationError
-        A stream has no window, a window has no time, or a duration is invalid.
+        A stream has no `window`, a `window` is given without `time`, or a duration is invalid.
     """
     durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
     for name, duration in durations.items():
@@ -263,12 +267,13 @@ def merge_partials(
     own times: while the clock does not advance, all windows stay open and no row is late. Rows with
     different clock values are not merged.
 
-    Windows are the struct ``window``, as Spark's ``groupBy(window)`` gives it. Spark has no
-    watermarks on times without a zone. So if the messages' times have no zone (`zoned` is False),
-    the partial aggregates have these times as UTC, and this removes the zone from the windows.
+    Column ``window`` is a struct, as Spark's ``groupBy(window)`` returns it. Spark has no
+    watermarks on times without a zone. So if the times of the messages have no zone (`zoned` is
+    False), the partial aggregates have these times as UTC. This function then removes the zone from
+    the windows.
 
-    In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch,
-    states are sorted before they are merged, so that rounding is the same in every run.
+    In a stream, this uses Spark's stateful aggregation with a watermark, in append mode. In a
+    batch, states are sorted before they are merged, so that rounding is the same in every run.
     """
     by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
     groups = [F.col(name) for name in by]
@@ -295,7 +300,7 @@ def merge_partials(
         by = ("window", *by)
         if not zoned:
             merged = merged.withColumn("window", _without_zone(merged))
-            # Spark recognizes windows by this metadata, which over Connect the aliases above lose.
+            # Spark recognizes windows by this metadata, which the aliases above lose over Connect.
             merged = merged.withMetadata("window", {"spark.timeWindow": True})
     if isinstance(aggregator, Algebraic):
         merged = count_overflows(merged, aggregator)
@@ -309,7 +314,7 @@ def merge_partials(
 
 
 def _without_zone(merged: DataFrame) -> Column:
-    """Return the windows with bounds without a time zone, converted from UTC."""
+    """Convert the bounds of the windows from UTC to timestamps without a time zone."""
     bounds = []
     for end in ("start", "end"):
         seconds = F.unix_micros(f"window.{end}").cast("decimal(20)") / F.lit(1_000_000)

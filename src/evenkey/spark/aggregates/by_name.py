@@ -1,4 +1,4 @@
-"""Parse aggregates that are named by Spark's functions: count, sum, min and max."""
+"""Parse aggregates that users spell by names of Spark's functions: count, sum, min and max."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ COUNT = {"count": "count"}
 
 
 class AggregateByName(NamedTuple):
-    """A column of the result: its name, Spark's function, and the column that it aggregates."""
+    """An aggregate: name of its result column, Spark's function, and column to aggregate.
+
+    Without a column, the function is ``count``, which counts rows.
+    """
 
     name: str
     function: str
@@ -32,7 +35,7 @@ def parsed_aggregates(aggregates: object) -> list[AggregateByName]:
     Raises
     ------
     ConfigurationError
-        `aggregates` is not a dict or is empty, or an aggregate is not spelled like this.
+        `aggregates` is not a dict or is empty, or the spelling of an aggregate is invalid.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """Two-step aggregation for real time: by key and worker in the query, then by key in the reader.
 
 In real-time mode Spark has no partial aggregation before the shuffle, and in update mode it refuses
-two stateful aggregations in one query. So the query sends a worker's aggregate of a key whenever
-the aggregate changes. The reader keeps the latest aggregate of each worker and merges these.
+two stateful aggregations in one query. So the query aggregates by key and worker, and sends such an
+aggregate whenever it changes. The reader keeps the latest aggregate of each key and worker, and
+merges the aggregates of a key (`merge_workers`).
 """
 
 from __future__ import annotations
@@ -65,10 +66,11 @@ def aggregate_by_worker(
 ) -> DataFrame:
     """Aggregate by key and worker on balanced workers, with Spark's own operators.
 
-    Use it in real-time mode (``trigger(realTime=...)``) with output mode update. Micro-batches in
-    update mode and batches give the same rows. The grouping routes the input rows, and `place`
-    moves them in one shuffle, without Python. Each worker keeps the state of its rows. The result
-    has one row per key and worker; `merge_workers` merges these to one row per key.
+    Use this function in real-time mode (``trigger(realTime=...)``) with output mode update.
+    Micro-batches in update mode and batches return the same rows. The grouping routes the input
+    rows, and `place` moves them in one shuffle, without Python. Each worker keeps the state of its
+    rows. The result has one row per key and worker; `merge_workers` merges the rows of a key to one
+    row.
 
     Parameters
     ----------
@@ -77,26 +79,26 @@ def aggregate_by_worker(
     grouping
         ``"planned"`` or ``"kg"``.
     aggregates
-        Aggregates by the names of their result columns, each ``"count"``, ``"count(column)"``,
-        ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``, which are Spark's functions of
-        these names.
+        Aggregates by the names of their result columns. Each aggregate is ``"count"``,
+        ``"count(column)"``, ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``, and uses
+        Spark's function of that name.
     time, window, watermark, max_ahead
-        As for `aggregate`, but a stream does not need windows. Without windows, the state keeps all
-        keys.
+        As for `aggregate`, but a stream does not need windows. Without windows, the state of a key
+        is never dropped.
 
     Returns
     -------
     DataFrame
         ``window`` if there are windows, the key's columns, the int column ``worker``, and one
         column per aggregate. Sums of whole numbers are decimal(38, 0), which does not overflow.
-        A stream in update mode sends a row again whenever it changes.
+        A stream in update mode sends a row again whenever the row changes.
 
     Raises
     ------
     ConfigurationError
-        `route` raises it; an aggregate is unknown or does not accept the type of its column; two
-        columns have the same name; the stream cannot be aggregated in real time
-        (`check_real_time`), or a Spark setting that this needs is missing.
+        `route` raises this error; an aggregate is unknown or does not accept the type of its
+        column; two columns have the same name; the stream cannot be aggregated in real time
+        (`check_real_time`); or a Spark setting that real time needs is missing.
 
     Examples
     --------
@@ -144,7 +146,7 @@ def aggregate_by_worker(
         ).alias(each.name)
         for number, each in enumerate(wanted)
     ]
-    # Rows with the same key and split have the same worker, so the maximum is that worker.
+    # Rows with the same key and split have the same worker, so the maximum returns this worker.
     parts = placed.groupBy(*map(quoted, by), SPLIT).agg(F.max(WORKER).alias(WORKER), *made)
     return parts.select(*map(quoted, by), WORKER, *(quoted(each.name) for each in wanted))
 
@@ -199,7 +201,7 @@ def _windowed(
 
 
 def _value(df: DataFrame, each: AggregateByName) -> Column:
-    """Return the input column of an aggregate; sums of whole numbers have 38 digits."""
+    """Return the column that an aggregate reads; for a sum of whole numbers, as decimal(38, 0)."""
     (found,) = find_columns(df, str(each.column), f"aggregates[{each.name!r}]")
     kind, column = df.schema[found].dataType, quoted(found)
     if each.function != "sum":

@@ -28,7 +28,7 @@ _HELD = 1 << 20
 
 
 class CountingWorker(WorkerTask):
-    """A worker that counts its messages by key, and reports the counts after the last one.
+    """A worker that counts its messages by key, and reports the counts after the last message.
 
     Parameters
     ----------
@@ -91,6 +91,6 @@ class OfWorkers:
     workers: int
 
     def __call__(self, before: RoutingTable, reported: dict[int, TaskStatistics]) -> RoutingTable:
-        """Make the next table."""
+        """Make the next table from the table `before` and the counts that each worker reported."""
         counts = {worker: KeyCounts.from_arrays(each.memory) for worker, each in reported.items()}
         return RoutingTable(self.grouping.learned_of_workers(before.memory, counts, self.workers))

@@ -38,9 +38,10 @@ def merge_workers(
 ) -> DataFrame:
     """Merge the rows of `aggregate_by_worker` to one row per key.
 
-    Only the last row of each window, key and worker counts. So rows that come twice, or again after
-    a restart, change nothing. This is a single aggregation of Spark's own. Use it on a batch, such
-    as the current content of a topic, or in a second query in update mode, also in real time.
+    Of each window, key and worker, only the last row counts. So rows that come twice, or again
+    after a restart, change nothing. Spark runs this as one aggregation. Use the function on a
+    batch, such as the current content of a topic. Or use it on a stream, in a second query in
+    update mode, also in real time.
 
     Parameters
     ----------
@@ -49,19 +50,19 @@ def merge_workers(
     key, workers, aggregates
         The same values as for `aggregate_by_worker`.
     order
-        Column that increases with each row of a key and worker, such as Kafka's offset if the
-        records' keys consist of window, key and worker.
+        Column whose value increases with each row of a window, key and worker. Kafka's offset is
+        such a column if the keys of the Kafka records consist of window, key and worker.
     window
         Whether `df` has a column ``window``, that is, `aggregate_by_worker` had windows.
     watermark
-        For a stream with windows: how far the start of a window may be behind the latest start
-        before its state is dropped; None: state is kept permanently.
+        For a stream with windows: the state of a window is dropped when the start of the window is
+        further than this behind the latest start. None: state is kept permanently.
 
     Returns
     -------
     DataFrame
         ``window`` if there are windows, the key's columns, and one column per aggregate. The values
-        are those of Spark's own ``groupBy`` on the original rows; sums of whole numbers are
+        equal the results of Spark's own ``groupBy`` on the original rows; sums of whole numbers are
         decimal(38, 0).
 
     Raises

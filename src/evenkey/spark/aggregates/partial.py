@@ -83,15 +83,18 @@ def _messages_of(
     Returns
     -------
     tuple
-        A DataFrame with the worker, ``key`` (a struct if the key has several columns), the
-        aggregator's columns and, with a window, its start (`WINDOW`) and the time (`TIME`); and
-        the bound aggregator.
+        A DataFrame, and the bound aggregator. The DataFrame has the worker, ``key`` (a struct if
+        the key has several columns) and the aggregator's columns. With a window, it also has the
+        start of the window (`WINDOW`) and the event time (`TIME`).
     """
     keys = column_names(key)
     taken = {"key": "is not the key", WINDOW: "is not a window", TIME: "is not a time"}
     for name in aggregator.columns:
         if name in taken and not (name == "key" and keys == ("key",)):
-            message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
+            message = (
+                f"{aggregator}: it uses a column named {name!r} that {taken[name]}: rename the "
+                "column first"
+            )
             raise ConfigurationError(message)
     chosen = {"key": one_key(routed, keys)}
     for name in aggregator.columns:
@@ -111,8 +114,8 @@ def _messages_of(
 def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     """Run a worker's task on each partition of placed messages.
 
-    The column of workers is dropped unless the aggregator needs it: the worker is the number of the
-    partition, so it need not go to Python with each message.
+    The column of workers is dropped unless the aggregator needs it. The worker is the number of the
+    partition, so this column need not go to Python with each message.
     """
     fields = [
         StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]

@@ -32,10 +32,10 @@ class WorkerTask:
     aggregator
         Aggregator, bound to the schema of the messages.
     by
-        Grouping columns of the partial aggregates. If `WINDOW` is among them, partial aggregates
-        have the column `TIME` instead: the latest event time of their window's messages. This time
-        lies in the same window and moves the watermark as the messages themselves would. A time
-        without a zone becomes UTC.
+        Grouping columns of the partial aggregates. If `WINDOW` is among these columns, the partial
+        aggregates have the column `TIME` in its place: the latest event time of the messages in the
+        window. This time lies in the same window and moves the watermark as the messages themselves
+        would. A time without a zone becomes UTC.
     """
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
@@ -67,10 +67,10 @@ class WorkerTask:
             yield from self._timed(merged, latest).to_batches()
 
     def hold(self, messages: pa.Table) -> None:
-        """Process messages before the worker aggregates them; does nothing here."""
+        """Process messages before the worker aggregates them. This class does nothing with them."""
 
     def close(self) -> None:
-        """Finish the epoch, before any partial aggregate leaves the worker; does nothing here."""
+        """Finish the epoch before partial aggregates leave the worker. This class does nothing."""
 
     def _timed(self, merged: pa.Table, latest: list[pa.Table]) -> pa.Table:
         if WINDOW not in self.by:
@@ -84,14 +84,14 @@ class WorkerTask:
 
 
 class MergeTask:
-    """Merge the partial aggregates of each group, which come as one list per group, to results."""
+    """Merge the partial aggregates of each group, a list per group, and compute the results."""
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
         self._aggregator = aggregator
         self._by = by
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over batches with the columns `by` and the column `STATES`, lists of states."""
+        """Run over batches with the columns `by` and the column `STATES`, a list of states."""
         for batch in batches:
             states = batch.column(batch.schema.get_field_index(STATES))
             parents = pc.list_parent_indices(states)

@@ -1,4 +1,4 @@
-"""Check that a restarted stream keeps its aggregator, and warn if the functions in it change.
+"""Check that a restarted stream keeps its aggregator; warn if users' functions in it change.
 
 When a query restarts, Spark compares the types of its states with those in the checkpoint, but not
 their meaning: states of ``sum(column=a)`` and of ``sum(column=b)`` have equal types. So evenkey
@@ -44,15 +44,16 @@ class SameAggregator:
     Parameters
     ----------
     tables
-        Tables in `state`, with the layout that the query has now.
+        Routing tables in `state`, with the query's current layout: grouping and worker count.
     mark
         Mark with which a task checks that it sees the state.
     spelled
         The aggregator that the query has now, as text.
     code
-        Digest of the code of users' functions in the aggregator; empty if it has none.
+        Digest of the code of users' functions in the aggregator; empty: it has no such functions.
     why
-        Half a sentence that says why the layout must stay the same too; empty: it may change.
+        Half a sentence that says why the layout must stay the same too; empty: the layout may
+        change.
     """
 
     tables: RoutingTables
@@ -62,19 +63,19 @@ class SameAggregator:
     why: str = ""
 
     def check(self, task: TaskId) -> bool:
-        """Check that a query has the aggregator that it began with, and store new functions.
+        """Check that a query has the aggregator that it began with; record changed functions.
 
         Returns
         -------
         bool
-            Whether this is the first epoch with other functions.
+            Whether this is the first epoch since the code of the users' functions changed.
 
         Raises
         ------
         ConfigurationError
             The query began with another aggregator, or with another layout that must not change.
         RunError
-            The state cannot be read or written, or this host does not see it.
+            The state cannot be read or written, or this host does not see the state.
         """
         self.mark.check()
         if self.why:
@@ -105,7 +106,7 @@ class SameAggregator:
         if spelled != self.spelled:
             message = (
                 f"aggregator = {self.spelled!r}: the checkpoint of this query has states of "
-                f"{spelled!r}: pass that one, or start with a new checkpoint"
+                f"{spelled!r}: pass that aggregator, or start with a new checkpoint"
             )
             raise ConfigurationError(message)
         return bool(changed == task.epoch)
@@ -121,7 +122,8 @@ def with_same_aggregator(df: DataFrame, known: SameAggregator) -> DataFrame:
     if not known.code:
         return waiting
     listen(df.sparkSession, metrics={_METRIC: _receive})
-    # Metrics of one query need different names. They cannot contain subqueries, as `words` is one.
+    # Metrics of one query need different names. A metric cannot contain a subquery such as `words`,
+    # so a column carries the value.
     name = f"{_METRIC}{uuid.uuid4().hex}-{known.spelled}"
     marked = waiting.withColumn(_COLUMN, F.get(words, F.lit(1)))
     return marked.observe(name, F.max(_COLUMN).alias(_CHANGED)).drop(_COLUMN)

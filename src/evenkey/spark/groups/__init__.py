@@ -1,4 +1,4 @@
-"""`groupBy` with Spark's own methods and results; keys are placed by their load."""
+"""`groupBy` with the methods and results of Spark's own groupBy; keys are placed by their load."""
 
 from __future__ import annotations
 

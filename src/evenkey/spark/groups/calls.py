@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def shower(own: Sequence[str], names: Sequence[str], *, arrow: bool) -> Function:
-    """Return a function that gives rows the columns of the user's DataFrame again.
+    """Return a function that drops evenkey's columns from rows and restores the user's names.
 
     Parameters
     ----------
     own
         Columns that evenkey added, which the function drops.
     names
-        Names of the user's columns, if evenkey renamed them; empty: it did not.
+        Names of the user's columns, if evenkey renamed these columns; empty if not.
     arrow
         Whether rows are an Arrow table or batch; otherwise they are a pandas DataFrame.
     """
@@ -34,7 +34,7 @@ def shower(own: Sequence[str], names: Sequence[str], *, arrow: bool) -> Function
             rows = rows.drop_columns(list(own))
             return rows.rename_columns(list(names)) if names else rows
         for name in own:
-            # Without a copy, in place: Spark made the DataFrame for this call only.
+            # Delete in place, without a copy: Spark made the DataFrame for this call only.
             del rows[name]
         if names:
             rows.columns = list(names)
@@ -90,7 +90,9 @@ def on_cogroup(
 def on_part(
     function: Function, show: Function, keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
-    """Wrap a function on a part of a group; results get the key as texts, by which they are merged.
+    """Wrap a function on a part of a group; the wrapper adds the key, as texts, to the results.
+
+    The results of the parts of a key are merged by these texts.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def on_part(
 def on_part_pieces(
     function: Function, show: Function, keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
-    """Wrap a function as `on_part` does, if it takes an iterator over pieces of the rows."""
+    """Wrap a function that takes an iterator over pieces of the rows; otherwise as `on_part`."""
 
     def call(key: Any, rows: Any) -> Any:
         given = iter(rows)
@@ -126,15 +128,17 @@ def on_part_pieces(
 def speller(
     texts: Sequence[str], positions: Mapping[str, int], *, arrow: bool, large: bool = False
 ) -> Function:
-    """Return a function that makes the texts of a group's key, and returns one that adds them.
+    """Return a function that converts the key of a group to texts.
+
+    That function returns another function, which adds the texts to results of the user's function.
 
     Parameters
     ----------
     texts
-        Columns of the rows that have values of the key as text.
+        Columns of the rows that hold values of the key as text.
     positions
-        Further columns of text, with the position in the key of their value, a string or a whole
-        number.
+        Further columns of text to add, each with the position of its value in the key. These values
+        are strings or whole numbers.
     arrow
         Whether rows, key and results are Arrow objects; otherwise pandas.
     large
@@ -142,7 +146,7 @@ def speller(
     """
 
     def spell(key: Sequence[Any], rows: Any) -> Function:
-        """Convert the values to texts; None: null, which pandas represents in several ways."""
+        """Convert values to texts, and nulls to None; pandas represents null in several ways."""
         values: dict[str, Any]
         if arrow:
             values = {name: rows[name][0].as_py() for name in texts}
@@ -164,7 +168,10 @@ def speller(
 
 
 def with_texts(result: Any, spelled: Mapping[str, str | None]) -> Any:
-    """Append columns of one value each to a function's result; Spark checks the other columns."""
+    """Append a column per text to a function's result, with the same text in all rows.
+
+    Spark itself checks the other columns of the result.
+    """
     if not hasattr(result, "columns") or not len(result.columns):
         return result
     result = result.copy(deep=False)

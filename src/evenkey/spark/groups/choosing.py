@@ -1,4 +1,4 @@
-"""Choose how the keys of a groupBy are placed: as requested, or by the work and the keys."""
+"""Choose how a groupBy places keys: as requested, or by the kind of work and the types of keys."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Choice(NamedTuple):
     Parameters
     ----------
     way
-        ``whole``: by load, no key is split. ``planned``: by load, keys that need it are split.
-        ``spark``: by Spark's own hash.
+        ``whole``: by load, and no key is split. ``planned``: by load, and keys with too much load
+        are split. ``spark``: by Spark's own hash.
     why
         Half a sentence with the reason.
     unasked
-        Whether Spark places the keys only because evenkey cannot, and the user chose ``auto``.
+        Whether the user chose ``auto``, and Spark places the keys because evenkey cannot.
     """
 
     way: Literal["whole", "planned", "spark"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Cogrouped:
     """Two DataFrames grouped by the same keys, as Spark's ``cogroup`` returns them.
 
-    The load of a key counts its rows on both sides. Options such as `grouping` and `workers`
-    are those of the first groupBy.
+    The load of a key includes its rows on both sides. Options such as `grouping` and `workers` are
+    the options of the first groupBy.
     """
 
     def __init__(self, first: Rows, second: Rows) -> None:
@@ -33,12 +33,13 @@ class Cogrouped:
     def applyInPandas(  # noqa: N802 - Spark's name
         self, func: Callable[..., Any], schema: StructType | str
     ) -> DataFrame:
-        """Call a function on the two pandas DataFrames of each key, as Spark's does.
+        """Call a function on the two pandas DataFrames of each key, as on Spark's cogroup.
 
         Parameters
         ----------
         func
-            Takes the rows of both sides, or the key and these, and returns a pandas DataFrame.
+            Takes the rows of both sides as two DataFrames, or the key and these DataFrames, and
+            returns a pandas DataFrame.
         schema
             Schema of the rows that `func` returns.
 
@@ -53,12 +54,12 @@ class Cogrouped:
     def applyInArrow(  # noqa: N802 - Spark's name
         self, func: Callable[..., Any], schema: StructType | str
     ) -> DataFrame:
-        """Call a function on the two Arrow tables of each key, as Spark's does.
+        """Call a function on the two Arrow tables of each key, as on Spark's cogroup.
 
         Parameters
         ----------
         func
-            Takes the tables of both sides, or the key and these, and returns a table.
+            Takes the tables of both sides, or the key and these tables, and returns a table.
         schema
             Schema of the rows that `func` returns.
 

@@ -1,4 +1,4 @@
-"""Aggregates of a groupBy by Spark's own methods, which combine rows before the shuffle."""
+"""Aggregate a groupBy with Spark's own methods, which combine rows before the shuffle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Combining:
-    """Aggregates by key, for which Spark combines rows before its shuffle: hot keys do no harm.
+    """Aggregates by key. Spark combines rows before its shuffle, so hot keys do no harm.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class Combining:
         exprs
             Columns, or one dict of column to function, as for Spark's ``agg``. Or evenkey's
             aggregators, such as a fold: balanced workers aggregate parts of keys, and the parts are
-            merged. With one aggregator, the result has the columns of that aggregator. With
-            several, each has one column, named by what it computes, such as ``sum(amount)`` or
-            ``count``.
+            merged. With one aggregator, the result has the columns of that aggregator. With several
+            aggregators, the result has one column for each, named by what the aggregator computes,
+            such as ``sum(amount)`` or ``count``.
         named
             Further aggregators of evenkey for the same pass, by the names of their results:
             ``orders="count", revenue=Sum("amount")``. Or Spark's columns, by the names of
@@ -49,7 +49,7 @@ class Combining:
         ------
         ConfigurationError
             evenkey's aggregators and Spark's columns are mixed, two results have the same name, or
-            `aggregate` raises it.
+            `aggregate` raises this error.
 
         Examples
         --------

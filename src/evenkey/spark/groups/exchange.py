@@ -32,9 +32,9 @@ def with_split(
 ) -> DataFrame:
     """Add the int column `SPLIT`, with which Spark's own shuffle sends a row to its worker.
 
-    If keys are `whole`, all rows of a key have the same value. It depends on the key and the plan
-    alone, so it is the same each time that it is computed. If an operator with state follows, the
-    plan must be `inline`.
+    If keys are `whole`, all rows of a key have the same value in this column. The value depends
+    only on the key and the plan, so it is the same each time that it is computed. If an operator
+    with state follows, the plan must be `inline`.
     """
     position = F.lit(0) if whole else None
     routed = with_planned_worker(

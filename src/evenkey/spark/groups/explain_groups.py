@@ -28,8 +28,8 @@ _WHOLE, _SPLIT = "applyInPandas, applyInArrow", "applyInPandas, applyInArrow wit
 def explain_groups(rows: Rows) -> Explanation:
     """Explain the placement of keys for each kind of work.
 
-    For a batch, this counts the rows of each key, and the rows that Spark's own placement would
-    send to each task.
+    For a batch, this counts the rows of each key. It also counts the rows that Spark's own
+    placement would send to each task.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`fit`: make a plan from a batch, which `route` and `groupBy` follow."""
+"""`fit`: make a plan from a batch; `route` and `groupBy` follow the plan."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def fit(
     cost: str | None = None,
     fraction: float = 1.0,
 ) -> Plan:
-    """Count the keys of a batch DataFrame and make a plan, which `route` or `groupBy` follows.
+    """Count the keys of a batch DataFrame and make a plan for `route` or `groupBy`.
 
     Parameters
     ----------
     df
-        Batch; all of the data, a sample, or earlier data like it.
+        Batch: all of the data, a sample of the data, or similar earlier data.
     key
         Key column, or columns that form the key together.
     grouping, workers
-        ``"planned"``, with the parameters and worker count that `route` will use; or ``"whole"``,
-        which splits no key, for `groupBy` and keys with state.
+        ``"planned"``, with the parameters and worker count that `route` will use. Or ``"whole"``,
+        which splits no key, for `groupBy` and for keys with state.
     state
-        Storage location of the plan; pass the same to `route` or `groupBy`. If it has a plan
-        already, the new plan leaves most keys where they were.
+        Storage location of the plan; pass the same location to `route` or `groupBy`. If the
+        location has a plan already, the new plan leaves most keys on their workers.
     cost
         Column with the cost of each row, such as measured seconds; None: each row costs the same.
     fraction
@@ -54,7 +54,7 @@ def fit(
     Returns
     -------
     Plan
-        Its `loads` and `extra_pairs` predict balance and replication.
+        The plan. Its attributes `loads` and `extra_pairs` predict balance and replication.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Run evenkey's aggregators in a groupBy: on parts of keys on balanced workers, merged by key."""
+"""Run evenkey's aggregators in a groupBy: balanced workers aggregate parts of keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def aggregated(rows: Rows, asked: dict[str, Any]) -> DataFrame:
     Raises
     ------
     ConfigurationError
-        The rows are a stream or have no key, there is a cost, or `aggregate` raises it.
+        The rows are a stream or have no key, there is a cost, or `aggregate` raises this error.
     """
     if rows.df.isStreaming:
         message = (

@@ -60,8 +60,8 @@ def groupBy(  # noqa: N802 - Spark's name
         ``whole``: no key is split. ``planned``, with or without parameters: keys are split.
         ``spark``: Spark's own placement.
     state
-        Storage location of the plan, a path or URI. A plan that is already there is used as it is,
-        and the keys are not counted again. None: the plan is not stored.
+        Storage location of the plan, a path or URI. If the location has a plan already, this plan
+        is used unchanged, and the keys are not counted again. None: the plan is not stored.
     cost
         Column with the cost of each row, such as measured seconds, or its name; None: each row
         costs the same.
@@ -89,17 +89,17 @@ def groupBy(  # noqa: N802 - Spark's name
 
 
 class Grouped(Combining, Stateful):
-    """Rows grouped by key, with the methods of Spark's ``GroupedData`` under their names.
+    """Rows grouped by key, with the methods of Spark's ``GroupedData`` under the same names.
 
     Aggregates for which Spark combines rows before its shuffle (``agg``, ``count``, ``sum`` and
     similar) are Spark's own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``,
     ``cogroup``) get the same keys, rows and columns as with Spark's own groupBy. Only the placement
     of keys differs: Spark counts the keys in one more read of the input. Then each key goes to the
-    least loaded worker, hottest first, so that two hot keys do not share a worker while another is
-    free. Rows move there in one shuffle of Spark's own, without Python.
+    least loaded worker, hottest first, so that two hot keys do not share a worker while another
+    worker is free. Rows move to their workers in one shuffle of Spark's own, without Python.
 
-    Guarantee: the maximum load is at most 4/3 of the least that is possible without splitting keys
-    (Graham 1969). `groupBy` returns an instance.
+    Guarantee: the maximum load of a worker is at most 4/3 of the least maximum that is possible
+    without splitting keys (Graham 1969). `groupBy` returns an instance.
 
     Parameters
     ----------
@@ -147,23 +147,23 @@ class Grouped(Combining, Stateful):
     ) -> DataFrame:
         """Call a function on the rows of each key, as Spark's ``applyInPandas``.
 
-        With `merge`, a key with too much load for one worker is split over several. `func` is
-        called on each part of a key. Then the results of each key are merged, also if the key was
-        not split. A key whose parts returned no rows is not merged.
+        With `merge`, a key with too much load for one worker is split over several workers. `func`
+        is called on each part of a key. Then the results of each key are merged, also if the key
+        was not split. A key for which `func` returned no rows is not merged.
 
         Parameters
         ----------
         func
-            Takes a pandas DataFrame, or the key and a DataFrame, and returns one; or iterators of
-            these, if its type hints say so.
+            Takes a pandas DataFrame, or the key and a DataFrame, and returns a DataFrame. If its
+            type hints say so, it takes and returns iterators of DataFrames instead.
         schema
             Schema of the rows that `func` returns.
         merge
             A function like `func`, called on all rows that `func` returned for one key, in any
             order. Or Spark's aggregates of the columns of these rows, as for ``agg``: a column,
             such as ``F.sum("total").alias("total")``, a list of columns, or a dict of column to
-            function. The result then has the columns of the key and of the aggregates, and no
-            second function is called. None: no key is split.
+            function. With aggregates, the result has the columns of the key and of the aggregates,
+            and no second function is called. None: no key is split.
         merge_schema
             Schema of the rows that the function `merge` returns; None: `schema`.
 
@@ -216,8 +216,8 @@ class Grouped(Combining, Stateful):
         Parameters
         ----------
         func
-            Takes an Arrow table, or the key and a table, and returns one; or iterators of record
-            batches, if its type hints say so.
+            Takes an Arrow table, or the key and a table, and returns a table. If its type hints say
+            so, it takes and returns iterators of record batches instead.
         schema
             Schema of the rows that `func` returns.
         merge, merge_schema

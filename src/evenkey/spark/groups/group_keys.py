@@ -58,7 +58,7 @@ class Keys:
     shown
         Names of the keys in results.
     user_names
-        Original names of the user's columns, if `for_python` renamed them; empty: it did not.
+        Original names of the user's columns, if `for_python` renamed these columns; empty if not.
     """
 
     frame: DataFrame
@@ -83,10 +83,10 @@ class Keys:
         return hash_of(self.columns)
 
     def for_python(self) -> Keys:
-        """Return the keys on a DataFrame that Spark can pass to Python, whatever names it has.
+        """Return these keys, on a DataFrame with column names that Spark can pass to Python.
 
         When Spark passes rows to Python, it looks columns up by name again, and reads ``a.b`` as a
-        field of a struct. If a name would be misread, all columns get numbered names.
+        field of a struct. If Spark would misread a name, all columns get numbered names.
         """
         users = self.frame.columns[: len(self.frame.columns) - len(self.own)]
         folded = {name.lower() for name in users}
@@ -103,7 +103,7 @@ class Keys:
 
 
 def listed(keys: Sequence[object]) -> list[str | Column | int]:
-    """Return the arguments of ``groupBy`` as a list of keys; they can also come as one list.
+    """Return the arguments of ``groupBy`` as a list of keys; users may also pass one list of keys.
 
     Raises
     ------
@@ -156,7 +156,9 @@ def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
 
 
 def expression_of(df: DataFrame, key: str | Column | int) -> str | Column | int:
-    """Return a key as Spark's own ``groupBy`` takes it, quoted if it is a column with an odd name.
+    """Return a key as Spark's own ``groupBy`` takes it.
+
+    A column is quoted if Spark may misread its name.
 
     Raises
     ------

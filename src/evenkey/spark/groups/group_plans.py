@@ -1,4 +1,4 @@
-"""Plans of a groupBy: each is made once from the loads of the keys, or read from `state`."""
+"""Plans of a groupBy: each plan is made once from the loads of the keys, or read from `state`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Way = Literal["whole", "planned"]
 _WHOLE = "whole"
 _ABOUT = "about"
 _NOTICED = 1.1
-"""If a key has more than this many times the fair load of a worker, it bounds the job visibly."""
+"""If a key has more than this many times the fair load of a worker, it slows the job noticeably."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class About:
     keys
         Names of the key columns.
     heaviest
-        Name of the hottest key; empty: the key does not bound the job.
+        Name of the hottest key; empty: the hottest key does not slow the job.
     share
         Share of the hottest key in all load, 0 to 1.
     load
@@ -68,7 +68,8 @@ class GroupPlan(Fixed):
     memory
         Arrays of the plan.
     about
-        Facts about the keys; None: a stored plan has none, such as a plan by `fit`.
+        Facts about the keys. None: the plan was stored without facts, as `fit` does under
+        ``planned``.
     place
         Storage location that the plan was read from; empty: this call made the plan.
     """
@@ -77,7 +78,7 @@ class GroupPlan(Fixed):
     place: str = ""
 
     def bound(self, workers: int) -> str:
-        """Return a text on the load of the hottest key, if a task has too much by it alone."""
+        """Return a warning if the hottest key is too much load for one task; else an empty text."""
         if self.about is None or self.about.share * workers <= _NOTICED:
             return ""
         share = self.about.share
@@ -93,7 +94,7 @@ class GroupPlans:
     Parameters
     ----------
     session
-        Session of the rows; over Connect one of its tasks reads and writes the plans.
+        Session of the rows. Over Connect, a task of this session reads and writes the plans.
     keys
         Names of the key columns in results.
     grouping
@@ -129,7 +130,7 @@ class GroupPlans:
         return self._weigh(self.grouping.statistics(self.workers))
 
     def of(self, way: Way) -> GroupPlan:
-        """Return the plan with whole or split keys: the one in memory, else in `state`, else new.
+        """Return the plan with whole or split keys: from memory, else from `state`, else a new one.
 
         Raises
         ------
@@ -156,7 +157,7 @@ class GroupPlans:
         return RoutingTables(self._store.under(_WHOLE), _WHOLE, self.workers)
 
     def check(self, memory: Snapshot, place: str) -> About | None:
-        """Check that a plan is for these keys, and return its facts about them; None: it has none.
+        """Check that a plan is for these keys; return the plan's facts, None if there are no facts.
 
         Raises
         ------

@@ -23,7 +23,7 @@ def arguments_of(function: Any, allowed: Sequence[int]) -> int:
     Raises
     ------
     ConfigurationError
-        It is not a function, or takes another number of arguments.
+        `function` is not a function, or takes another number of arguments.
     """
     numbers = " or ".join(map(str, allowed))
     if not callable(function):
@@ -43,7 +43,8 @@ def arguments_of(function: Any, allowed: Sequence[int]) -> int:
 def takes_pieces(function: Any, *, arrow: bool) -> bool:
     """Return whether a function takes an iterator over pieces of its rows, by its type hints.
 
-    If the hints cannot be read, this warns as Spark does, and the function takes all rows together.
+    If the hints cannot be read, this warns as Spark does, and returns False: the function then
+    takes all rows together.
     """
     infer: Any = typehints.infer_group_pandas_eval_type_from_func
     kind: int = PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF

@@ -30,7 +30,7 @@ _LARGE = "spark.sql.execution.arrow.useLargeVarTypes"
 
 
 def wrapped(function: Function, keys: Keys, own: Sequence[str], *, arrow: bool) -> Function:
-    """Wrap a user's function on groups by the key, and perhaps by one column that evenkey added.
+    """Wrap a user's function so that it gets groups without the columns that evenkey added.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def merging(merge: Any, schema: Schema | None) -> Merging:
     Raises
     ------
     ConfigurationError
-        `merge` is neither, or a schema is given for aggregates.
+        `merge` is neither a function nor aggregates, or a schema is given for aggregates.
     """
     listed = list(merge) if isinstance(merge, list | tuple) else [merge]
     by_name = isinstance(merge, dict) and merge
@@ -107,8 +107,8 @@ def merged(
     keys, texts
         Keys, and their texts.
     merge
-        Function on the results of a key; or aggregates of their columns, for which Spark combines
-        rows before its shuffle.
+        Function on the results of a key. Or Spark's aggregates of the results' columns; for
+        aggregates, Spark combines rows before its shuffle.
     schema
         Schema of the rows that the function returns.
     arrow
@@ -120,7 +120,8 @@ def merged(
         call = wrapped(merge, given, given.own, arrow=arrow)
         return applied(given.frame.groupBy(*given.columns), call, schema, arrow=arrow)
     named = [quoted(own).alias(name) for own, name in zip(texts.keys, keys.shown, strict=True)]
-    # Analyze the aggregates without the added key columns first: Spark's errors then omit these.
+    # First analyze the aggregates without the added key columns, so that Spark's errors do not name
+    # these columns.
     _ = results.drop(*texts.keys).agg(*merge).schema
     return results.groupBy(*named).agg(*merge)
 
@@ -134,7 +135,7 @@ def of_parts(
     *,
     arrow: bool,
 ) -> DataFrame:
-    """Call a function on each part of a key; its results get the key as additional last columns.
+    """Call a function on each part of a key, and append columns with the key to the results.
 
     Parameters
     ----------
@@ -168,7 +169,7 @@ def of_parts(
 
 
 def applied(grouped: GroupedData, call: Function, schema: Schema, *, arrow: bool) -> DataFrame:
-    """Call a function on groups by Spark's ``applyInPandas`` or ``applyInArrow``."""
+    """Call a function on groups, with Spark's ``applyInPandas`` or ``applyInArrow``."""
     return (grouped.applyInArrow if arrow else grouped.applyInPandas)(call, schema)
 
 

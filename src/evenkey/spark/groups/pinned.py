@@ -1,9 +1,9 @@
 """Plans of streams with state: pinned when the first query starts, and never changed.
 
 The state of a key is in the state partition that the plan assigns to the key. Under another plan,
-rows of the key would go to another partition, find no state there and start from nothing. So each
-query records which plan it follows, before its first row is placed. A query with epochs in its
-checkpoint is refused if it is not recorded beside the plan, or is recorded with another plan.
+rows of the key would go to another partition, find no state and start from nothing. So each query
+records beside the plan, before its first row is placed, which plan it follows. A query whose
+checkpoint has epochs is refused if it has no such record, or if its record names another plan.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class PinnedPlan(Fixed):
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Return the plan after checking that the query began with it; epoch 0 records this.
+        """Return the plan after checking that the query began with it; epoch 0 records the plan.
 
         Raises
         ------
         ConfigurationError
             The query began with another plan, or with the plan of another storage location.
         RunError
-            The state cannot be read or written, or this host does not see it.
+            The state cannot be read or written, or this host does not see the state.
         """
         self.mark.check()
         store = self.tables.under(_PINNED).under(_QUERIES).store
@@ -107,7 +107,7 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
     Raises
     ------
     ConfigurationError
-        There is no `state`, or no plan in it, or the plan is for other keys or workers; or the
+        There is no `state`, `state` has no plan, or its plan is for other keys or workers. Or the
         number of Spark's state partitions is not the number of workers.
     RunError
         The state cannot be read or written, or the pinned plan is lost.
@@ -146,9 +146,10 @@ def digest_of(memory: Snapshot) -> str:
 
 
 def _pin(tables: RoutingTables, why: str) -> Snapshot:
-    """Pin the latest plan unless one is pinned; return the pinned plan, empty if there is none.
+    """Pin the latest plan unless a plan is pinned already; return the pinned plan.
 
-    The pinned plan is stored twice: if one of the two is lost or corrupt, the other replaces it.
+    If there is no plan, the result is empty. The pinned plan is stored twice: if one of the two
+    objects is lost or corrupt, the other replaces it.
     """
     pinned = tables.under(_PINNED)
     copy = pinned.under(_COPY)

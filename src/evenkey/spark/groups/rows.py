@@ -1,4 +1,4 @@
-"""The rows of a groupBy and their placement, which all its methods use."""
+"""The rows of a groupBy and their placement, which all methods of the groupBy use."""
 
 from __future__ import annotations
 
@@ -158,9 +158,9 @@ class Rows:
         Parameters
         ----------
         keys
-            Keys, with their DataFrame: these rows, possibly with additional columns.
+            Keys, with the DataFrame to group: these rows, possibly with additional columns.
         way
-            Whether keys are whole or split; ``spark``: Spark's own placement.
+            Whether keys are whole or split. ``spark``: Spark's own placement.
         plans
             Plans to follow; None: plans made from these rows alone.
         remedy
@@ -169,8 +169,8 @@ class Rows:
         Returns
         -------
         tuple
-            Groups by the key, and by `SPLIT` if rows were placed, and the names of all columns that
-            evenkey added.
+            The rows, grouped by the key, and also by `SPLIT` if evenkey placed them. And the names
+            of all columns that evenkey added.
         """
         if way == "spark":
             return keys.frame.groupBy(*keys.columns), keys.own
@@ -188,7 +188,7 @@ def check_kind(other: object, kind: type, name: str) -> None:
     Raises
     ------
     ConfigurationError
-        It was not.
+        `other` was not grouped by evenkey.
     """
     if not isinstance(other, kind):
         message = (

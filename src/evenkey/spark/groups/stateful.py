@@ -1,4 +1,4 @@
-"""Operators with state on streams: each key is on the worker that a pinned plan assigns to it."""
+"""Operators with state on streams: a pinned plan assigns each key to a worker."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def transformed(
     Parameters
     ----------
     rows
-        Rows of a stream, whose keys are placed by the plan; or of a batch, whose keys Spark places.
+        Rows of a stream, whose keys the pinned plan places. Or rows of a batch, whose keys Spark
+        places.
     method
         Name of one of the two methods.
     processor
@@ -63,7 +64,7 @@ def transformed(
     names: tuple[str, ...] = ()
     if initial is not None:
         if initial.keys.types != rows.keys.types or len(initial.keys.own) != len(rows.keys.own):
-            message = f"{method}: initialState is grouped by other keys; group it by the same ones"
+            message = f"{method}: initialState is grouped by other keys; group it by the same keys"
             raise ConfigurationError(message)
         begun, names = _placed(initial.python_keys, plan, rows), initial.python_keys.user_names
     wrapped = stateful_calls.Shown(processor, *_shape(rows, placed=placed), initial_names=names)
@@ -83,7 +84,10 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
 
 
 def follows_plan(rows: Rows) -> bool:
-    """Return whether evenkey places the keys: it does in a stream, unless it cannot or must not.
+    """Return whether evenkey places the keys.
+
+    evenkey places the keys of a stream, unless this is impossible or the user requested Spark's own
+    placement. Spark places the keys of a batch.
 
     Raises
     ------
@@ -104,13 +108,13 @@ def follows_plan(rows: Rows) -> bool:
 
 
 def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
-    """Return the numbers of evenkey's columns and of key columns, and `Keys.user_names`."""
+    """Return the number of evenkey's columns, the number of key columns and `Keys.user_names`."""
     keys = rows.python_keys
     return len(keys.own) + placed, len(keys.names), keys.user_names
 
 
 def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
-    """Place the rows of a stream; they wait for the check that the query follows the plan."""
+    """Place the rows of a stream, after one task has checked that the query follows the plan."""
     keys = rows.python_keys
     return _placed(keys if plan is None else plan.checked(keys), plan, rows)
 
@@ -178,9 +182,9 @@ class Stateful:
 
         In a stream, each key is on the worker that the plan in `state` assigns to it. Make this
         plan with `fit` from earlier rows and grouping ``"whole"``. The first query that starts pins
-        the plan. After that no key moves, also not after a restart, because its state stays where
-        it is. A key that the plan does not list goes to the worker of its hash's bucket. For a
-        batch, this is Spark's own method.
+        the plan. After that no key moves, also not after a restart, because the state of a key
+        cannot move. A key that the plan does not list goes to the worker of the bucket of its hash.
+        For a batch, this is Spark's own method.
 
         Parameters
         ----------
@@ -193,7 +197,7 @@ class Stateful:
         Raises
         ------
         ConfigurationError
-            `state` is None, has no plan, or has one for other keys or workers; or the number of
+            `state` is None, has no plan, or has a plan for other keys or workers. Or the number of
             workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
         RunError
             `state` cannot be read or written.

@@ -23,8 +23,8 @@ class Shown(StatefulProcessor):
     keys
         Number of columns of the user's key.
     names, initial_names
-        Names of the user's columns in rows and in initial states, if evenkey renamed them; empty:
-        it did not.
+        Names of the user's columns in rows and in initial states, if evenkey renamed these columns;
+        empty if not.
     """
 
     def __init__(
@@ -98,9 +98,10 @@ def on_state(
 
 
 def shown(rows: Any, own: int, names: Sequence[str]) -> Any:
-    """Drop evenkey's columns from a pandas DataFrame; when a timer expires it may have no columns.
+    """Drop evenkey's columns from a pandas DataFrame, and restore the user's names.
 
-    They are found by position, because with an initial state Spark gives them other names.
+    evenkey's columns are found by position, because with an initial state Spark gives these columns
+    other names. When a timer expires, the DataFrame may have no columns.
     """
     for name in list(rows.columns[max(len(rows.columns) - own, 0) :]):
         del rows[name]

@@ -33,18 +33,19 @@ _PLAIN = (BooleanType, NumericType, StringType, TimestampNTZType)
 _PLAIN_BY_NAME = frozenset(
     {"CalendarIntervalType", "DayTimeIntervalType", "TimeType", "YearMonthIntervalType"}
 )
-"""Further types that a cast to text and back does not change; some versions of Spark lack some."""
+"""Names of further types that a cast to text and back does not change. They are given by name,
+because some versions of Spark do not have them."""
 _NESTED = (ArrayType, MapType, StructType)
 _SAME_IN_PYTHON = (IntegralType, StringType)
 _STRICT = {"mode": "FAILFAST"}
 
 
 class KeyTexts:
-    """A column of text for each key column, from which the value can be read back.
+    """A column of text for each key column, from which the value of the key can be read back.
 
     Fractions, times and nested values change on their way through pandas: a NaN becomes null, a
-    time loses its zone. Texts do not change. Whole numbers and strings do not change either: the
-    workers convert them to text, so that rows need no additional column for them.
+    time loses its zone. Texts do not change. Whole numbers and strings do not change either. So
+    rows need no additional column for whole numbers and strings: the workers convert them to text.
 
     Parameters
     ----------
@@ -81,21 +82,21 @@ class KeyTexts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all columns of text, which results have."""
+        """Names of all columns of text; results on parts have all these columns."""
         return (*self._texts, *self._spelled_by_workers)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns of text that rows have too."""
+        """Names of the columns of text that are added to rows; workers make the other columns."""
         return tuple(self._texts)
 
     @property
     def positions(self) -> dict[str, int]:
-        """Columns of text that workers make, with the position of their value in the key."""
+        """Columns of text that workers make, each with the position of its value in the key."""
         return self._spelled_by_workers
 
     def added_to(self, df: DataFrame) -> DataFrame:
-        """Add the columns of text that rows have to a DataFrame with the key columns."""
+        """Add the columns of text in `columns` to a DataFrame that has the key columns."""
         return df.withColumns(self._texts) if self._texts else df
 
 
@@ -127,7 +128,8 @@ def _form(column: Column, kind: DataType) -> Column:
             ),
         )
     if isinstance(kind, StructType):
-        # Fields are numbered: names may differ only in case. Field `there` keeps an empty struct.
+        # Number the fields, because names may differ only in case. The field `there` keeps a struct
+        # that has no other fields.
         fields = [
             _form(column.getField(field.name), field.dataType).alias(f"f{number}")
             for number, field in enumerate(kind)

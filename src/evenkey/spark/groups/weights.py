@@ -1,4 +1,4 @@
-"""Loads of the keys of a groupBy, computed once, in one more read of the input."""
+"""Compute the loads of the keys of a groupBy once, in one more read of the input."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Weights:
 
     @cached_property
     def heaviest(self) -> tuple[np.uint64, float]:
-        """Hash and share of the hottest key; 0 and 0.0 if there are no rows."""
+        """Hash of the hottest key, and its share of all load; 0 and 0.0 if there are no rows."""
         keys, loads, _ = self.statistics.items(0.0)
         if not len(keys) or not self.statistics.total:
             return np.uint64(0), 0.0

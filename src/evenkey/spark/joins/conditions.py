@@ -29,7 +29,7 @@ _EQUAL_OR_BOTH_NULL = "<=>"
 
 
 class Keyed(NamedTuple):
-    """Both sides of a join, each with one added key column per equality of the conditions.
+    """Both sides of a join, each with one added key column per equality in the join's conditions.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def joined_by_spark(
 
 
 def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Column]) -> Keyed:
-    """Add to each side one column per equality, with the value of that side that is compared.
+    """Add one column per equality to each side: the value of that side which is compared.
 
     Raises
     ------
     ConfigurationError
-        A condition is not an equality of a value of the left side and one of the right side.
+        A condition is not an equality of a value of the left side and a value of the right side.
     """
     session = left.sparkSession
     columns: tuple[dict[str, Column], dict[str, Column]] = ({}, {})
@@ -128,8 +128,8 @@ def _equalities(session: SparkSession, condition: Column) -> Iterator[_Equality]
     if name not in (*_EQUAL, _EQUAL_OR_BOTH_NULL):
         message = (
             f"on = {shown(_text(condition))}: it is not an equality of two columns; pass "
-            "left.a == right.b, or several in a list or joined by &, and filter the result by "
-            "other conditions"
+            "left.a == right.b, or several equalities in a list or joined by &, and filter the "
+            "result by other conditions"
         )
         raise ConfigurationError(message)
     yield _Equality(parts, name == _EQUAL_OR_BOTH_NULL, " = ".join(map(_text, parts)))
@@ -140,7 +140,7 @@ def _text(column: Column) -> str:
 
 
 def _call(session: SparkSession, column: Column) -> tuple[str, list[Column]]:
-    """Return name and arguments of the function that a column calls; an empty name: none."""
+    """Return the name and arguments of the function that a column calls; empty if it calls none."""
     kind: Any = type(column)
     given: Any = column
     if is_remote(session):
@@ -164,8 +164,8 @@ def _by_side(left: DataFrame, right: DataFrame, each: _Equality) -> tuple[Column
     if _is_of(left, second) and _is_of(right, first):
         return second, first
     message = (
-        f"on = {shown(each.text)}: it must compare a column of the left side with one of the right "
-        "side; apply a condition on one side alone as a filter of that side, before the join"
+        f"on = {shown(each.text)}: it must compare a column of the left side with a column of the "
+        "right side; apply a condition on one side alone as a filter of that side, before the join"
     )
     raise ConfigurationError(message)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 _ROWS_A_PART = 2
-"""Rows that the dealt side of a key must have per part; a key with fewer is not split."""
+"""Rows that the dealt side of a key must have per part; a key with fewer rows is not split."""
 _BALANCED_PARTS = 64
 """With this many rows per part, parts are balanced, so dealing the other side has no advantage."""
 _HOT_TEST = 0.05
@@ -41,16 +41,17 @@ class JoinPlan:
     how, weigh, workers
         Arguments of the join.
     reason
-        Why Spark's own join runs unchanged; None: it does not.
+        Why Spark's own join runs unchanged; None: evenkey's join runs.
     plan
-        Plan with the workers of the keys; None: Spark's own join runs, or a stream makes a plan per
+        Plan with the workers of the keys. None: Spark's own join runs, or a stream makes a plan per
         epoch.
     dealt_right
-        uint64[n], hashes of the split keys whose right rows are dealt and left rows copied. For all
-        other split keys, the left rows are dealt and the right rows copied. None: no `plan`.
+        uint64[n], hashes of the split keys whose right rows are dealt and whose left rows are
+        copied. For all other split keys, left rows are dealt and right rows are copied. None: there
+        is no `plan`.
     combines_right
-        Whether only the distinct keys of the right side are joined, because one of them is hot.
-        This is enough for a semi or anti join.
+        Whether the right side is reduced to its distinct keys before the join, because one of its
+        keys is hot. Distinct keys are enough for a semi or anti join.
     heaviest
         Share of the hottest key in all work, from 0 to 1.
     seconds
@@ -142,15 +143,16 @@ def make_join_plan(
 ) -> JoinPlan:
     """Plan a join: place the keys that cannot be split first, hottest first, then all others.
 
-    The side of a split key with more rows is dealt, and the other side is copied. But if a join
-    keeps the unmatched rows of one side, that side is dealt if its parts would be balanced. With p
-    parts, each row of the copied side has up to p copies. These copies are p over the number of
-    dealt rows, as a share of the key's output, and are not counted as work. Parts of few rows are
-    not balanced, so a key is split only if each part gets 2 rows.
+    For a split key, the side on which the key has more rows is dealt, and the other side is copied.
+    There is one exception: if the join keeps the unmatched rows of one side only, that side is
+    dealt if the key's parts on it would be balanced. If a key has p parts, each row of the copied
+    side has up to p copies. As a share of the key's output, these copies are p divided by the
+    number of dealt rows. Copies are not counted as work. Parts of few rows are not balanced. So a
+    key is split only if each part gets 2 rows of the dealt side.
 
-    Guarantee: of the keys that may be split, no worker gets more than 1.01 times its fair work plus
-    the hottest bucket (`make_plan`). Every other key goes to the least loaded worker, hottest
-    first.
+    Guarantee: from the keys that may be split, no worker gets more work than 1.01 times its fair
+    work plus the work of the hottest bucket (`make_plan`). Each key that may not be split goes to
+    the least loaded worker, hottest first.
     """
     total = float(counts.bucket_work.sum())
     parts = np.ceil(counts.work * workers / total) + 1 if total else np.ones(len(counts.work))
@@ -176,7 +178,7 @@ def make_join_plan(
 
 
 def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> Plan:
-    """Place keys on workers; a key with less work than an average bucket stays in its bucket."""
+    """Place keys on workers; keys with less work than an average bucket follow their bucket."""
     buckets = len(counts.bucket_work)
     own = counts.work >= counts.bucket_work.sum() / buckets
     in_buckets = (counts.keys & np.uint64(buckets - 1)).astype(np.int64)
@@ -203,7 +205,10 @@ def _balanced_load(loads: NDArray[np.float64], others: float) -> float:
 def _with_whole(
     plan: Plan, keys: NDArray[np.uint64], owners: NDArray[np.int32], loads: NDArray[np.float64]
 ) -> Plan:
-    """Add keys that are not split to a plan: the worker of each, and the workers' loads by them."""
+    """Add keys that are not split to a plan: the worker of each key, and the workers' loads.
+
+    `owners` are the workers of these keys. `loads` is the load of each worker from these keys.
+    """
     lengths = np.concatenate((np.diff(plan.starts), np.ones(len(keys), dtype=np.int64)))
     every = np.concatenate((plan.keys, keys))
     numbers = np.repeat(np.arange(len(every)), lengths)

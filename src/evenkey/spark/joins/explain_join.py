@@ -37,7 +37,7 @@ def explain_join(
     Raises
     ------
     ConfigurationError, RunError
-        `join` raises it.
+        As for `join`.
     """
     request = JoinRequest.of(left, right, on, how, workers, weigh, state)
     session = left.sparkSession
@@ -89,7 +89,7 @@ def _counting(plan: JoinPlan) -> str:
 
 
 class _Names:
-    """Finds the names of keys of a join, in the rows of the side that has them."""
+    """Finds the name of a key of a join, in the rows of a side that has the key."""
 
     def __init__(self, request: JoinRequest, keys: JoinKeys) -> None:
         self._shown = request.shown

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 _INCOMING = 0.1
-"""Work of an input row. A row of the result counts 1, as all later operators process it."""
+"""Work of an input row. A row of the result counts 1, because all later operators process it."""
 _KEY, _BUCKET, _TASK = range(3)
 """Kinds of rows in the collected table: a key, a bucket of keys, a task of Spark's own join."""
 _PARTITION = "partition"
@@ -37,11 +37,11 @@ class JoinCounts:
     keys
         uint64[k], hashes of the keys with the most work.
     left, right
-        int64[k], number of rows of each of these keys on either side.
+        int64[k], number of rows of each of these keys on the left side and on the right side.
     work
         float64[k], work of each of these keys.
     bucket_work
-        float64[B], work of all keys, including these, by the bucket of their hash.
+        float64[B], work of all keys, including those in `keys`, by the bucket of their hash.
     most_right
         The largest number of rows that one key has on the right.
     spark_loads
@@ -78,8 +78,9 @@ def count_both(
     """Count the rows of each key on both sides, exactly, in one job that reads each side once.
 
     Rows are combined before they are shuffled, so a hot key does not skew this job. Rows with a
-    null key have no match and are not counted, as evenkey spreads them over all workers. Spark's
-    own join sends them to one task, so `spark_loads` includes them if the result keeps them.
+    null key have no match. They are not counted, because evenkey spreads such rows over all
+    workers. Spark's own join sends rows with a null key to one task. So `spark_loads` includes
+    these rows if the join's result keeps them.
 
     Parameters
     ----------
@@ -94,14 +95,15 @@ def count_both(
     buckets
         Number of buckets, B, a power of two.
     partitions
-        Number of tasks of Spark's own join, to compute their work too; None: do not.
+        Number of tasks of Spark's own join, to compute the work of these tasks too. None: their
+        work is not computed.
     """
     by = ["hash"] if partitions is None else ["hash", _PARTITION]
     counts = _counted(left, keys.left, "left", partitions, nulls=kind.nulls_of_left).join(
         _counted(right, keys.right, "right", partitions, nulls=kind.keeps_right), by, "full"
     )
     rows = [F.coalesce(F.col(side), F.lit(0)) for side in ("left", "right")]
-    # Some kinds of join only test whether the right side has a key: its rows then count as one.
+    # Some kinds of join only test whether the right side has a key: all its rows count as one row.
     tested = F.least(rows[1], F.lit(1)) if kind.tests_only else rows[1]
     work = (rows[0] + tested).cast("double")
     if weigh == "output":
@@ -110,7 +112,7 @@ def count_both(
     matching = every if partitions is None else every.where(F.col("hash").isNotNull())
     bucket = F.col("hash").bitwiseAND(F.lit(buckets - 1))
     sums = [F.sum("left").alias("left"), F.max("right").alias("right"), F.sum("work").alias("work")]
-    # All tables below use the same shuffles of the counts, so Spark runs these once.
+    # All tables below use the same shuffles of the counts, so Spark runs these shuffles once.
     top = matching.orderBy(F.desc("work")).limit(heaviest)
     tables = [
         top.select(F.lit(_KEY).alias("part"), "hash", "left", "right", "work"),
@@ -152,10 +154,11 @@ def _counted(
     name
         Name of the column of counts.
     partitions
-        Number of partitions of Spark's own join, to count by partition too; None: do not.
+        Number of partitions of Spark's own join, to count rows by partition too. None: rows are
+        counted by key only.
     nulls
-        Whether to count rows with a null key too, if there are `partitions`. Their hash becomes
-        null, so that they match no row.
+        Whether to count rows with a null key too, if `partitions` is given. The hash of such a row
+        becomes null, so that the row matches no other row.
     """
     matches, hashed = without_null(columns), hash_of(columns)
     if partitions is None:

@@ -60,7 +60,7 @@ def join_keys(
     Raises
     ------
     ConfigurationError
-        `find_columns` raises it, for either side.
+        `find_columns` raises this error for one of the sides.
     """
     found = [find_columns(side, names, "on") for side in (left, right)]
     sides: tuple[list[Column], list[Column]] = ([], [])
@@ -71,7 +71,8 @@ def join_keys(
             if not all(isinstance(each, IntegralType | DecimalType) for each in types):
                 kinds = " and ".join(each.simpleString() for each in types)
                 return f"key {shown[number]} is of types {kinds}; cast one side to the other type"
-            # A full join has one column for both, of the type to which Spark casts them.
+            # A full join has one column for the keys of both sides, of the type in which Spark
+            # compares the keys.
             common = left.join(right, [*names], "full").schema[number].dataType
         reason = _unplaceable(common)
         if reason is not None:
@@ -82,7 +83,7 @@ def join_keys(
 
 
 def _unplaceable(kind: DataType) -> str | None:
-    """Return why Spark does not shuffle a join by the values as they are; None: it does."""
+    """Return why Spark does not shuffle a join by unchanged values of a type; None: it does."""
     for part in parts_of_type(kind):
         if isinstance(part, FloatType | DoubleType):
             return "has floating-point numbers, which Spark normalizes before it compares them"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 Weigh = Literal["output", "rows"]
-"""What counts as work of a key. ``output``: its rows in the result, plus a tenth of its rows on
-both sides. ``rows``: its rows on both sides."""
+"""What counts as work of a key. ``output``: the key's rows in the result, plus a tenth of the key's
+rows on both sides. ``rows``: the key's rows on both sides."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Kind:
     name
         Name of the kind, as Spark spells it.
     keeps_left, keeps_right
-        Whether rows of this side without a match are in the result. In ``semi``, `keeps_left` is
-        True although they are not.
+        Whether the result has the rows of the left or right side that have no match. For ``semi``,
+        `keeps_left` is True although the result does not have these rows.
     """
 
     name: str

@@ -40,7 +40,10 @@ _JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
 
 
 class PlannedJoin(NamedTuple):
-    """Plan of a join, key columns (None: Spark's own join runs) and counts (None: not counted)."""
+    """Plan of a join, its key columns and its counts.
+
+    Keys are None if Spark's own join runs. Counts are None if the keys were not counted.
+    """
 
     plan: JoinPlan
     keys: JoinKeys | None
@@ -91,7 +94,7 @@ class JoinRequest(NamedTuple):
         Raises
         ------
         ConfigurationError
-            An argument is invalid, as for `join`.
+            An argument of `join` is invalid.
         """
         check_frame(left, "left")
         check_frame(right, "right")
@@ -125,8 +128,8 @@ class JoinRequest(NamedTuple):
     def planned(self, partitions: int | None = None) -> PlannedJoin:
         """Make the plan of the join, or read it from `state`.
 
-        Keys are counted if `state` has no plan. They are always counted if `partitions` is given,
-        to compute the work of so many tasks of Spark's own join.
+        Keys are counted if `state` has no plan. If `partitions` is given, keys are always counted,
+        and the work of that number of tasks of Spark's own join is computed too.
 
         Raises
         ------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SPLIT = "__evenkey_split"
-"""Column on which both sides are joined besides the key; it determines the worker of a row."""
+"""Column on which both sides are joined in addition to the key; it determines a row's worker."""
 _WORKER, _FIRST, _CELL, _NUMBER = (
     f"__evenkey_{name}" for name in ("worker", "first", "cell", "number")
 )
@@ -48,8 +48,8 @@ class Side:
     kept
         Whether rows without a match are in the result.
     witnessed
-        Hashes of keys. Of each of these keys, every task sends one row also to the key's first
-        worker, as a witness (`evenkey.spark.joins.witnesses`).
+        Hashes of keys. If a task has rows of such a key, it also sends one of these rows to the
+        key's first worker, as a witness (`evenkey.spark.joins.witnesses`).
     splits
         Whether the plan splits keys.
     mark
@@ -65,7 +65,7 @@ class Side:
 
     @property
     def all_copied(self) -> bool:
-        """Whether every row is copied; rows with a null in the key are then dropped."""
+        """Whether every row is copied, except that rows with a null in the key are dropped."""
         return self.copied is True and not self.kept
 
 
@@ -80,18 +80,18 @@ def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers
     side
         A stream, or a batch.
     what
-        How its rows are placed.
+        How the rows of this side are placed.
     words
-        The plan, the same as for the other side.
+        The words of the plan, which must be the same for both sides.
     buckets, workers
         Number of buckets and of workers of the plan.
 
     Returns
     -------
     DataFrame
-        The rows, with the int column `SPLIT`. All rows of a key on one worker have the same value
-        of it, and its rows on another worker have another value. Rows are hash-partitioned by key
-        and `SPLIT` into one partition per worker, as Spark's join on these columns requires.
+        The rows, with the int column `SPLIT`. Rows of a key have the same `SPLIT` if they are on
+        the same worker, and different `SPLIT` if not. Rows are hash-partitioned by key and `SPLIT`
+        into one partition per worker, as Spark's join on these columns requires.
     """
     known = without_null(what.columns)
     if not what.kept:
@@ -122,7 +122,7 @@ def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers
 
 
 def _with_more(placed: DataFrame, what: Side, known: Column, words: Column) -> DataFrame:
-    """Add copies and witnesses to the rows that are dealt."""
+    """Add copies and witnesses of rows to the rows that are dealt."""
     worker = F.col(_WORKER).cast("long")
     cells, more = F.array(worker), F.lit(WITNESS)
     if what.witnessed:
@@ -138,7 +138,10 @@ def _with_more(placed: DataFrame, what: Side, known: Column, words: Column) -> D
 
 
 def _with_cells(placed: DataFrame, what: Side, cells: Column, more: Column) -> DataFrame:
-    """Make one row per cell, for its worker; mark the first row `ONCE` and the others `more`."""
+    """Replace each row by one row per cell, for the worker of the cell.
+
+    The first of these rows is marked `ONCE`. All others get the mark `more`.
+    """
     if what.mark is None:
         placed = placed.withColumn(_CELL, F.explode(cells))
     else:

@@ -1,4 +1,4 @@
-"""`join`: spread the rows of a hot key over several workers, where Spark's own join joins them."""
+"""`join`: spread the rows of a hot key over several workers, and join with Spark's own join."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def join(
     """Join as ``left.join(right, on, how)`` does, without long tasks for hot keys.
 
     Spark sends all rows of a key to one task. evenkey counts the keys first and splits keys with
-    more work than a task should have: their rows on one side are distributed over several tasks,
-    and their rows on the other side are copied to each of these tasks. Spark's own expressions and
-    its own join do all of this; no row goes through Python. Both sides are shuffled once, into
-    `workers` partitions, which adaptive execution does not change.
+    more work than a task should have. The rows of a split key on one side are distributed over
+    several tasks, and its rows on the other side are copied to each of these tasks. Spark's own
+    expressions and its own join do all of this; no row goes through Python. Both sides are shuffled
+    once, into `workers` partitions, which adaptive execution does not change.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ def join(
         Two batches, or a stream and a batch.
     on
         Name of the key column, or a list of names, the same on both sides. Or an equality of a
-        column of each side, such as ``left.id == right.number``, or several of these in a list or
-        joined by ``&``. The result then has the columns of both sides, as in Spark's own join.
+        column of each side, such as ``left.id == right.number``, or several equalities in a list or
+        joined by ``&``. With equalities, the result has the columns of both sides, as in Spark's
+        own join.
     how
         ``inner``, ``left``, ``right``, ``full``, ``semi``, ``anti``, or any other name that Spark
         has for one of these.
@@ -69,8 +70,8 @@ def join(
         50,001,500. ``rows``: each row of either side counts 1. In a join with a stream, each row
         of the stream counts 1.
     state
-        Storage location. For two batches it keeps the plan, which is made once and then used again.
-        For a stream it keeps the stream's plans; choose a location beside the checkpoint. None:
+        Storage location of plans. The plan for two batches is made and stored once, and then used
+        again. The plans for a stream are stored too; choose a location beside the checkpoint. None:
         every call counts the batches, and a restarted stream learns again.
 
     Returns
@@ -92,15 +93,19 @@ def join(
     -----
     The result is exact under every plan: each pair of a left and a right row of one key is in
     exactly one task. In ``inner`` and ``full`` joins, the side on which the key has more rows is
-    distributed. In ``left``, ``semi`` and ``anti`` joins it is the left side, in ``right`` joins
-    the right side, unless that side has too few rows. If the result keeps unmatched rows of the
-    copied side, as every ``full`` join with split keys does, the hashes of the other side's keys go
-    through Python, so that no copy counts as an unmatched row (`evenkey.spark.joins.witnesses`).
-    Rows with a null in the key are spread over all workers. Counting reads both sides one more
-    time. If a side follows a shuffle and its rows are distributed, they are sorted by their
-    contents within each task, so that a lost executor does not fail the job. Spark's own join runs
-    unchanged if it broadcasts a side, which needs no balancing, or if the keys are of a type that
-    Spark converts before it compares them; `explain` gives the reason.
+    distributed. In ``left``, ``semi`` and ``anti`` joins, the left side is distributed, and in
+    ``right`` joins the right side, unless that side has too few rows.
+
+    If the result keeps unmatched rows of the copied side, as every ``full`` join with split keys
+    does, the hashes of the other side's keys go through Python, so that no copy counts as an
+    unmatched row (`evenkey.spark.joins.witnesses`). Rows with a null in the key are spread over all
+    workers. Counting reads both sides one more time. If a side follows a shuffle and its rows are
+    distributed, these rows are sorted by their contents within each task, so that a lost executor
+    does not fail the job.
+
+    Spark's own join runs unchanged in two cases; `explain` gives the reason. Either Spark
+    broadcasts a side, and such a join needs no balancing. Or the keys are of a type that Spark
+    converts before it compares keys.
 
     Examples
     --------

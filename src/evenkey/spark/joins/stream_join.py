@@ -1,4 +1,4 @@
-"""Join a stream with a batch: a new plan for each epoch, made from keys of an earlier epoch."""
+"""Join a stream with a batch; the plan of each epoch is made from keys of an earlier epoch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_stream(left: DataFrame, right: DataFrame, kind: Kind) -> None:
     Raises
     ------
     ConfigurationError
-        Spark does not support it, or both sides are streams.
+        Spark does not support this kind of join with a stream, or both sides are streams.
     """
     if left.isStreaming and right.isStreaming:
         message = (
@@ -61,12 +61,12 @@ def joined_in_stream(
 ) -> DataFrame:
     """Join by the epoch's plan: distribute the stream's rows of split keys, copy the batch's rows.
 
-    Table N + 2 is made from a sample of epoch N's keys, as in `route`.
+    The plan of epoch N + 2 is made from a sample of the keys of epoch N, as in `route`.
 
     Raises
     ------
     ConfigurationError, RunError
-        `tables_of` raises it.
+        As for `tables_of`.
     """
     grouping = PlannedGrouping()
     tables, mark = tables_of(left.sparkSession, state, str(grouping), workers)

@@ -1,11 +1,11 @@
 """Keep each unmatched row of a copied side exactly once in the result, under every plan.
 
-If the rows of a key are dealt over several workers on one side, they are copied to each of these
-workers on the other side. A copy may find no match on its worker although another copy does. So
-only the copy on the first of the key's workers may be in the result as an unmatched row, and this
-worker must know whether the dealt side has any row of the key. Therefore each task sends its first
-row of such a key also to this worker, as a witness. Result rows that were joined with a witness are
-dropped.
+If a key is split, its rows on one side are dealt over several workers, and each of its rows on the
+other side is copied to all of these workers. A copy may find no match on its worker although
+another copy of the same row finds a match. So only the copy on the first of the key's workers may
+be in the result as an unmatched row. This first worker must know whether the dealt side has any row
+of the key. Therefore each task that deals rows also sends its first row of such a key to the key's
+first worker, as a witness. Result rows that were joined with a witness are dropped.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ONCE, COPY, WITNESS = 0, 1, 2
-"""Kinds of rows: a row itself; a further copy; a copy that only shows that the key exists."""
+"""Kinds of rows: the row itself; a further copy; a copy that only shows that its key exists."""
 _NONE = -1
 LEFT, RIGHT = "__evenkey_left", "__evenkey_right"
-"""Columns with the kind of each row, for both sides."""
+"""Columns with the kind of each row, on the left and on the right side."""
 
 
 def first_of_task(session: SparkSession, keys: Sequence[int]) -> Callable[[Column], Column]:

@@ -16,11 +16,12 @@ _UNHASHED = frozenset({"GeographyType", "GeometryType"})
 
 
 def hashed_parts(column: Column, kind: DataType) -> list[Column]:
-    """Return expressions to hash in place of a column: different values then hash differently.
+    """Return expressions to hash in place of a column, so that different values hash differently.
 
-    Spark's hash of the column itself does not ensure that. It skips nulls, so (null, 1) and
-    (1, null) have the same hash; it hashes neighbouring arrays as if they were one; it cannot hash
-    maps and variants; and it follows collations.
+    Spark's hash of the column itself does not ensure that. Spark's hash skips nulls, so (null, 1)
+    and (1, null) have the same hash. It hashes neighbouring arrays as if they were one array. It
+    cannot hash maps and variants. And under a collation, texts with different bytes can have the
+    same hash.
     """
     if isinstance(kind, StructType):
         fields = [

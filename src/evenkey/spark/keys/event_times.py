@@ -27,7 +27,7 @@ def far_ahead(time: Column, allowed: Column) -> Column:
     """Return whether a timestamp is further ahead of the epoch's processing time than allowed.
 
     Spark records the processing time of an epoch before the epoch runs. So all tasks of the epoch
-    decide alike, also if it runs again, and the other rows do not matter.
+    decide alike, also if the epoch runs again. The result for a row does not depend on other rows.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def far_ahead(time: Column, allowed: Column) -> Column:
 
 
 def without_far_ahead(df: DataFrame, time: Column, max_ahead: str) -> DataFrame:
-    """Leave out the rows of a stream that are too far ahead, and count them in its progress.
+    """Leave out the rows of a stream whose times are too far ahead; count them in its progress.
 
     Parameters
     ----------
     df
         A stream.
     time
-        Timestamps of its rows.
+        Timestamps of the stream's rows.
     max_ahead
         A valid duration, such as ``"1 hour"``; this function does not check it.
     """

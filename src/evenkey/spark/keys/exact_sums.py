@@ -22,7 +22,7 @@ OVERFLOWS = "evenkey-overflows-"
 
 
 def merged_natively(how: Merge, name: str, kind: DataType) -> Column:
-    """Merge a state column as `Algebraic.merges` says; in ANSI mode too, this raises no error."""
+    """Merge a state column as `Algebraic.merges` says; this raises no error, also in ANSI mode."""
     if how != "exact":
         return {"sum": F.sum, "min": F.min, "max": F.max}[how](name).cast(kind)
     summed = F.try_sum(name).try_cast(kind)
@@ -44,9 +44,9 @@ def finished_natively(aggregator: Algebraic, casts: Mapping[str, Cast]) -> list[
 
 
 def count_overflows(merged: DataFrame, aggregator: Algebraic) -> DataFrame:
-    """Count in each epoch of a stream the groups with a sum that does not fit its type.
+    """Count, in each epoch of a stream, the groups with a sum that does not fit the sum's type.
 
-    The counts are in the query's progress, among its ``observedMetrics``, under names that begin
+    The counts are among the ``observedMetrics`` of the query's progress, under names that begin
     with `OVERFLOWS`.
     """
     casts = aggregator.casts or {}

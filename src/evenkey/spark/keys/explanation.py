@@ -47,7 +47,7 @@ class HotKey:
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where keys go for one kind of work.
+    """Explanation of where keys go, for one kind of work.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Placement:
     hot_keys
         The hottest keys, at most 5, each with at least half of a task's mean load.
     loads
-        float64[tasks], the predicted load of each task; empty if Spark's own placement is used.
+        float64[tasks], the predicted load of each task. Empty if Spark's own placement is used.
     spark_loads
         float64[partitions], the load of each task under Spark's own placement; empty if `loads` is
         empty.
@@ -84,7 +84,7 @@ class Placement:
         """Predicted speedup: time with Spark's own placement over time with this placement.
 
         This assumes that time is proportional to load, and that both placements run their tasks on
-        `slots` slots. 1 if there is no load.
+        `slots` slots. If there is no load, the result is 1.
         """
         if not self.loads.any():
             return 1.0
@@ -176,7 +176,7 @@ def hottest(
     plan
         The plan.
     keys, loads
-        uint64[k], hashes of keys, and float64[k], their loads.
+        Hashes of keys, uint64[k], and load of each of these keys, float64[k].
     total
         Load of all keys.
     name

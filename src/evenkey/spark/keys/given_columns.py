@@ -52,7 +52,7 @@ def check_frame(df: object, name: str = "df") -> None:
     Raises
     ------
     ConfigurationError
-        It is not a Spark DataFrame, or its session was stopped.
+        The argument is not a Spark DataFrame, or the session of the DataFrame was stopped.
     """
     if isinstance(df, DataFrame):
         _check_running(df, name)
@@ -85,7 +85,7 @@ def is_case_sensitive(df: DataFrame) -> bool:
 
 
 def same_name(df: DataFrame, name: str, other: str) -> bool:
-    """Return whether two names are names of the same column to Spark."""
+    """Return whether Spark would find the same column by either of two names."""
     return name == other or (not is_case_sensitive(df) and name.lower() == other.lower())
 
 
@@ -98,7 +98,7 @@ def column_names(names: object, what: str = "key") -> tuple[str, ...]:
         There is no name, a name is repeated, or an element is not a name.
     """
     listed: list[object] = [names]
-    # A Column has __iter__, which raises.
+    # A Column has __iter__, which raises an error.
     if isinstance(names, Iterable) and not isinstance(names, str | Column):
         listed = list(names)
     for name in listed:
@@ -136,8 +136,8 @@ def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -
     Raises
     ------
     ConfigurationError
-        `column_names` raises it; or there is no such column, or more than one. The message lists
-        the columns that there are.
+        `column_names` raises this error. Or there is no column of a name, or more than one column.
+        If there is no column, the message lists the columns of the DataFrame.
     """
     check_frame(df)
     wanted = column_names(names, what)
@@ -165,7 +165,7 @@ def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -
 
 @contextlib.contextmanager
 def unlogged_errors() -> Iterator[None]:
-    """Keep PySpark from logging analysis errors, for code that only tests if a query is valid."""
+    """Keep PySpark from logging analysis errors in code that only tests if a query is valid."""
     # Use PySpark's method: loggers that `logging` creates first do not accept PySpark's arguments.
     loggers = [PySparkLogger.getLogger(name) for name in _LOGS_OF_ERRORS]
     before = [logger.disabled for logger in loggers]
@@ -200,7 +200,7 @@ def key_hash(df: DataFrame, key: str | Sequence[str]) -> Column:
     Raises
     ------
     ConfigurationError
-        `find_columns` raises it, or a column contains maps, which have no hash.
+        `find_columns` raises this error, or a column contains maps, which have no hash.
     """
     columns = key_columns(df, key)
     check_types(df, column_names(key), (MapType, VariantType), "maps have no hash")
@@ -211,8 +211,8 @@ def hash_of(columns: Sequence[Column], *, nulls_apart: bool = False) -> Column:
     """Return the hash of a key of one or more columns: Spark's ``xxhash64``.
 
     Spark's hash skips nulls, so the keys (null, 1) and (1, null) have the same hash. That is right
-    for routing: equal keys must go to the same worker, and different keys may. If keys with the
-    same hash are counted as one key, pass `nulls_apart`, which gives such keys different hashes.
+    for routing: equal keys must go to the same worker, and different keys may share a worker. For
+    counting keys by their hash, pass `nulls_apart`: such keys then have different hashes.
     """
     marks = [column.isNull() for column in columns] if nulls_apart else []
     return F.xxhash64(*columns, *marks)
@@ -225,12 +225,12 @@ def check_types(
     why: str,
     what: str = "key",
 ) -> None:
-    """Check that no key column is of a refused type, or contains one in arrays or structs.
+    """Check that no key column is of a refused type, also not within arrays or structs.
 
     Raises
     ------
     ConfigurationError
-        A key column is of such a type or contains one.
+        A key column is of a refused type, or contains such a type.
     """
     for name in find_columns(df, keys, what):
         if any(isinstance(part, refused) for part in parts_of_type(df.schema[name].dataType)):
@@ -242,7 +242,7 @@ def check_types(
 
 
 def parts_of_type(kind: DataType) -> Iterator[DataType]:
-    """Yield a type, and all types that are nested in it as elements of arrays or structs."""
+    """Yield a type, and all types nested in it as elements of arrays or fields of structs."""
     parts = [kind]
     while parts:
         part = parts.pop()
@@ -301,7 +301,8 @@ def time_column(df: DataFrame, name: str) -> Column:
 def windowed_column(df: DataFrame, name: str) -> Column:
     """Return a column of event times for windows; times without a time zone are not converted.
 
-    Spark aligns windows of such times to midnight of these times, whatever the session's time zone.
+    Spark aligns the windows of times without a time zone to midnight, whatever time zone the
+    session has.
 
     Raises
     ------
@@ -320,7 +321,7 @@ def absent(df: DataFrame, name: str) -> None:
     Raises
     ------
     ConfigurationError
-        There is a column of that name, or of a name that is the same to Spark.
+        There is a column of that name, or of a name that Spark does not distinguish from it.
     """
     check_frame(df)
     check_text("column", name, "worker")
@@ -335,12 +336,12 @@ def absent(df: DataFrame, name: str) -> None:
 
 
 def check_own_names(df: DataFrame) -> None:
-    """Check that no column has a name like those that operators add and drop again.
+    """Check that no column name begins with `OWN`, as the names of evenkey's own columns do.
 
     Raises
     ------
     ConfigurationError
-        A column has such a name.
+        The name of a column begins with `OWN`.
     """
     for name in df.columns:
         if name.lower().startswith(OWN):

@@ -1,4 +1,4 @@
-"""Find the name of a key for messages: only its hash is known, so a row of the input is read."""
+"""Find the name of a key for messages, by reading a row: plans know only the hash of a key."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def name_of_key(
     hashed: Column,
     key: np.uint64,
 ) -> str | None:
-    """Return the name of the key with a uint64 hash, such as ``customer 17``; None: no row has it.
+    """Return the name of a key, such as ``customer 17``, from the key's hash.
 
-    This reads the input up to the first row with the key.
+    This reads the input up to the first row with the key. None: no row has the key.
     """
     texts = [column.cast("string").alias(f"k{number}") for number, column in enumerate(columns)]
     rows = frame.where(hashed == F.lit(int(key.astype(np.int64)))).select(*texts)

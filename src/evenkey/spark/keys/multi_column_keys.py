@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def one_key(df: DataFrame, keys: Sequence[str]) -> Column:
     """Return the key as one column: the user's column, or a struct if there are several.
 
-    To Spark, hashing or grouping by the struct is the same as by its fields in their order.
+    In Spark, hashing or grouping by the struct gives the same result as by its fields in order.
     """
     found = key_columns(df, keys)
     if len(found) == 1:
@@ -73,7 +73,7 @@ def check_names(
     Raises
     ------
     ConfigurationError
-        A key column has such a name.
+        A key column has the name of a column that the aggregator adds.
     """
     for key in keys:
         for name in own:
@@ -102,11 +102,11 @@ def with_keys(merged: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def check_groupable(df: DataFrame, keys: Sequence[str]) -> None:
-    """Check that Arrow, too, can group by the types of the key columns.
+    """Check that Arrow can group by the types of the key columns, as Spark can.
 
     Raises
     ------
     ConfigurationError
-        A key column is of lists or maps, or contains them.
+        The values of a key column are lists or maps, or contain lists or maps.
     """
     check_types(df, keys, (ArrayType, MapType, VariantType), "lists and maps cannot be keys")

@@ -16,7 +16,7 @@ def observed_metrics(progress: Mapping[str, Any], beginning: str) -> list[dict[s
     Parameters
     ----------
     progress
-        An element of ``query.recentProgress``. Over Connect, values that are null may be missing.
+        Element of ``query.recentProgress``. Over Connect, null values may be missing in the result.
     """
     observed = progress.get("observedMetrics") or {}
     return [_figures(row) for name, row in observed.items() if name.startswith(beginning)]
@@ -26,6 +26,6 @@ def _figures(row: Row) -> dict[str, Any]:
     figures = row.asDict()
     if figures.keys() != {"values", "schema"}:
         return figures
-    # Over Connect, PySpark does not decode the server's answer about a query: values and a schema.
+    # Over Connect, PySpark returns the server's answer as it is: a list of values, and a schema.
     names = [field["name"] for field in figures["schema"]["fields"]]
     return dict(zip(names, figures["values"], strict=True))

@@ -2,10 +2,10 @@
 
 A task that reads a shuffle gets rows in the order in which they arrive. If the task runs again,
 because an executor was lost, rows may arrive in another order. A row that is placed by its position
-would then go to another worker. When Spark notices this, it runs all tasks again that have read the
-rows, or fails the job if it cannot. So after a shuffle, rows are sorted by a hash of their contents
-before they are numbered; the order of rows with equal contents does not matter. Spark's own
-``repartition`` sorts for the same reason, and the setting that switches its sort off (`SORTS`)
+could then go to another worker. When Spark notices this, it runs all tasks again that have read the
+rows, or fails the job if this is impossible. So after a shuffle, rows are sorted by a hash of their
+contents before they are numbered. The order of rows with equal contents does not matter. Spark's
+own ``repartition`` sorts for the same reason. The setting that switches off Spark's sort (`SORTS`)
 switches off this sort too.
 """
 
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _SHUFFLE = re.compile(r"^[ :|+*()\d-]*(?!Broadcast)\w*Exchange\b|\bScan JDBC", re.MULTILINE)
-"""Operators in a printed plan whose rows may come in another order when a task runs again."""
+"""Matches operators in a printed plan whose rows may change their order when a task runs again."""
 _RDD = re.compile(r"\bScan ExistingRDD\b")
-"""Scan of an RDD: a checkpoint, Python objects or a micro-batch, perhaps computed by a shuffle."""
+"""Matches the scan of an RDD in a printed plan. An RDD is a checkpoint, Python objects or a
+micro-batch, and a shuffle may have computed it."""
 _printing = threading.Lock()
 
 
@@ -52,7 +53,7 @@ def numbered(
     Parameters
     ----------
     df
-        `source`, perhaps with further columns.
+        Rows to number: the rows of `source`, perhaps with further columns.
     source
         The user's DataFrame.
     names
@@ -63,7 +64,7 @@ def numbered(
     Returns
     -------
     tuple
-        The rows, and the column of their numbers; None: they have no numbers.
+        The rows, and the column of their numbers, which is None if the rows have no numbers.
     """
     if names is None:
         names = own_columns(source)
@@ -82,6 +83,8 @@ def in_stable_order(
 ) -> DataFrame:
     """Sort the rows of each partition of a batch by contents, unless their order is stable.
 
+    If the setting `SORTS` is false, this does not sort, and logs a warning.
+
     Parameters
     ----------
     df, source, names, where
@@ -98,9 +101,9 @@ def in_stable_order(
 
 
 def content_hash(df: DataFrame, names: Iterable[str], where: Column | None = None) -> Column:
-    """Hash the contents of rows; the hash of rows outside `where` is 0.
+    """Hash the contents of each row; the hash of a row that does not match `where` is 0.
 
-    An expression cannot distinguish two columns with the same name, so neither is hashed.
+    An expression cannot distinguish columns with the same name, so such columns are not hashed.
     """
     wanted = set(names)
     lower = [name.lower() for name in df.columns]
@@ -130,7 +133,7 @@ def printed_plan(df: DataFrame) -> str:
 def order_may_change(df: DataFrame) -> bool:
     """Return whether a task that runs again may get its rows in another order.
 
-    It may after a shuffle, and if the rows come from an RDD whose origin is unknown.
+    This is the case after a shuffle, and if rows come from an RDD whose origin is unknown.
     """
     plan = printed_plan(df)
     if _SHUFFLE.search(plan):

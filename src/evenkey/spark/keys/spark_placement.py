@@ -26,7 +26,7 @@ def spark_loads(
 ) -> NDArray[np.float64]:
     """Compute the load of each partition if Spark itself partitions a batch by some columns.
 
-    This reads the input once.
+    The load is the number of rows, or their total `cost` if it is given. This reads the input once.
     """
     partitions = shuffle_partitions(frame.sparkSession)
     load = F.count(F.lit(1)) if cost is None else F.sum(cost.cast("double"))
@@ -35,7 +35,13 @@ def spark_loads(
 
 
 def by_partition(table: DataFrame, partitions: int) -> NDArray[np.float64]:
-    """Collect columns ``partition`` and ``load`` as float64[partitions], the loads by partition."""
+    """Collect the column ``load`` of a table into an array, by the column ``partition``.
+
+    Returns
+    -------
+    float64[partitions]
+        Load of each partition.
+    """
     found = table.select(
         "partition", F.coalesce(F.col("load").cast("double"), F.lit(0.0))
     ).toArrow()

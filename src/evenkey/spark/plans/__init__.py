@@ -1,4 +1,4 @@
-"""Which worker gets which key: make plans and routing tables, store them and look keys up."""
+"""Make and store plans, which assign keys to workers, and look keys up in plans."""
 
 from __future__ import annotations
 

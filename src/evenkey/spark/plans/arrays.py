@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_DIGEST_BYTES = 16  # after the archive, so that `np.load` can still open the file
+_DIGEST_BYTES = 16  # the digest follows the archive, so that `np.load` can still open the file
 
 
 def encoded(entries: Mapping[str, Any]) -> bytes:
@@ -28,14 +28,14 @@ def encoded(entries: Mapping[str, Any]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in entries.items():
-            # `np.savez` would store the time of writing, so equal arrays would give other bytes.
+            # Not `np.savez`: it stores the time of writing, so equal arrays give different bytes.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
                 np.lib.format.write_array(member, _clean(np.asanyarray(array)), allow_pickle=False)
     return content.getvalue() + _digest(content.getvalue())
 
 
 def _clean(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of records with zeros as padding, where NumPy keeps arbitrary memory."""
+    """Copy an array of records with zeros as padding bytes, whose values NumPy leaves undefined."""
     if array.dtype.names is None:
         return array
     clean = np.zeros(array.shape, dtype=array.dtype)
@@ -50,7 +50,7 @@ def decoded(data: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        The bytes are not those that `encoded` wrote.
+        The bytes were cut short or changed after `encoded` made them.
     """
     content = data[:-_DIGEST_BYTES]
     if _digest(content) != data[-_DIGEST_BYTES:]:

@@ -1,4 +1,4 @@
-"""Plans of a batch: read from `state`, or made from the keys, which Spark counts natively."""
+"""Read the plan of a batch from `state`, or let Spark count the keys and make a plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KeptPlan:
     Parameters
     ----------
     session
-        Session of the query; over Connect one of its tasks accesses the storage.
+        Session of the query. Over Connect, a task of this session accesses the storage.
     tables
         Tables in which plans are stored; None: plans are not stored.
     """
@@ -48,7 +48,10 @@ class KeptPlan:
     def at(
         cls, session: SparkSession, state: str | Path | Store | None, label: str, workers: int
     ) -> Self:
-        """Store plans under a label, such as a grouping, in `state`; None: do not store them."""
+        """Return a `KeptPlan` for the plans in `state` that have a label, such as a grouping.
+
+        If `state` is None, plans are not stored.
+        """
         if state is None:
             return cls(session, None)
         return cls(session, RoutingTables(store_of(session, state), label, workers))
@@ -74,7 +77,7 @@ class KeptPlan:
             The state cannot be written.
         """
         if self.tables is not None:
-            # An epoch reads the last table up to its number, so every epoch can find number 0.
+            # An epoch reads the newest table up to its own number, so every epoch can find table 0.
             write = functools.partial(self.tables.write, 0, RoutingTable(memory))
             at_state(self.session, write)
 
@@ -84,9 +87,10 @@ def plan_of_batch(
 ) -> tuple[Snapshot, bool]:
     """Return the plan for a batch, and whether every row goes exactly where the plan says.
 
-    If `kept` has a plan and the grouping does not count every epoch, that plan is used. Otherwise
-    this counts the keys of the batch and makes a plan. Rows follow a plan exactly if it was made
-    from the batch itself or from costs. Under other plans surprising keys may go elsewhere.
+    If `kept` has a plan and the grouping does not count every epoch, this returns that plan.
+    Otherwise it counts the keys of the batch and makes a plan. Every row goes where the plan says
+    if the plan was made from the batch itself or from costs. Under any other plan, rows of keys
+    that are hot unexpectedly may go to other workers.
     """
     plan = kept.find()
     counts = grouping.counts_ahead if plan else grouping.counts_first({})
@@ -98,7 +102,7 @@ def plan_of_batch(
 
 
 def needs_plan(grouping: Grouping) -> bool:
-    """Say whether a grouping must know the frequencies of keys before it routes."""
+    """Return whether a grouping must know the frequencies of keys before it routes."""
     return grouping.given_frequencies and not grouping.learns
 
 
@@ -107,7 +111,7 @@ def plan_by_frequencies(
 ) -> Snapshot:
     """Return the plan for a grouping that must know the frequencies of keys before it routes.
 
-    This is the stored plan; if there is none, this counts the keys of the batch and makes one.
+    If no plan is stored, this counts the keys of the batch, makes a plan and stores it.
 
     Raises
     ------
@@ -119,9 +123,9 @@ def plan_by_frequencies(
         return plan
     if df.isStreaming:
         message = (
-            f"grouping {grouping}: it must know how frequent each key is before a stream's first "
-            "row comes: route a batch of earlier rows with the same state=DIRECTORY before, or use "
-            "a grouping that learns it, such as dkg or dchoices"
+            f"grouping {grouping}: it must know how frequent each key is before the first row of a "
+            "stream comes: first route a batch of earlier rows with the same state=DIRECTORY, or "
+            "use a grouping that learns these frequencies, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
     counts = df.groupBy(hashed.alias("key")).agg(F.count(F.lit(1)).alias("count")).toArrow()
@@ -139,7 +143,11 @@ def plan_near(
     workers: int,
     before: Snapshot,
 ) -> Snapshot:
-    """Count the keys of a batch, or sum their costs, and make a plan near the previous one."""
+    """Compute the load of each key of a batch, and make a plan that moves few keys.
+
+    The load of a key is its number of rows, or its total cost if `cost` is given. `before` is the
+    previous plan; empty: there is none.
+    """
     statistics = weighed(df, hashed, cost, grouping.statistics(workers))
     return grouping.fitted(statistics, workers, before, of_messages=cost is None)
 
@@ -147,7 +155,7 @@ def plan_near(
 def weighed(
     df: DataFrame, hashed: Column, cost: Column | None, empty: KeyStatistics
 ) -> KeyStatistics:
-    """Compute the load of each key of a batch DataFrame: its number of rows, or its total cost.
+    """Compute the load of each key of a batch: the number or the total cost of the key's rows.
 
     Parameters
     ----------
@@ -173,8 +181,9 @@ def weighed(
 def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatistics:
     """Count the keys of a batch DataFrame in one pass, with Spark's own expressions.
 
-    The counts of the hottest keys come from Spark's sketch ``approx_top_k``. The counts of the
-    buckets are exact, because that sketch has more counters than there are buckets.
+    The counts of the hottest keys come from Spark's sketch ``approx_top_k``. A second such sketch
+    counts the keys of each bucket of hashes. Its counts are exact, because it has more counters
+    than there are buckets.
     """
     (row,) = df.select(hashed.alias("hash")).agg(*sketches(F.col("hash"), empty)).collect()
     return filled(empty, row.asDict(recursive=True))
@@ -183,9 +192,9 @@ def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatis
 def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics) -> KeyStatistics:
     """Sum the costs of a batch DataFrame by key; a null cost counts 0.
 
-    Sums are exact. Each bucket is divided into `_FINE` smaller ones. The most expensive key of each
-    smaller bucket goes to the driver, which tracks it individually; the costs of all other keys
-    count as load of their bucket.
+    Sums are exact. Each bucket is divided into `_FINE` smaller buckets. The driver tracks the most
+    expensive key of each smaller bucket individually. The costs of all other keys count as load of
+    their bucket.
     """
     by_key = df.groupBy(hashed.alias("hash")).agg(F.sum(cost.cast("double")).alias("cost"))
     costs = by_key.withColumn("cost", F.coalesce("cost", F.lit(0.0)))
@@ -230,7 +239,7 @@ def _top(column: Column, k: int, counters: int) -> Column:
 
 
 def filled(empty: KeyStatistics, values: Mapping[str, Any]) -> KeyStatistics:
-    """Fill statistics with the values of the aggregates of `sketches`."""
+    """Fill statistics with the values of the aggregates that `sketches` returned."""
     keys, counts = _items(values["keys"])
     empty.add_counted(keys.view(np.uint64), counts)
     buckets, loads = _items(values["buckets"])

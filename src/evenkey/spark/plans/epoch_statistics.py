@@ -35,7 +35,9 @@ class TaskStatistics(NamedTuple):
 
 
 class EpochStatistics:
-    """Statistics of one query in a store: one object per epoch and task; a retry overwrites it.
+    """Epoch statistics of one query, stored as one object per epoch and task.
+
+    If a task runs again, it overwrites its object.
 
     Parameters
     ----------
@@ -67,14 +69,17 @@ class EpochStatistics:
             raise RunError(message) from error
 
     def epochs(self, names: Iterable[str]) -> dict[int, dict[int, str]]:
-        """Select the names of statistics from the names of a store, by epoch and task, in order."""
+        """Select the names of statistics from the names of a store's objects, by epoch and task.
+
+        Epochs and tasks are in ascending order.
+        """
         found: dict[int, dict[int, str]] = {}
         for match in filter(None, map(_NAME.fullmatch, sorted(names))):
             found.setdefault(int(match[1]), {})[int(match[2])] = match[0]
         return found
 
     def read(self, names: dict[int, str]) -> dict[int, TaskStatistics]:
-        """Read the statistics of an epoch, by task.
+        """Read the statistics of an epoch; `names` and the result are by number of the task.
 
         Raises
         ------
@@ -99,7 +104,7 @@ class EpochStatistics:
         return statistics
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; one that cannot be deleted now is deleted in the next epoch."""
+        """Delete objects; an object that cannot be deleted now is deleted in the next epoch."""
         at_once(self._delete, list(names))
 
     def _delete(self, name: str) -> None:

@@ -1,6 +1,7 @@
 """Look up the worker of each row in a plan, with Spark's own expressions and without Python.
 
-The plan is packed into one array of 64-bit words, which Spark reads as a literal.
+The plan is packed into one array of 64-bit words (`pack_plan`), the same for all rows of a batch or
+of an epoch.
 """
 
 from __future__ import annotations
@@ -31,21 +32,23 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions.task_id import TaskId
 
 WORKER_BITS, LIMIT_BITS = 20, 24
-"""Bits of a cell, from the lowest: worker (20), other worker (20), limit between the two (24)."""
+"""Widths in bits of the fields of a cell (see `pack_plan`). From the lowest bit, a cell has its
+worker (20 bits), its other worker (20 bits) and the limit between the two (24 bits)."""
 
 MOST_WORKERS = 1 << WORKER_BITS
 ONE_CELL = 1 << 32
-"""Added to the position of a cell, this gives a place of one cell (see `pack_plan`)."""
+"""The place (see `pack_plan`) of a key with one cell is this number plus the cell's position."""
 
 _WHOLE = (1 << LIMIT_BITS) - 1
-"""The highest limit that fits. It leaves one point in 2**24 to the other worker; in a cell with one
-worker, both workers are the same."""
+"""The highest limit that fits into `LIMIT_BITS`. With this limit, one point in 2**24 still belongs
+to the cell's other worker. So a cell with only one worker names this worker twice."""
 
 _GOLDEN = 0x9E3779B9
-"""The golden ratio in units of 2**-32: its multiples modulo 2**32 are spread uniformly."""
+"""The golden ratio in units of 2**-32; its multiples modulo 2**32 are spread uniformly."""
 
 HASH, PLACE = "__evenkey_hash", "__evenkey_place"
-"""Columns of the hash of a row's key, and of its place: the cells of the key in the words."""
+"""Columns for the hash of a row's key, and for the key's place, which locates the key's cells in
+the words of the plan (see `pack_plan`)."""
 
 _WORD, _SLOT, _SCALED, _CELL = (f"__evenkey_{name}" for name in ("word", "slot", "scaled", "cell"))
 
@@ -62,16 +65,20 @@ def with_planned_worker(
     contents: Sequence[str] | None = None,
     inline: bool = False,
 ) -> DataFrame:
-    """Add the int column `name`: the worker of each row, by the plan of a source.
+    """Add the int column `name`: the worker of each row, by the plan of a plan source.
 
     The plan is one array (`pack_plan`), which Spark reads as a scalar subquery. A source that is
     not `Fixed` decides the plan of an epoch before the epoch's tasks start, so all tasks see the
-    same plan. Rows of a split key are distributed by the multiples of the golden ratio at their
-    `position`; without `position`, at their row numbers (`numbered`). In a stream whose rows have
-    no numbers, they are distributed by random numbers, a function of partition and row. With
-    `inline`, a fixed plan is a literal in the query and not a subquery: Spark cannot send operators
-    with state to tasks if there is a subquery beneath them. `contents` lists the columns that are
-    used later; None: all.
+    same plan.
+
+    Rows of a split key are distributed over the key's workers by the fractional part of the golden
+    ratio times n, where n is the row's `position`. Without `position`, n is the number of the row
+    (`numbered`). In a stream whose rows have no numbers, a random number replaces this fractional
+    part; it is a function of the partition and the row.
+
+    With `inline`, a fixed plan is a literal in the query and not a subquery. Operators with state
+    need this, because Spark cannot send them to tasks if there is a subquery beneath them.
+    `contents` lists the columns that later operators use; None: all columns.
 
     Raises
     ------
@@ -96,7 +103,10 @@ def plan_words(
     *,
     inline: bool = False,
 ) -> tuple[DataFrame, Column]:
-    """Return rows that wait for the plan of a source, and the plan as words, equal in all rows.
+    """Make rows wait for the plan of a source; return them with the plan as a column of words.
+
+    The words are one array (`pack_plan`), equal in all rows. Under a `Fixed` source, rows need not
+    wait. `inline` is as for `with_planned_worker`.
 
     Raises
     ------
@@ -109,7 +119,7 @@ def plan_words(
         return with_epoch_words(df, packed)
     words = packed.words_of(source.memory)
     if inline:
-        # Spark turns one text into the array once, by constant folding.
+        # Spark makes the array from this text only once, by constant folding.
         text = " ".join(map(str, words.tolist()))
         return df, F.split(F.lit(text), " ").cast("array<bigint>")
     given = pa.table({"words": pa.array([words], pa.list_(pa.int64()))})
@@ -119,7 +129,10 @@ def plan_words(
 def with_places(
     df: DataFrame, hashed: Column, words: Column, buckets: int, workers: int
 ) -> DataFrame:
-    """Add `HASH`, and `PLACE`: number of cells of the key * 2**32 + position of its first cell."""
+    """Add the columns `HASH` and `PLACE`: the hash of a row's key, and the key's place.
+
+    A place is the number of cells of the key * 2**32 + the position of its first cell.
+    """
     hash_, word, slot = (F.col(step) for step in (HASH, _WORD, _SLOT))
     positions = Positions.of(buckets, workers)
     product = _low(_low(_high(hash_) + OFFSET) * F.shiftrightunsigned(word, OWNER_BITS))
@@ -138,7 +151,7 @@ def with_places(
 
 
 def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None) -> DataFrame:
-    """Add the int column `name`: the worker of the row's key that `position` selects."""
+    """Add the int column `name`: one of the workers of a row's key, selected by `position`."""
     place, scaled, cell = (F.col(step) for step in (PLACE, _SCALED, _CELL))
     df = df.withColumn(_SCALED, _points(position) * _high(place))
     df = df.withColumn(_CELL, F.get(words, _low(place) + _high(scaled)))
@@ -152,10 +165,10 @@ def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None)
 def dealt_by_number(
     df: DataFrame, number: Column, words: Column, workers: int, name: str
 ) -> DataFrame:
-    """Add the int column `name`: one of the workers of the key with index `number`.
+    """Add the int column `name`: the worker of a row whose key has the index `number`.
 
-    `words` are those of `pack_places`. Rows of a split key are distributed as by
-    `with_planned_worker`.
+    `words` is the result of `pack_places` for all keys. Rows of a split key are distributed over
+    the key's workers as in `with_planned_worker`.
 
     Raises
     ------
@@ -174,13 +187,16 @@ def is_split() -> Column:
 
 
 def every_worker(words: Column) -> Column:
-    """List the cells of a row's key, from column `PLACE`; `worker_of` gives the worker of each."""
+    """Return the array of cells of a row's key, which column `PLACE` locates in `words`.
+
+    `worker_of` returns the worker of a cell.
+    """
     place = F.col(PLACE)
     return F.slice(words, (_low(place) + 1).cast("int"), _high(place).cast("int"))
 
 
 def worker_of(cell: Column) -> Column:
-    """Return the worker of a cell of `every_worker`, an int."""
+    """Return the worker of a cell, as an int; `every_worker` returns such cells."""
     return _low(cell, WORKER_BITS).cast("int")
 
 
@@ -195,7 +211,7 @@ def _check_most(workers: int) -> None:
 
 
 def _points(position: Column | None) -> Column:
-    """Convert positions to points of the unit interval, in units of 2**-32."""
+    """Convert positions to points of the unit interval, in units of 2**-32; None: random points."""
     if position is None:
         return F.floor(F.rand() * F.lit(float(1 << 32)))
     # A row whose position is null counts as position 0: it must not be left without a worker.
@@ -213,7 +229,7 @@ def _low(column: Column, bits: int = 32) -> Column:
 
 @dataclass(frozen=True)
 class _PackedPlan:
-    """Packs the plan of a source; without a plan, buckets go to workers by their number."""
+    """Packs the plan of a source into words; without a plan, workers get the buckets in turn."""
 
     source: PlanSource[RoutingTable]
     grouping: PlannedGrouping
@@ -231,30 +247,38 @@ class _PackedPlan:
 
 
 class Positions(NamedTuple):
-    """Index at which each part of the array begins; word 0 is the shift that gives a slot."""
+    """Index at which each part of a packed plan begins.
+
+    Word 0 of the plan is the number of bits by which a product of a key's hash is shifted to find
+    the slot of the key (see `Lookup`).
+    """
 
     buckets: int
     """One word per bucket, as in `Lookup`."""
     workers: int
-    """One cell per worker, for keys that are on this worker alone."""
+    """One cell per worker. All keys that are on this worker alone use the same cell."""
     slots: int
-    """Two words per slot: the hash of a key, and its place."""
+    """Two words per slot: the hash of a key, and the place of this key."""
 
     @classmethod
     def of(cls, buckets: int, workers: int) -> Positions:
-        """Compute the positions for a plan with so many buckets and workers."""
+        """Compute the positions for a plan with these numbers of buckets and workers."""
         return cls(1, 1 + buckets, 1 + buckets + workers)
 
 
 def pack_plan(plan: Plan) -> NDArray[np.int64]:
-    """Pack a plan: the shift, the buckets, the workers' cells, the slots, the split keys' cells.
+    """Pack a plan into one array of 64-bit words.
+
+    The parts of the array, in their order, are the shift (see `Positions`), the buckets, the
+    workers' cells, the slots, and the cells of split keys.
 
     The place of a key is its number of cells times 2**32, plus the position of its first cell. A
-    key on one worker has one cell, a split key several. To find the worker of a row, divide the
-    unit interval into as many equal cells as the key has. The row's point falls into one of them.
-    Below the limit of that cell, in units of 2**-24 of the cell, it goes to the cell's worker, and
-    from the limit on to the cell's other worker (alias method: Walker, ACM TOMS 3, 1977). Each
-    worker of a key is the (first) worker of exactly one of its cells.
+    key on one worker has one cell, and a split key has several. To find the worker of a row, divide
+    the unit interval into as many equal cells as the key has. The row has a point in this interval,
+    which falls into one of the cells. If the point is below the limit of the cell, the row goes to
+    the cell's worker, and otherwise to the cell's other worker (alias method: Walker, ACM TOMS 3,
+    1977). Limits are in units of 2**-24 of a cell. Each worker of a key is the (first) worker of
+    exactly one of the key's cells.
 
     Parameters
     ----------
@@ -264,7 +288,7 @@ def pack_plan(plan: Plan) -> NDArray[np.int64]:
     Returns
     -------
     int64[1 + B + W + 2 T + cells]
-        With B buckets, W workers and T slots as in `Lookup`.
+        B, W and T are the numbers of buckets, workers and slots, as in `Lookup`.
     """
     lookup = compile_plan(each_worker_once(plan))
     positions = Positions.of(len(lookup.words), plan.workers)
@@ -287,15 +311,17 @@ def pack_places(
 ) -> NDArray[np.int64]:
     """Pack the places of keys that are numbered from 0: one place per key, then the cells.
 
-    Such a key needs no hash lookup: word i is the place of key i. Cells are as in `pack_plan`, the
-    cells of the workers first, so that `dealt_by_number` distributes rows as `route` does.
+    Numbered keys need no hash lookup: word i is the place of key i. Places and cells are as in
+    `pack_plan`, so `dealt_by_number` distributes rows as `route` does. The cells of the workers
+    come before the cells of split keys.
 
     Parameters
     ----------
     owners
         Worker of each of the n keys.
     copies
-        For each key that several workers share: their shares by worker, which add up to 1.
+        For each key that is split over several workers: the share of each worker, by worker. The
+        shares of a key add up to 1.
     workers
         Number of workers, W; at most `MOST_WORKERS`.
 
@@ -315,13 +341,15 @@ def pack_places(
 
 
 def each_worker_once(plan: Plan) -> Plan:
-    """Merge the parts of a key that are on the same worker, which would get a copied row twice.
+    """Merge the parts of a key that are on the same worker.
+
+    With two parts of a key, a worker would get each row that is copied to all parts twice.
 
     Parameters
     ----------
     plan
-        A plan of `make_plan`. It may give a worker a second part of a key, if rounding left the
-        worker some capacity.
+        A plan of `make_plan`. If rounding left a worker some capacity, such a plan may give the
+        worker a second part of a key.
     """
     keys = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
     pairs = keys * plan.workers + plan.places
@@ -348,7 +376,7 @@ def _cells(
 def _alias(
     starts: NDArray[np.int64], workers: NDArray[np.int32], cuts: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Make alias tables from the shares of split keys: other worker and limit of each cell."""
+    """Compute the other worker and the limit of each cell of split keys, from the keys' shares."""
     others, limits = workers.copy(), np.ones(len(workers))
     for start, stop in itertools.pairwise(starts):
         left = np.diff(cuts[start:stop], prepend=0.0) * (stop - start)

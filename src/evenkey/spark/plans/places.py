@@ -28,7 +28,7 @@ _HADOOP = "spark.hadoop."
 _FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
 _MARKS = "_shared_storage_check"
 _MARKS_KEPT = 100
-"""Number of marks to keep in a store; each program that uses the store writes one."""
+"""Number of marks to keep in a store; each program that uses the store writes one mark."""
 
 
 def check_state(state: object, *, needed: bool = False) -> None:
@@ -48,14 +48,14 @@ def store_of(
     place: str | Path | Store,
     settings: Mapping[str, str] | None = None,
 ) -> Store:
-    """Return the store at a location, with the session's settings; does not connect yet.
+    """Return the store at a location, with the session's settings, without connecting to it.
 
     Parameters
     ----------
     session
         A classic session or one of Spark Connect. Its ``spark.hadoop.fs.*`` and
-        ``spark.hadoop.dfs.*`` settings become part of the store. Each process reads missing
-        settings, such as credentials, from its environment.
+        ``spark.hadoop.dfs.*`` settings become part of the store. A process that uses the store
+        reads missing settings, such as credentials, from its environment.
     place
         A path, a URI, or a store, which is returned as it is.
     settings
@@ -84,7 +84,7 @@ def store_of(
 def tables_of(
     session: SparkSession, state: str | Path | Store | None, grouping: str, workers: int
 ) -> tuple[RoutingTables, SharedMark]:
-    """Return the routing tables of a stream, and the mark that all of its tasks must see.
+    """Return the routing tables of a stream, and the mark (`mark_at`) that its tasks must see.
 
     Parameters
     ----------
@@ -108,26 +108,26 @@ def tables_of(
         return RoutingTables(store, grouping, workers), mark_at(session, store)
     directory = Path(temporary_directory(session, TABLES))
     listen(session)
-    # The mark goes into the parent: the query's own directory stays unwritten until the query
-    # runs, which may never happen.
+    # The mark goes into the parent directory: the query's own directory is first written when the
+    # query runs, which may never happen.
     mark = mark_at(session, LocalStore(directory.parent), chosen=False)
     return RoutingTables(directory, grouping, workers), mark
 
 
 def mark_at(session: SparkSession, store: Store, *, chosen: bool = True) -> SharedMark:
-    """Write a mark into a store, an object that tasks which use the store must see.
+    """Write a mark into a store: an object by which tasks check that they use the same storage.
 
-    A program writes one mark per store, however often it calls this. The marks of the last 100
-    programs are kept.
+    A program writes one mark per store, however often it calls this function. The marks of the last
+    100 programs are kept.
 
     Parameters
     ----------
     session
-        Session whose driver writes the mark; over Connect, one of its tasks does.
+        Session whose driver writes the mark. Over Connect, a task of this session writes it.
     store
         Store of the state.
     chosen
-        Whether the user chose the location.
+        Whether the user chose the location. Error messages about the mark then name another fix.
 
     Raises
     ------

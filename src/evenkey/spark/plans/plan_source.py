@@ -1,9 +1,10 @@
-"""Plan sources: each gives the tasks of an epoch the routing table by which they place rows.
+"""Plan sources: each supplies the tasks of an epoch with the routing table for placing rows.
 
 Routing is a pure function of the ordered rows of a partition and of the epoch's table, so all tasks
-of an epoch must get the same table. One task calls `PlanSource.decide` before the others start
+of an epoch must get the same table. One task calls `PlanSource.decide` before the other tasks start
 (`evenkey.spark.sessions.before_epoch`). Tasks that need the table in Python then call
-`PlanSource.recall`; all others read the result of `decide` from a column. There are four cases:
+`PlanSource.recall`. All other tasks read the result of `decide` from a column. There are four
+cases:
 
 =========== =================== ===================== =================== =====================
 case        who decides         when it changes       a retry sees        a restart sees
@@ -14,7 +15,7 @@ case        who decides         when it changes       a retry sees        a rest
             writes tables       written the table of  up to its epoch     up to its epoch
                                 the epoch
 `PerEpoch`  the first task of   with each epoch       the same            the same, in an epoch
-            the epoch: it keeps                                           that runs again
+            the epoch: it saves                                           that runs again
             the newest table
 `Held`      as `PerEpoch`       with each epoch of    the same            the previous table,
                                 the first run                             until no row can come
@@ -24,9 +25,10 @@ case        who decides         when it changes       a retry sees        a rest
 `Learned` is a `PerEpoch` without a planner that writes tables: the first task of an epoch makes the
 table, from the previous table and the statistics that the tasks of the previous epoch reported.
 
-A *planner* makes plans and a source supplies them. Planners are `Merge`, which `Learned` calls in
-a task; `evenkey.spark.plans.stream_plans.learn_from`, which samples a stream; and the planner of
-a run (`evenkey.pipeline.aggregate.key_planner`). The last two run in the driver.
+A *planner* makes plans, and a plan source supplies them. There are three planners: `Merge`, which
+`Learned` calls in a task; `evenkey.spark.plans.stream_plans.learn_from`, which samples a stream;
+and the planner of a run (`evenkey.pipeline.aggregate.key_planner`). The last two planners run in
+the driver.
 """
 
 from __future__ import annotations
@@ -57,15 +59,17 @@ _WHY = "in real time rows may come again after a restart, and must go to the wor
 
 
 class PlanSource(Protocol[PlanT_co]):
-    """Gives the plan of each epoch of each query: a `RoutingTable`, or the plan of a join."""
+    """Supplies the plan of each epoch of each query: a `RoutingTable`, or the plan of a join."""
 
     def decide(self, task: TaskId) -> PlanT_co:
-        """Return the plan of a task's epoch, and make it if needed; one task per epoch calls this.
+        """Return the plan of a task's epoch; if there is none, make it.
+
+        One task per epoch calls this.
 
         Raises
         ------
         RunError
-            The state cannot be read or written, or this host does not see it.
+            The state cannot be read or written, or this host does not see the state.
         ConfigurationError
             The plan belongs to another grouping or worker count.
         """
@@ -87,7 +91,7 @@ class Fixed:
     Parameters
     ----------
     memory
-        Arrays of the plan. If empty, buckets go to workers by their number.
+        Arrays of the plan. Empty: there is no plan, and the workers get the buckets in turn.
 
     Examples
     --------
@@ -109,7 +113,7 @@ class Fixed:
 
 
 def newest(tables: RoutingTables, query: str, epoch: int) -> RoutingTable:
-    """Read the newest table up to an epoch: one of the query itself, else one for all queries.
+    """Read the newest table up to an epoch: the query's own table, else the table for all queries.
 
     Raises
     ------
@@ -140,23 +144,23 @@ class Latest:
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Return the last table up to a task's epoch."""
+        """Return the newest table whose number is at most the task's epoch."""
         return self.recall(task)
 
     def recall(self, task: TaskId) -> RoutingTable:
-        """Return the last table up to a task's epoch."""
+        """Return the newest table whose number is at most the task's epoch."""
         self.mark.check()
         return newest(self.tables, task.query, task.epoch)
 
 
 @dataclass(frozen=True)
 class PerEpoch:
-    """Supplies one table for a whole epoch: the newest one when the epoch starts.
+    """Supplies one table for a whole epoch: the table that is the newest when the epoch starts.
 
-    Both sides of a join must use the same table (plan). But each side reads it separately, and a
-    newer one may be written between the two reads. So the side that reads first saves a copy for
-    this epoch, by an exclusive create. The other side uses that copy, and so does a rerun of the
-    epoch.
+    Both sides of a join must use the same table (plan). But each side reads the newest table
+    separately, and a newer table may be written between the two reads. So the side that reads first
+    saves a copy for this epoch, by an exclusive create. The other side uses that copy, and so does
+    a rerun of the epoch.
 
     Parameters
     ----------
@@ -168,14 +172,14 @@ class PerEpoch:
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Return the stored table of a task's epoch; if there is none, store the newest."""
+        """Return the stored table of a task's epoch; if there is none, store the newest table."""
         self.mark.check()
         kept = self._kept(task.query)
         names = kept.names()
         numbers = [number for number in kept.numbers(names) if number <= task.epoch]
         table = self._find(kept, task.epoch) if task.epoch in numbers else None
         if table is None:
-            # Stored before any row is routed, so that the epoch finds it if it runs again.
+            # Store the table before any row is routed, so that the epoch finds it if it runs again.
             table = kept.pin(task.epoch, self._make(task, kept, names, numbers))
             kept.drop_before(task.epoch, numbers)
         return table
@@ -205,10 +209,10 @@ class PerEpoch:
 
 
 class Merge(Protocol):
-    """A pure function: makes the next table from an epoch's table and its statistics by source."""
+    """A pure function that makes the next table from an epoch's table and statistics."""
 
     def __call__(self, before: RoutingTable, reported: dict[int, TaskStatistics]) -> RoutingTable:
-        """Make the next table."""
+        """Make the next table from the table `before` and the statistics of each source."""
 
 
 @dataclass(frozen=True)
@@ -216,13 +220,14 @@ class Learned(PerEpoch):
     """A source of tables made from the statistics that the tasks of earlier epochs reported.
 
     Each task writes its statistics to the store after its last message. Table N is a pure function
-    of table N - 1 and the statistics of epoch N - 1, so it does not matter which task makes it, or
-    how often.
+    of table N - 1 and the statistics of epoch N - 1. So it does not matter which task makes the
+    table, or how often it is made.
 
     Parameters
     ----------
     tables
-        Parent of the tables of each query, which are stored under the query's id.
+        Routing tables of all queries. The tables of each query are in a folder below them, which is
+        named by the query's id.
     mark
         Mark that each task must see: it shows that tasks see what other tasks write.
     merge
@@ -250,8 +255,8 @@ class Learned(PerEpoch):
     ) -> RoutingTable:
         """Make the table from the epoch statistics.
 
-        This may read the statistics of several epochs: an epoch without rows may have no tasks, so
-        that nothing made its table.
+        This may read the statistics of several epochs: an epoch without rows may have had no tasks,
+        so no task made its table.
         """
         statistics = EpochStatistics(kept.store)
         written = statistics.epochs(names)
@@ -271,13 +276,15 @@ class Learned(PerEpoch):
 class Held(PerEpoch):
     """A source for real time: after a restart the plan stays until old rows have been read again.
 
-    In a query's first run this is the newest table of each epoch. In micro-batch mode Spark records
-    which rows an epoch reads before the epoch runs, so an epoch that runs again has the same rows.
-    A real-time epoch has no such record: it ends when its time is up. After a kill its rows are
-    read again, and rows that it had already sent may then belong to the next epoch. If that epoch
-    followed another plan, these rows would go to other workers, and the output would keep both
-    results. So the plan stays the same until the query has read all rows that were there when it
-    restarted (`evenkey.spark.plans.stream_plans.watch_position`).
+    In the first run of a query, each epoch follows the newest table.
+
+    Before a micro-batch runs, Spark records which rows it reads, so an epoch that runs again has
+    the same rows. A real-time epoch has no such record: it ends when its time is up. If the query
+    is killed, the rows of this epoch are read again. Rows that the epoch had already sent may then
+    belong to the next epoch. If the next epoch followed another plan, these rows would go to other
+    workers, and the output would keep both results. So the plan stays the same until the query has
+    read all rows that existed when it restarted
+    (`evenkey.spark.plans.stream_plans.watch_position`).
     """
 
     def _kept(self, query: str) -> RoutingTables:
@@ -290,7 +297,7 @@ class Held(PerEpoch):
     def _make(
         self, task: TaskId, kept: RoutingTables, names: list[str], numbers: list[int]
     ) -> RoutingTable:
-        """Return the newest table if no row can come again, else the previous table."""
+        """Return the newest table if no row can be read again, else the previous table."""
         run = current_run()
         runs = {name.split("-", 2)[2] for name in names if name.startswith(_RUN)}
         before = self._find(kept, numbers[-1]) if numbers else None
@@ -304,7 +311,10 @@ class Held(PerEpoch):
 
 
 def held_of(tables: RoutingTables, query: str) -> RoutingTables:
-    """Return a query's tables for `Held`, with records of the runs that have read all old rows."""
+    """Return the tables that `Held` stores for a query.
+
+    Beside these tables, `Held` records which runs of the query have read all old rows.
+    """
     return tables.under(query).under(HELD)
 
 

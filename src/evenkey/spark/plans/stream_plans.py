@@ -1,4 +1,4 @@
-"""Plans of a stream: choose their source, and write new plans when Spark reports an epoch."""
+"""Choose the plan source of a stream, and write new plans when Spark reports an epoch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 _KEYS, _POSITION = "evenkey-keys-", "evenkey-read-past-"
 _SAMPLE = "__evenkey_sample"
 _SAMPLED = 8
-"""One of so many rows of a stream is counted."""
+"""One of this many rows of a stream is counted."""
 _LAG = 2
 
 
@@ -59,7 +59,7 @@ def plans_of_stream(
     *,
     real_time: bool,
 ) -> tuple[DataFrame, PlanSource[RoutingTable]]:
-    """Return a stream, and the source of the plans that route it.
+    """Return a stream, and the plan source by which its rows are routed.
 
     Parameters
     ----------
@@ -68,19 +68,22 @@ def plans_of_stream(
     grouping, workers, state
         As for `evenkey.spark.routing.add_worker.route`.
     learn
-        Whether the driver makes plans from samples of the stream; or the source of the plans.
+        True: the driver makes plans from samples of the stream. False: another planner writes plans
+        to `state`. A `Learned`: the plan source to use.
     real_time
         Whether the stream runs in real-time mode, in which a restart must keep the plan.
 
     Raises
     ------
     ConfigurationError
-        The grouping counts every epoch before it routes it, which a stream does not allow.
+        The grouping counts the keys of each epoch before it routes the epoch's rows, which is not
+        possible in a stream.
     """
     if learn and grouping.counts_ahead:
         message = (
-            f"{grouping}: it counts an epoch before it routes it, but Spark routes rows of a "
-            "stream as it reads them; route in foreachBatch, or choose another planning"
+            f"{grouping}: it counts the rows of an epoch before it routes them, but in a stream "
+            "Spark routes rows as it reads them; route in foreachBatch, or leave out "
+            "planning=current"
         )
         raise ConfigurationError(message)
     if isinstance(learn, Learned):
@@ -96,7 +99,7 @@ def plans_of_stream(
 def _observed(
     df: DataFrame, tables: RoutingTables, kind: str, write: Write, *measured: Column
 ) -> DataFrame:
-    """Observe aggregates of a stream, and call `write` on the driver with those of each epoch.
+    """Observe aggregates of a stream, and call `write` on the driver with the values of each epoch.
 
     Parameters
     ----------
@@ -114,8 +117,8 @@ def _observed(
         Aggregates to observe.
     """
     listen(df.sparkSession, metrics={kind: functools.partial(_receive, kind, write)})
-    # The metric's name carries all that the driver needs, so no object must outlive the stream.
-    # Metrics of one query must have different names.
+    # The metric's name carries all that the driver needs, so the driver keeps no object for the
+    # stream. Metrics of one query must have different names.
     where = json.dumps([tables.store.url, tables.grouping, tables.workers, uuid.uuid4().hex])
     return df.observe(f"{kind}{where}", *measured)
 
@@ -147,7 +150,7 @@ def learn_from(
     """Count the keys of a stream, epoch by epoch, and make plans from the counts.
 
     One row in 8, drawn at random, is counted. When the counts of epoch N reach the driver, epoch
-    N + 1 may already have started. So they give the table of epoch N + 2.
+    N + 1 may already have started. So the table of epoch N + 2 is made from the counts of epoch N.
     """
     _groupings[str(grouping)] = grouping
     # Spark allows no random numbers in observed expressions, so they are drawn in a column.
@@ -181,17 +184,17 @@ def _learn(
 
 
 def watch_position(df: DataFrame, tables: RoutingTables) -> DataFrame:
-    """Record when a query with `Held` plans has read all rows that were there when it started.
+    """Record when a query with `Held` plans has read all rows that existed when it started.
 
-    The driver learns this from the progress of an epoch. If a source does not report its latest
-    offset, this is never recorded: a restarted query then keeps its plan until it starts with a
+    The driver compares the offsets in the progress of each epoch. If a source does not report its
+    latest offset, nothing is recorded. A restarted query then keeps its plan until it starts with a
     new checkpoint.
     """
     return _observed(df, tables, _POSITION, _write_read_past, F.count(F.lit(1)).alias("rows"))
 
 
 _bounds: dict[str, list[Any]] = {}
-"""Latest offsets of each run's sources when the run began, until the run has read up to them."""
+"""Latest offsets of the sources when a run began, until the run has read up to these offsets."""
 _past: dict[str, None] = {}
 
 
@@ -225,7 +228,8 @@ def reached(end: str | None, bound: str | None) -> bool:
     Parameters
     ----------
     end, bound
-        Offsets as in Spark's progress: JSON, such as ``{"topic": {"0": 17}}``.
+        The offset that was read, and the offset to reach, as in Spark's progress: JSON, such as
+        ``{"topic": {"0": 17}}``. None: unknown, so the result is False.
 
     Examples
     --------

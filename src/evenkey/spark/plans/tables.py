@@ -1,4 +1,4 @@
-"""Routing tables: what the routers of one epoch pass on to those of the next.
+"""Routing tables: what routers learned in earlier epochs, stored for the routers of the next epoch.
 
 A table is an immutable, numbered object in a store, written as a whole. The routers of epoch n
 start from table n. All tasks of an epoch read the same table, and so does an epoch that runs again
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Format of the objects in `state`; increased when older objects cannot be read any more."""
 NEW_STATE = (
-    "pass a new location as state, and where keys have state, start with a new checkpoint too"
+    "pass a new location as state; if the query keeps state by key, start with a new checkpoint too"
 )
 KEPT = 100
-"""Number of past epochs that Spark can return to, because it keeps their offsets."""
+"""Number of past epochs that Spark can run again, because it keeps the offsets of these epochs."""
 _FILE = re.compile(r"table-(\d{10})\.npz")
 
 
 @returned
 @dataclass(frozen=True)
 class RoutingTable:
-    """What the routers of an epoch start from.
+    """Data from which the routers of an epoch start.
 
     Parameters
     ----------
     memory
         What the grouping learned, for `Router.remember`.
     local
-        State of each source by its number, for `Router.restore`; empty if loads start at zero in
-        each epoch.
+        State of each source, by the number of the source, for `Router.restore`. Empty if loads
+        start at zero in each epoch.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class CorruptTableError(RunError):
     Parameters
     ----------
     message
-        The error message, one line, for tables of streams that learn.
+        The error message, one line. The fix that it names is for streams that learn their plans.
     reason
         What is wrong with the table.
     """
@@ -111,7 +111,8 @@ class RoutingTables:
         Storage location: a path, a URI or a store that the driver and all executors share, as
         Spark requires for checkpoints.
     grouping, workers
-        Grouping and worker count of the tables; a table with others raises an error.
+        Grouping and worker count of the tables. Reading a table of another grouping or worker count
+        raises an error.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class RoutingTables:
     >>> tables.numbers()
     [0]
 
-    An epoch reads the last table up to its number; a pinned table does not change.
+    An epoch reads the newest table up to its own number. `create` and `pin` do not replace a table.
 
     >>> tables.put(3, RoutingTable(memory={"hot": np.array([7])}))
     >>> tables.read(epoch=5).memory["hot"].tolist(), tables.find(2) is None
@@ -158,8 +159,9 @@ class RoutingTables:
     def of_query(self, query: str) -> RoutingTables:
         """Return the tables of one query with this grouping and number of workers.
 
-        A query may continue with another grouping or number of workers. Its previous tables stay in
-        their own folder, and if the query returns to the previous layout, it finds them.
+        A query may continue with another grouping or number of workers. The previous tables of the
+        query stay in a folder of their own. The query uses these tables again if it returns to its
+        previous grouping and number of workers.
         """
         digest = hashlib.blake2b(self.grouping.encode(), digest_size=4).hexdigest()
         name = self.grouping.partition("(")[0]
@@ -168,8 +170,8 @@ class RoutingTables:
     def before_query(self, query: str, epoch: int) -> RoutingTable:
         """Read the table from which a query without its own tables starts.
 
-        A query that has run before ignores a table with another grouping or worker count, so that
-        the query can continue with another layout.
+        A query may continue with another layout, that is, another grouping or worker count. So if
+        the query has run before, a table with another layout is ignored.
 
         Raises
         ------
@@ -252,7 +254,7 @@ class RoutingTables:
             raise self._unwritten(number, error) from error
 
     def create(self, number: int, table: RoutingTable) -> bool:
-        """Write a table unless there is one with its number; return whether this call wrote it.
+        """Write a table unless its number exists already; return whether this call wrote the table.
 
         Raises
         ------
@@ -265,7 +267,7 @@ class RoutingTables:
             raise self._unwritten(number, error) from error
 
     def pin(self, number: int, table: RoutingTable) -> RoutingTable:
-        """Write a table unless there is one with its number; return the table that is stored.
+        """Write a table unless its number exists already; return the table that is stored.
 
         Raises
         ------
@@ -294,7 +296,10 @@ class RoutingTables:
         return encoded(entries)
 
     def drop_before(self, number: int, numbers: list[int]) -> None:
-        """Delete tables, of `numbers`, that neither epoch `number` nor one Spark may replay needs.
+        """Delete the tables in `numbers` that no epoch needs once epoch `number` has its table.
+
+        Epoch `number` and the `KEPT` epochs before it, which Spark may run again, keep their
+        tables.
 
         Raises
         ------
@@ -315,7 +320,9 @@ class RoutingTables:
         )
 
     def read(self, epoch: int) -> RoutingTable:
-        """Read the table that an epoch uses: the one with its number, else the last before it.
+        """Read the table that an epoch uses: the newest table up to the number of the epoch.
+
+        If there is no such table, this returns an empty table.
 
         Raises
         ------
@@ -376,8 +383,8 @@ class RoutingTables:
         if (grouping, workers) != (self.grouping, self.workers):
             message = (
                 f"routing table {path} was written by {grouping} with {workers} workers, but this "
-                f"query routes by {self.grouping} with {self.workers}: pass another location "
-                "as state, or the previous grouping and workers"
+                f"query routes by {self.grouping} with {self.workers} workers: pass another "
+                "location as state, or the previous grouping and workers"
             )
             raise OtherLayoutError(message, grouping, workers)
         return _unflatten(entries)
@@ -397,7 +404,9 @@ def _unflatten(entries: dict[str, Any]) -> RoutingTable:
 
 @contextmanager
 def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
-    """Turn the error of a table with another layout into one that says why it must not change.
+    """Replace the error of a table with another layout by an error that says why this is refused.
+
+    The layout is the grouping and the worker count. `why` says why a query must keep its layout.
 
     Raises
     ------
@@ -409,7 +418,7 @@ def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
     except OtherLayoutError as other:
         message = (
             f"grouping = {tables.grouping!r}, workers = {tables.workers}: {why}; this query "
-            f"started with {other.grouping!r} and {other.workers}: pass these, or start again with "
-            "another checkpoint and another state"
+            f"started with grouping {other.grouping!r} and {other.workers} workers: pass these, or "
+            "start again with another checkpoint and another state"
         )
         raise ConfigurationError(message) from other

@@ -1,4 +1,4 @@
-"""`route`: add the worker of each row, which a grouping chooses for its key."""
+"""`route`: add a column with the worker of each row, which a grouping chooses by the row's key."""
 
 from __future__ import annotations
 
@@ -54,16 +54,18 @@ def route(
     position: str | None = None,
     real_time: bool = False,
 ) -> DataFrame:
-    """Add a column with the worker of each row, which the grouping chooses row by row.
+    """Add a column with the worker of each row; the grouping chooses the workers row by row.
 
     Each task is one source: it routes the rows of its partition in order, with its own local load
-    estimate. The workers are a pure function of these rows and of the epoch's routing table. Only
-    the hash of the key goes to Python, and the time if the grouping uses it; all other columns stay
-    in the JVM. Three cases run as native Spark expressions, without Python: ``kg``, ``planned``,
-    and ``sg`` on a batch. So ``planned`` does not spread unexpected hot keys here, unlike in
-    `aggregate`. Groupings that use the frequencies of keys (``planned``, ``off-greedy``) count a
-    batch before they route it, in a separate job that this call runs, unless `state` has a plan
-    (see `fit`).
+    estimate. The workers are a pure function of these ordered rows and of the epoch's routing
+    table. Of each row, only the hash of the key goes to Python, and the time if the grouping uses
+    times. All other columns stay in the JVM.
+
+    Three cases run as native Spark expressions, without Python: ``kg``, ``planned``, and ``sg`` on
+    a batch. So here ``planned`` does not spread keys that become hot unexpectedly; in `aggregate`
+    it does. Groupings that use the frequencies of keys (``planned``, ``off-greedy``) count the keys
+    of a batch before they route its rows. This call runs a separate job for that, unless `state`
+    has a plan (see `fit`).
 
     Parameters
     ----------
@@ -76,31 +78,32 @@ def route(
     workers
         Number of workers, at least 1.
     time
-        Timestamp column for groupings that use times. Rows should come roughly in its order; an
-        earlier time counts as the latest time so far. None: in a stream, the epoch's processing
-        time; in a batch, the position of the row in its partition divided by `rate`.
+        Timestamp column for groupings that use times. Rows should come roughly in the order of
+        these times; a time before the latest time so far counts as the latest time. None: in a
+        stream, the time of a row is the processing time of the epoch. In a batch, it is the
+        position of the row in its partition divided by `rate`.
     rate
         Messages per second and source, used to compute times in a batch without `time`.
     load
         ``epoch``: local loads start at zero in each epoch, so each epoch is balanced separately.
         ``lifetime``: loads carry over from epoch to epoch, as in the papers.
     state
-        Storage location of plans and of the routing tables that carry hot keys from epoch to epoch,
-        beside the query's checkpoint: a path or URI that the driver and all executors share. None:
-        a temporary directory on the driver's machine (over Connect, an executor's), which is
-        deleted when the query ends, so a restarted query learns again. A query that continues with
-        another grouping or number of workers learns again too; `real_time` does not allow this. If
-        an executor does not share the location, the query fails in its first epoch with an error of
-        one line.
+        Storage location of plans, and of the routing tables that carry hot keys from epoch to
+        epoch: a path or URI that the driver and all executors share. Choose a location beside the
+        query's checkpoint. If an executor does not share the location, the query fails in its first
+        epoch with an error of one line. None: a temporary directory on the driver's machine (over
+        Connect, on the machine of an executor). This directory is deleted when the query ends, so a
+        restarted query learns again. A query that continues with another grouping or number of
+        workers learns again too; with `real_time`, such a change is refused.
     column
         Name of the new column.
     position
-        Column of whole numbers that numbers the rows, such as Kafka's offset; for streams, since
-        Spark does not number their rows. ``planned`` distributes the rows of split keys by it.
+        Column of whole numbers by which ``planned`` distributes the rows of split keys, such as
+        Kafka's offset. It is meant for streams, because Spark does not number their rows.
     real_time
         Whether the stream runs in Spark's real-time mode (``trigger(realTime=...)``, Spark 4.3).
-        Options that this mode does not support raise an error. After a restart, the plan does not
-        change until all rows that may come again have come (``docs/real-time.md``).
+        Options that this mode does not support raise an error. After a restart, some rows may be
+        read again; the plan does not change until these rows have come (``docs/real-time.md``).
 
     Returns
     -------
@@ -111,21 +114,23 @@ def route(
     Raises
     ------
     ConfigurationError
-        A column is missing or already there, the grouping or `workers` is invalid, or the grouping
-        needs a plan for a stream and `state` has none. Or `real_time` is set, and the stream cannot
-        run in that mode or could not repeat its routing after a restart.
+        An input column is missing, `column` exists already, or the grouping or `workers` is
+        invalid. Or the grouping needs a plan for a stream, and `state` has no plan. Or `real_time`
+        is set, and the stream cannot run in that mode or could not repeat its routing after a
+        restart.
     RunError
         `state` cannot be written.
 
     Notes
     -----
-    A null key is a key like any other. After a shuffle rows come in any order, and in another order
-    when a task runs again. So a batch is sorted within each partition, by `time` if given and then
-    by the contents of the rows; a repeated task then sends its rows to the same workers. Under
-    ``kg``, with plans that split no key, and with `position`, no sort is needed and the order
-    stays. ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off. A stream
-    cannot be sorted: ``planned`` uses `position` or the contents of the rows; for groupings that
-    run in Python, one warning is logged that a lost executor may fail the query.
+    A null key is a key like any other. After a shuffle, rows come in any order, and they may come
+    in another order when a task runs again. So a batch that follows a shuffle is sorted within each
+    partition: by `time` if it is given, then by the contents of the rows. A repeated task then
+    sends its rows to the same workers. Under ``kg``, with plans that split no key, and with
+    `position`, no sort is needed, and rows keep their order.
+    ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off. A stream cannot be
+    sorted. So in a stream, ``planned`` uses `position` or the contents of the rows. For groupings
+    that run in Python, one warning is logged: a lost executor may fail the query.
 
     Examples
     --------
@@ -173,14 +178,15 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     df, key, grouping, workers, time, rate, load, state, column, position, real_time
         As for `route`.
     learn
-        How ``planned`` gets the plans of a stream. True: it makes them itself, from samples. False:
-        another planner writes them to `state`. A `Learned`: from this source, which makes them from
-        what workers report; `state` is not used.
+        How ``planned`` gets the plans of a stream. True: it makes plans itself, from samples.
+        False: another planner writes plans to `state`. A `Learned`: this plan source makes plans
+        from what workers report, and `state` is not used.
     spread
-        Whether rows under ``planned`` go through Python, which spreads unexpected hot keys. A batch
-        that is counted first has no such keys.
+        Whether rows under ``planned`` go through Python, which spreads keys that become hot
+        unexpectedly. A batch whose keys are counted first has no such keys, so its rows do not go
+        through Python.
     contents
-        Columns of the rows that are used later; None: all.
+        Columns of the rows that later operators use; None: all columns.
 
     Raises
     ------
@@ -263,8 +269,8 @@ def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False
     streaming
         Whether the rows are those of a stream.
     spread
-        As for `routed`. A batch that is counted first is routed natively all the same; this
-        function does not consider that.
+        As for `routed`. If the keys of a batch are counted first, `routed` routes it natively in
+        every case; this function does not consider that.
     """
     planned = planner_of(grouping)
     if planned is not None:
@@ -276,7 +282,7 @@ def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False
 def _in_order(
     df: DataFrame, grouping: Grouping, contents: Sequence[str], clock: Column | None
 ) -> DataFrame:
-    """Sort the rows of a batch whose order may change; a stream cannot be sorted."""
+    """Sort the rows of a batch if their order may change; for a stream, log a warning instead."""
     if not df.isStreaming:
         return in_stable_order(df, df, contents, after=[] if clock is None else [clock])
     if order_may_change(df):

@@ -40,9 +40,10 @@ logger = logging.getLogger(__name__)
 
 _FILE = "__evenkey_file"
 _FULL = 1.08
-"""Maximum planned rows of a task over the mean; distributing rows adds a random deviation."""
+"""Maximum of the rows that a plan gives a task, as a multiple of the mean over all tasks. The rows
+that a task really gets have an additional random deviation."""
 _SAND = 0.08
-"""A value with at most this share of a task's mean rows is never divided."""
+"""A value is never divided if it has at most this fraction of the mean number of rows per task."""
 
 
 def partition_for_write(
@@ -63,7 +64,7 @@ def partition_for_write(
         Names of the columns of ``partitionBy``, or expressions by which the table is partitioned,
         such as ``F.to_date("sold_at")``.
     files
-        Number of writing tasks, at least 1; each writes one file per value that it has.
+        Number of writing tasks, at least 1. Each task writes one file per value among its rows.
 
     Returns
     -------
@@ -73,20 +74,24 @@ def partition_for_write(
     Raises
     ------
     ConfigurationError
-        A column is missing or has no hash, `files` is invalid, or `df` is a stream.
+        A column is missing or of a type without a hash, `files` is invalid, or `df` is a stream.
 
     Notes
     -----
-    Guarantee: with a mean of m rows per task, no task is planned to have more than 1.08 m. A value
-    of up to 0.08 m rows has one file, and a value of n rows has ``ceil(n / (1.08 m))`` files. It
-    has more only if values would not fit otherwise, such as three values of equal size in two
-    tasks. The parts of a value are planned to be equal. Rows of a divided value are distributed by
-    their position. In the worst case this is like a random draw, which adds a deviation of about
-    ``1 / sqrt(rows of the file)``. With 1,000 rows per file or more, tasks stay within 1.1 of the
-    mean, and the files of one value within 1.2 of each other. Null is a value. Counting reads the
-    input one more time. If the input follows a shuffle and a value is divided, rows are sorted by
-    their contents within each task, so that a lost executor does not fail the job;
-    ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off.
+    Guarantee: let m be the mean number of rows per task. The plan gives no task more than 1.08 m
+    rows. A value of up to 0.08 m rows has one file. A value of n rows has ``ceil(n / (1.08 m))``
+    files, and more only if values would not fit otherwise, such as three values of equal size in
+    two tasks. The plan divides a value into equal parts.
+
+    Rows of a divided value are distributed by their position. In the worst case this is like a
+    random draw, which adds a deviation of about ``1 / sqrt(rows of the file)``. With 1,000 rows per
+    file or more, no task has more than 1.1 times the mean, and the files of one value differ by at
+    most a factor of 1.2.
+
+    Null is a value. Counting reads the input one more time. If the input follows a shuffle and a
+    value is divided, rows are sorted by their contents within each task, so that a lost executor
+    does not fail the job. ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort
+    off.
 
     Examples
     --------
@@ -146,7 +151,7 @@ def explain_files(
 
 
 class _Counts(NamedTuple):
-    """uint64[v], hashes of the values, and int64[v], number of rows of each, above 0."""
+    """Hashes of the values, uint64[v], and number of rows of each value, int64[v], above 0."""
 
     hashes: NDArray[np.uint64]
     rows: NDArray[np.int64]
@@ -212,7 +217,7 @@ def _plan_files(
     Parameters
     ----------
     values, rows
-        Hashes of the values, and number of rows of each, above 0.
+        Hashes of the values, and number of rows of each value, above 0.
     files
         Number of tasks.
     buckets

@@ -55,8 +55,8 @@ class EpochLoads:
 class LoadObserver:
     """Receives what `observe` measures.
 
-    In a stream, the figures of an epoch arrive shortly after the epoch has ended. In a batch job
-    they arrive when the first action has finished.
+    In a stream, the figures of an epoch arrive shortly after the epoch has ended. In a batch job,
+    the figures arrive when the first action on the DataFrame has finished.
 
     Examples
     --------
@@ -72,8 +72,8 @@ class LoadObserver:
     >>> [(seen.epoch, int(seen.loads.sum())) for seen in observer.epochs]
     [(0, 100)]
 
-    `observe` calls `watch`, and each epoch of a stream calls `receive`. Here both are called by
-    hand.
+    `observe` calls `watch`, and each epoch of a stream calls `receive`. This example calls both
+    methods directly.
 
     >>> by_hand = LoadObserver(workers=2)
     >>> watched = by_hand.watch(spark.range(3), [F.count(F.lit(1)).alias("worker_0")])
@@ -93,7 +93,7 @@ class LoadObserver:
 
     @property
     def epochs(self) -> list[EpochLoads]:
-        """Figures of all epochs so far, in order; in a batch, waits for the first action."""
+        """Figures of all epochs so far, in order. In a batch, this waits for the first action."""
         if self._observation is not None:
             return [self._read(0, self._observation.get)]
         return [self._epochs[epoch] for epoch in sorted(self._epochs)]
@@ -117,7 +117,7 @@ class LoadObserver:
         return df.observe(self._observation, *metrics)
 
     def receive(self, epoch: int, metrics: Mapping[str, Any]) -> None:
-        """Store the figures of an epoch; those of an epoch that runs again replace the old ones."""
+        """Store the figures of an epoch; the figures of its last run replace earlier figures."""
         self._epochs[epoch] = self._read(epoch, metrics)
 
     def _read(self, epoch: int, metrics: Mapping[str, Any]) -> EpochLoads:
@@ -154,7 +154,8 @@ def observe(
     observer
         Receives the figures; it must have the worker count that was passed to `route`.
     key
-        Key column or columns, to estimate distinct keys and replication too. None: only loads.
+        Key column or columns, to estimate distinct keys and replication too. None: only loads are
+        counted.
     column
         The column that holds the worker.
 

@@ -59,9 +59,9 @@ def check_real_time(
     Raises
     ------
     ConfigurationError
-        Spark is older than 4.3; the grouping routes in Python, which Spark refuses in this mode;
-        `time` is given, which no grouping uses in this mode; or `position` or `state` is missing,
-        so that a restart could not repeat the routing.
+        Spark is older than 4.3. Or the grouping routes in Python, which Spark refuses in this mode.
+        Or `time` is given, although no grouping uses times in this mode. Or the grouping is
+        ``planned`` and `position` or `state` is missing, so a restart could not repeat the routing.
     """
     version = str(session.version)
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _LEAST_VERSION:
@@ -146,6 +146,6 @@ def _setting(session: SparkSession, name: str) -> str:
 
 
 def _slots(master: str) -> int | None:
-    """Return the number of task slots of a local session; None: not local, or unknown."""
+    """Return the number of task slots of a local session; None: it is not local, or unknown."""
     match = _LOCAL.fullmatch(master)
     return None if match is None else int(match[1] or 1)

@@ -1,4 +1,4 @@
-"""Routing inside a task: the router of one source processes batch after batch."""
+"""Routing inside a task: the task's own router processes one Arrow batch after another."""
 
 from __future__ import annotations
 
@@ -66,16 +66,17 @@ def routing_task(
     grouping, workers, rate, load, state
         As for `evenkey.spark.routing.add_worker.routed`.
     plan
-        Plan that ``Grouping.plan`` made from the frequencies of keys, whose hashes are Spark's
-        ``xxhash64``; None: no plan.
+        Plan that ``Grouping.plan`` made from the frequencies of keys. The plan names keys by their
+        hashes, Spark's ``xxhash64``. None: there is no plan.
     weighted
         Whether messages count by their weights; otherwise each message counts 1.
     streaming
-        Whether the tasks belong to a stream, in which each epoch passes on what it learned.
+        Whether the tasks belong to a stream. The routers of an epoch then start from what routers
+        learned in earlier epochs.
     learn
-        How ``planned`` gets the plans of a stream. True: from what the tasks report. False: from a
-        planner that writes them to `state`. A `Learned`: from this source, which makes them from
-        what workers report; `state` is not used.
+        How ``planned`` gets the plans of a stream. True: from what the tasks report. False: another
+        planner writes plans to `state`. A `Learned`: this plan source makes plans from what workers
+        report, and `state` is not used.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def routing_task(
     if plan is None and needs_plan(grouping):
         message = (
             f"grouping {grouping}: it must know how frequent each key is before the first row "
-            "comes: use a grouping that learns it, such as dkg or dchoices"
+            "comes: use a grouping that learns these frequencies, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
     source: PlanSource[RoutingTable] | None = None
@@ -102,12 +103,12 @@ def routing_task(
 
 @dataclass(frozen=True)
 class OfRouters:
-    """Merges the statistics of routers; a source that reports none keeps its local state."""
+    """Makes the next routing table from the statistics that routers reported."""
 
     grouping: Grouping
 
     def __call__(self, before: RoutingTable, reported: dict[int, TaskStatistics]) -> RoutingTable:
-        """Make the next table."""
+        """Make the next table; a source that reported no statistics keeps its local state."""
         in_order = [reported[source] for source in sorted(reported)]
         local = {source: each.local for source, each in reported.items() if each.local}
         memory = self.grouping.merge_memories([each.memory for each in in_order])
@@ -115,19 +116,19 @@ class OfRouters:
 
 
 class RoutingTask:
-    """Routes inside each task: the router of one source over the partition's Arrow batches.
+    """Routes the Arrow batches of a partition inside a task; each task is one source.
 
     Each task starts a new router from the routing table of its epoch. So the worker of a row is a
-    pure function of that table, and of this row and all earlier rows of the partition.
+    pure function of that table, of this row and of all earlier rows of the partition.
 
     Parameters
     ----------
     grouping, workers, load, rate, plan, weighted
         As for `routing_task`.
     source
-        Source of each epoch's routing table; None: no table.
+        Plan source that supplies the routing table of each epoch; None: there are no tables.
     learned
-        Plan source to which routers report what they learned; None: nothing is reported.
+        Plan source to which routers report what they learned; None: routers report nothing.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class RoutingTask:
         self._weighted = weighted
 
     def decided(self, df: DataFrame) -> DataFrame:
-        """Make rows wait until the routing table of their epoch is decided, if they need one."""
+        """Make rows wait until the routing table of their epoch is decided, if tables are used."""
         return df if self._plans is None else before_epoch(df, self._plans.decide)
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -201,9 +202,9 @@ class Source:
     router
         Router of the task.
     rate
-        Messages per second, used to compute times if none are given.
+        Messages per second, used to compute the times of messages if no times are given.
     weighted
-        Whether messages count by their weights.
+        Whether messages count by their weights; otherwise each message counts 1.
     """
 
     def __init__(self, router: Router, rate: float, *, weighted: bool = False) -> None:
@@ -226,11 +227,12 @@ class Source:
         hashes
             uint64[n], hashes of the keys.
         seconds
-            float64[n], event times, NaN where unknown; the router gets the times of an `EventClock`
-            that follows them. None: the time of a message is its position divided by the rate.
+            float64[n], event times; NaN where the time is unknown. An `EventClock` follows these
+            times, and the router gets the times of the clock. None: the time of a message is its
+            position divided by the rate.
         weights
-            int64[n], weights of the messages; a weight that is null or below 1 counts 1. Not used
-            if each message counts 1.
+            int64[n], weights of the messages; a weight that is null or below 1 counts 1. Only used
+            if messages count by their weights.
 
         Returns
         -------

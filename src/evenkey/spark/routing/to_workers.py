@@ -43,21 +43,21 @@ def place(
     by
         ``partition``, for Python code: shuffle rows so that partition i has exactly the rows of
         worker i. Spark knows that rows are partitioned by `column`, so a later join or ``groupBy``
-        by it needs no further shuffle. ``split``, for Spark's own (stateful) operators: add an int
-        column ``split``, with which Spark's ``groupBy(key..., "split")`` over W partitions puts
-        each row and its state on the row's worker, in a single shuffle. A stream is shuffled by
-        that ``groupBy``, a batch already here.
+        by `column` needs no further shuffle. ``split``, for Spark's own (stateful) operators: add
+        an int column ``split``. Spark's ``groupBy(key..., "split")`` over W partitions then puts
+        each row and its state on the row's worker, in a single shuffle. That ``groupBy`` shuffles
+        the rows of a stream; the rows of a batch are shuffled already by this call.
     key
-        The columns before ``split`` in that ``groupBy``, in their order. Required for ``split``,
-        not allowed otherwise.
+        The key columns of that ``groupBy``, which come before ``split``, in their order. Required
+        for ``split``, not allowed otherwise.
 
     Raises
     ------
     ConfigurationError
         A column is missing, the column of workers is not of an integer type, `workers` is below 1,
-        `key` is given without ``split``, or, for a stream with ``split``,
-        ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null or out
-        of range fails the job when it runs.
+        or `key` is given without ``split``. Or a stream is placed by ``split``, and
+        ``spark.sql.shuffle.partitions`` is not equal to `workers`. A row whose worker is null or
+        out of range fails the job when it runs.
 
     Examples
     --------
@@ -102,9 +102,9 @@ def place(
 def _checked(df: DataFrame, column: str, workers: int) -> Column:
     """Return the worker of each row as an int; a row fails unless ``0 <= worker < workers``.
 
-    The expression uses the column only once, so that Spark can merge it into the projection that
-    computes the worker. If it used the column twice, Spark would compute an expensive worker twice,
-    or in a projection of its own.
+    The expression uses the column only once, so that Spark can merge the expression into the
+    projection that computes the worker. If the expression used the column twice, Spark would
+    compute the worker twice, or in a separate projection.
     """
     (name,) = find_columns(df, column, "column")
     kind = df.schema[name].dataType
@@ -124,11 +124,12 @@ def _checked(df: DataFrame, column: str, workers: int) -> Column:
 def split_column(worker: Column, keys: Sequence[Column], workers: int) -> Column:
     """Compute the int ``split`` that makes ``groupBy(keys..., split)`` use partition `worker`.
 
-    Spark sends such a row to partition ``pmod(murmur3(split, seed = hash(keys...)), W)``. Every
-    step of Murmur3 on an int can be inverted, so this computes backwards from the hash `worker` to
-    ``split``. The inverse steps up to the xor with the seed depend on the worker only: these are W
-    constants. The other steps are two multiplications and a rotation. They use signed numbers whose
-    products fit into 64 bits, as ANSI mode raises an error on overflow.
+    Spark sends a row to partition ``pmod(murmur3(split, seed = hash(keys...)), W)``, where W is the
+    number of workers. This function looks for a ``split`` whose hash is equal to `worker`. Every
+    step of Murmur3 on an int can be inverted, so ``split`` is computed backwards from this hash.
+    The inverse steps up to the xor with the seed depend only on the worker, so their results are W
+    constants. The other inverse steps are two multiplications and a rotation. They use signed
+    numbers whose products fit into 64 bits, because ANSI mode raises an error on overflow.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def _rotate(word: int, bits: int) -> int:
 
 
 def _before_seed(hashed: int) -> int:
-    """Invert the last steps of Murmur3: return the required value of seed xor mixed input."""
+    """Invert the last steps of Murmur3: return what seed xor mixed input must be for a hash."""
     word = hashed ^ (hashed >> 16)
     word = word * pow(_FMIX_2, -1, _WORD) % _WORD
     word = word ^ (word >> 13) ^ (word >> 26)

@@ -1,4 +1,4 @@
-"""Access state on the driver; over Connect, whose client cannot reach state, in a task."""
+"""Access state on the driver, or over Connect in a task, because the client cannot reach state."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
     Parameters
     ----------
     session
-        In a classic session the function runs here, on the driver; over Connect, in one task.
+        In a classic session, the function runs on the driver. Over Connect, it runs in one task.
     function
-        Function without arguments; it and its result can be pickled.
+        Function without arguments. The function and its result must be picklable.
 
     Raises
     ------
     EvenkeyError, OSError
-        The function raised this error. For any other error in a task, Spark's own error is raised.
+        The function raised this error. If it raises another error in a task, Spark's error for the
+        task is raised.
     """
     if not is_remote(session):
         return function()
@@ -55,7 +56,7 @@ _RETURNED: set[type] = set()
 
 
 def returned(kind: type[Result]) -> type[Result]:
-    """Allow a class in the results of `at_state`; a client over Connect refuses other classes."""
+    """Allow a class in the results of `at_state`; over Connect, clients refuse other classes."""
     _RETURNED.add(kind)
     return kind
 
@@ -80,7 +81,8 @@ _PLAIN = frozenset(
         ("pathlib", "PosixPath"),
     }
 )
-"""Names allowed in a task's answer, besides errors, stores and classes marked `returned`."""
+"""Modules and names that the pickled answer of a task may contain, besides errors, stores and
+classes marked `returned`."""
 
 
 _BUILT_IN = (Exception, set, frozenset, bytearray, complex)
@@ -96,7 +98,7 @@ class _Answer(pickle.Unpickler):
         if "." not in name and (module == "builtins" or module.startswith("evenkey.")):
             found = super().find_class(module, name)
             wanted = _BUILT_IN if module == "builtins" else (EvenkeyError, OSError, Store, Bucket)
-            # Only classes that are defined in the module, not those that it imports.
+            # Only classes that are defined in the module, not classes that the module imports.
             ours = isinstance(found, type) and found.__module__ == module
             if ours and (found in _RETURNED or issubclass(found, wanted)):
                 return found

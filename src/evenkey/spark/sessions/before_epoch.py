@@ -1,8 +1,8 @@
 """Run one task before each epoch of a stream; its result is the same in all rows.
 
-Spark runs a scalar subquery in one task before the stage that uses its value. So everything that
-this task writes exists before any other task of the epoch starts. The driver is not involved: this
-adds no delay, and it works the same after a restart.
+Spark runs a scalar subquery in one task before the stage that uses the subquery's value. So
+everything that this task writes exists before any other task of the epoch starts. The driver is not
+involved, so this adds no delay, and it works the same after a restart.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WORDS_COLUMN = "__evenkey_words"
 
 @dataclass(frozen=True)
 class _WordsTask:
-    """Replaces the single input row by the words of the epoch, or by those of an error."""
+    """Replaces the single input row by the words of the epoch, or by the words of an error."""
 
     words_of: Callable[[TaskId], Words]
 
@@ -62,19 +62,20 @@ def with_epoch_words(
 ) -> tuple[DataFrame, Column]:
     """Make the rows of a stream wait for the result of one task per epoch.
 
-    If the task fails, a filter on the rows raises the task's error. Spark itself would report only
-    that the subquery failed.
+    If the task raises an `EvenkeyError`, a filter on the rows raises an error with its message.
+    Spark itself would report only that the subquery failed.
 
     Parameters
     ----------
     df
         A stream.
     words_of
-        Function that returns the words for the epoch of a task, int64; the first must not be
-        negative. It is pickled.
+        Function that returns the result for the epoch of a task as words: int64 numbers, of which
+        the first must not be negative. The function is pickled.
     beneath_state
-        Whether Python operators with state follow. Spark cannot send these to tasks if there is a
-        subquery beneath them, so the words are broadcast to the rows, as column `WORDS_COLUMN`.
+        Whether Python operators with state follow. Spark cannot send such operators to tasks if
+        there is a subquery beneath them. So the words are broadcast to the rows instead, as column
+        `WORDS_COLUMN`.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def with_epoch_words(
     """
     session = df.sparkSession
     task = in_workers(session, _WordsTask(words_of), problems_as_words=True)
-    # One array, not a struct of arrays: reading a field of a struct makes an object per row.
+    # Use one array, not a struct of arrays: reading a field of a struct makes an object per row.
     made = session.range(0, 1, 1, 1).mapInArrow(task, WORDS)
     if beneath_state:
         df = df.crossJoin(F.broadcast(made.withColumnRenamed("words", WORDS_COLUMN)))
@@ -118,7 +119,8 @@ def before_epoch(
     df, beneath_state
         As for `with_epoch_words`.
     work
-        Function of the task; an `EvenkeyError` that it raises fails the query. It is pickled.
+        Function that is called with the id of the task. If it raises an `EvenkeyError`, the query
+        fails. The function is pickled.
     """
     waiting, _ = with_epoch_words(df, _Done(work), beneath_state=beneath_state)
     return waiting.drop(WORDS_COLUMN) if beneath_state else waiting

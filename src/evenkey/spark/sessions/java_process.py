@@ -48,9 +48,9 @@ _LEFT = (
     re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in worker$'),
     re.compile(rb"BrokenPipeError: "),
 )
-"""Lines of the traceback that a Spark Python worker prints if Java disconnects before the worker
-has sent its whole answer, which over Unix sockets fails immediately. It can be hidden, because real
-errors in a worker are sent to Java.
+"""Lines of the traceback that a Python worker of Spark prints if Java disconnects before the worker
+has sent its whole answer: over Unix sockets, sending the rest fails immediately. This traceback can
+be hidden, because real errors in a worker are sent to Java.
 """
 _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
@@ -59,20 +59,20 @@ _OUT_OF_MEMORY = 52
 _UNCAUGHT = (50, 51)
 """Exit codes with which Spark ends a Java process after an uncaught error."""
 _HIDDEN = re.compile(r"secret|password|token|access[.]?key|account\.key|credential", re.IGNORECASE)
-"""Matches names of settings with secret values: those that Spark redacts, and some for stores."""
+"""Matches names of settings with secret values: names that Spark redacts, and names for stores."""
 _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
-"""Classes of errors of a call to a Java process that died; their subclasses have other causes."""
+"""Classes of errors that a call raises if the Java process died; subclasses have other causes."""
 _LEAST_HANDLES = 300
-"""With fewer file handles Java cannot open Spark's jars, and its messages do not name the limit."""
+"""With fewer file handles, Java cannot open Spark's jars, and Java's errors do not say why."""
 _RAISED_ANYWAY = (
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.SparkUncaughtExceptionHandler",
     "org.apache.spark.sql.execution.datasources.FileFormatWriter",
 )
-"""Loggers that print the error of a task with its stack trace, which the driver raises anyway."""
-_MEMORY = "if it lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
-_FIX = "give the same command again: with an output it continues where this run stopped"
+"""Loggers that print a task's error with its stack trace, although the driver raises the error."""
+_MEMORY = "if Java lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
+_FIX = "give the same command again, which continues where this run stopped if it has an output"
 
 _last_lines: collections.deque[bytes] = collections.deque(maxlen=_KEPT_LINES)
 
@@ -86,22 +86,22 @@ def log_level(environment: Mapping[str, str] = os.environ) -> str:
 def start_java(settings: Mapping[str, str]) -> None:
     """Start Spark's Java process for later sessions, unless it already runs.
 
-    With a local master the process ignores SIGTERM, which programs such as `timeout` send to the
-    whole process group: the program finishes the running epoch first, and Java ends with the
-    program. Java's standard error is passed on, except for lines that every start prints;
-    ``EVENKEY_SPARK_LOG`` shows these lines too.
+    With a local master, the Java process ignores SIGTERM, which programs such as `timeout` send to
+    the whole process group. So this program can finish the running epoch, and Java ends when this
+    program ends. Java's standard error is passed on, except for lines that Java prints at every
+    start. If ``EVENKEY_SPARK_LOG`` is set, these lines are passed on too.
 
     Parameters
     ----------
     settings
-        Settings of the session, which sets them again. Secret settings are not passed to the
-        process.
+        Settings of the session. Settings with secret values are not passed to the process; the
+        session sets all settings later.
 
     Raises
     ------
     RunError
-        The process ended before it was ready (the message has its last line), or the limit of open
-        files is too low for it to start.
+        The process ended before it was ready; the message has the last line that it printed. Or the
+        limit of open files is too low to start Java.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
@@ -161,12 +161,12 @@ os.register_at_fork(after_in_child=_deaf_children.after_fork)
 def keep_quiet(context: SparkContext) -> None:
     """Keep Spark from printing stack traces of errors that the program raises anyway.
 
-    In Python, Spark prints them for a failed call from Java, and for connections that end because
-    Java died; in Java, for failed tasks.
+    Spark's Python code prints stack traces for failed calls from Java, and for connections that end
+    because Java died. Spark's Java code prints them for failed tasks.
     """
     log4j: Any = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
     if LOG_VARIABLE in os.environ:
-        # Spark's filter for interactive programs hides loggers without a log level.
+        # Without a log level, Spark's filter for interactive programs hides a logger.
         chosen = log4j.Level.toLevel(log_level())
         log4j.core.config.Configurator.setLevel("org.apache.spark", chosen)
         return
@@ -186,12 +186,12 @@ def keep_quiet(context: SparkContext) -> None:
 
 @contextlib.contextmanager
 def ending_unlogged(query: StreamingQuery) -> Iterator[None]:
-    """Keep Spark from logging the error that ends a query, with its trace: it is raised anyway.
+    """Keep Spark from logging the error that ends a query, because the error is raised anyway.
 
     Parameters
     ----------
     query
-        Query of a driver in this process, which ends within the ``with`` block.
+        Query that ends within the ``with`` block. Its driver must be in this process.
     """
     if LOG_VARIABLE in os.environ:
         yield
@@ -217,7 +217,7 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread's argument
-    """Write the lines of Java's standard error to that of this process."""
+    """Write the lines of Java's standard error to the standard error of this process."""
     for line in lines if shown else _worth_showing(lines):
         _last_lines.append(line)
         with contextlib.suppress(OSError):
@@ -247,7 +247,7 @@ def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def java_deaths_named() -> Iterator[None]:
-    """Replace errors that follow the death of Spark's Java process by one that reports the death.
+    """Replace an error that follows the death of Spark's Java by an error that reports the death.
 
     Raises
     ------
@@ -264,7 +264,7 @@ def java_deaths_named() -> Iterator[None]:
 
 
 def _death(error: BaseException) -> str | None:
-    """Return a message on how Java died; None: it is alive, or is not a child of this process."""
+    """Return a message on how Java died; None: Java is alive, or not a child of this process."""
     from pyspark import SparkContext
 
     process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001

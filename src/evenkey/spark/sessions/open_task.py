@@ -34,9 +34,10 @@ def open_task(pickled: bytes) -> Any:
 
 
 def open_giving_problems(pickled: bytes) -> Any:
-    """Unpickle the function of a scalar subquery; on failure return one that reports the reason.
+    """Unpickle the function of a scalar subquery; on failure, return a function that says why.
 
-    Spark itself reports only that the subquery failed.
+    That function returns the error as words (`problem_words`). Spark itself would report only that
+    the subquery failed.
     """
     try:
         return open_task(pickled)

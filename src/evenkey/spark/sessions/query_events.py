@@ -40,7 +40,7 @@ _lock = threading.Lock()
 _logger = logging.getLogger(__name__)
 _PATIENCE_MS = 5000
 _OTHER_STATES = "SCHEMA_NOT_COMPATIBLE"
-"""Part of the names of Spark's errors for states of other types than those of the query."""
+"""Part of the names of Spark's errors for states whose types differ from the query's."""
 
 
 def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) -> None:
@@ -51,15 +51,16 @@ def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) 
     session
         The session of the queries.
     metrics
-        Functions to call, by the beginning of the metric's name (as passed to `DataFrame.observe`).
-        The arguments are the session (None if it was garbage-collected), the name and values of
-        the metric, and the progress of its epoch. Over Connect null values are missing.
+        Functions to call. The keys of the dict are beginnings of metrics' names (as passed to
+        `DataFrame.observe`). The arguments of a function are the session (None if it was
+        garbage-collected), the name and values of the metric, and the progress of the epoch. Over
+        Connect, null values are missing. None: no functions.
 
     Notes
     -----
-    The functions stay registered as long as the session lives, so always pass the same ones, such
-    as functions of a module. Spark's threads call them soon after an epoch or the query has ended,
-    one call at a time per session.
+    The functions stay registered as long as the session lives, so pass the same functions in every
+    call, such as functions of a module. Spark's threads call a function soon after an epoch or the
+    query has ended, one call at a time per session.
     """
     owner = session_owner(session)
     with _lock:
@@ -77,12 +78,12 @@ def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) 
 class _Listener(StreamingQueryListener):
     def __init__(self, session: SparkSession) -> None:
         self._session = weakref.ref(session)
-        # Over Connect the manager refers to its session, the owner, and would keep it alive.
+        # Over Connect the manager refers to its session, and the listener would keep both alive.
         self._manager = None if is_remote(session) else session.streams
         self.metrics: dict[str, Receive] = {}
 
     def _set_spark_session(self, session: SparkSession) -> None:
-        """Ignore the session that Spark passes to listeners: this one would keep it alive."""
+        """Ignore the session that Spark passes: this listener would keep the session alive."""
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         pass
@@ -104,10 +105,10 @@ class _Listener(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         if _OTHER_STATES in (event.errorClassOnException or event.exception or ""):
             _logger.error(
-                "query %s: the states in its checkpoint are of another type than those of this "
-                "program, because its aggregator, key or window changed, for example: use the "
-                "previous ones, or start with a new checkpoint; do not change "
-                "spark.sql.streaming.stateStore.stateSchemaCheck",
+                "query %s: the states in its checkpoint are of another type than the states of "
+                "this program, for example because the aggregator, key or window changed: use the "
+                "previous aggregator, key and window, or start with a new checkpoint; do not "
+                "change spark.sql.streaming.stateStore.stateSchemaCheck",
                 event.id,
             )
         with contextlib.suppress(RuntimeError):  # a program that is ending can run no more tasks
@@ -125,9 +126,9 @@ class _Listener(StreamingQueryListener):
 
 @atexit.register
 def _leave() -> None:
-    """Remove all listeners at exit: Spark would call an ending process, and log that this fails.
+    """Remove all listeners at exit, so that Spark does not call an ending process and log errors.
 
-    This waits until Spark has delivered the events that it already has.
+    This waits until Spark has delivered the events that have already happened.
     """
     context = _context()
     if context is None or not _listening:
@@ -153,11 +154,11 @@ def leave_over_connect() -> None:
 
 @functools.cache
 def _leave_at_the_end() -> None:
-    """Make a program over Connect able to end without stopping its session.
+    """Let a program over Connect end although it has not stopped its session.
 
-    While there is a listener, PySpark receives events in a thread that is not a daemon. At its end
-    Python waits for this thread before it calls exit handlers, so an exit handler would be too late
-    to remove the listener.
+    While there is a listener, PySpark receives events in a thread that is not a daemon thread. When
+    a program ends, Python waits for this thread before it calls exit handlers. So an exit handler
+    would be too late to remove the listener.
     """
 
     def wait() -> None:
@@ -175,12 +176,12 @@ def _context() -> SparkContext | None:
 
 
 def _end_idle_threads() -> None:
-    """End Python threads that wait for callbacks of JVM threads which no longer call.
+    """End Python threads that wait for calls from JVM threads which no longer call.
 
-    Each query calls the Python listener from its own JVM thread. For each such thread Py4J keeps a
-    connection, with a Python thread at its end, also after the JVM thread has ended. The clean-up
-    of Py4J closes connections that were not used since the previous clean-up, but Spark never runs
-    it. A JVM thread that calls again gets a new connection.
+    Each query calls the Python listener from its own JVM thread. For each JVM thread, Py4J keeps a
+    connection and a Python thread that waits for calls, also after the JVM thread has ended. The
+    clean-up of Py4J closes connections that were not used since the previous clean-up, but Spark
+    never runs this clean-up. A JVM thread that calls again gets a new connection.
     """
     from py4j.java_gateway import JavaObject  # a Connect client may have no Py4J
     from py4j.protocol import Py4JError

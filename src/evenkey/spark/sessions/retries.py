@@ -1,4 +1,4 @@
-"""Warn if rows are routed by their order, and a task that runs again may get another order."""
+"""Warn if rows are routed by their order, and the order may change when a task runs again."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ _warned: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary
 
 
 def warn_of_unsafe_retries(session: SparkSession, why: str) -> None:
-    """Warn, once for each reason, that a lost executor may end the job.
+    """Warn, once for each reason, about what may happen to the job if an executor is lost.
+
+    If the settings `SAFE_RETRIES` are true, Spark may fail the job. Otherwise Spark does not notice
+    that a task which ran again placed its rows on other workers, so rows may be lost or come twice.
 
     Parameters
     ----------
     session
-        Session that runs the job. Without `SAFE_RETRIES`, Spark does not notice that a task which
-        ran again placed its rows on other workers, so rows may be lost or come twice.
+        Session that runs the job.
     why
         Beginning of the message: why the order of rows matters.
     """

@@ -9,9 +9,9 @@ _started_for: list[str] = []
 
 
 def change_session(kind: str) -> bool:
-    """Stop a session that was started for another kind of work, because its slots do not suit.
+    """Stop the active session if it was started for another kind of work, with other task slots.
 
-    A session that existed before the first call is left alone.
+    A session that existed before the first call is not stopped.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def change_session(kind: str) -> bool:
     Returns
     -------
     bool
-        Whether the caller must start a new session; no Python worker runs then.
+        Whether the caller must start a new session. If so, no Python worker is running.
     """
     active = SparkSession.getActiveSession()
     if active is not None:

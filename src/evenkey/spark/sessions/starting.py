@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLES = "tables"
-"""Purpose of temporary directories with the routing tables of queries."""
+"""The `purpose` of temporary directories that hold the routing tables of queries."""
 
 _homes: weakref.WeakKeyDictionary[object, str] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 _SETTINGS: dict[str, str] = {
-    # A large stack for deep plans, and for stops while Spark searches its stack for interruptions.
+    # A large stack for each thread: deep query plans need it, and so do stops of queries, in which
+    # Spark searches the stack for interruptions.
     "spark.driver.extraJavaOptions": "-Xss4m",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
@@ -45,7 +46,9 @@ _DRIVER_MEMORY = "2g"
 
 
 def local_master(slots: int) -> str:
-    """Return the URL of a local master with task slots, and with retries (by default off).
+    """Return the URL of a local master with task slots; failed tasks are retried.
+
+    Spark's own default for a local master is no retries.
 
     Examples
     --------
@@ -64,7 +67,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         Master of a new session; None: the value of the environment variable ``SPARK_MASTER``, or if
         that is not set, this machine with one slot per core.
     settings
-        Spark settings of a new session, in addition to evenkey's own; they override these.
+        Spark settings of a new session, which override evenkey's own settings.
 
     Raises
     ------
@@ -115,15 +118,16 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
 
 def session_owner(session: SparkSession) -> object:
-    """Return the object that lives as long as a session, which may have several Python objects.
+    """Return the object that lives as long as a session: its Spark context.
 
-    It is the Spark context; over Connect, it is the session object.
+    The session object itself does not, because a session may have several Python objects. Over
+    Connect there is no Spark context, so this returns the session object.
     """
     return session if is_remote(session) else session.sparkContext
 
 
 def is_context(owner: object) -> TypeGuard[SparkContext]:
-    """Return whether the owner of a session is a Spark context, so that the session is classic."""
+    """Return whether the owner of a session is a Spark context; the session is then classic."""
     return hasattr(owner, "_jsc")
 
 
@@ -137,10 +141,11 @@ def session_id(session: SparkSession) -> str:
 def temporary_directory(session: SparkSession, purpose: str) -> str:
     """Return the name of a new directory for a session; it is created when it is first written.
 
-    The directory is on the driver's machine; over Connect, on that of an executor. Routing tables
-    (purpose ``tables``) of a query are deleted when the query ends, see `remove_temporary_of`. All
-    other directories are deleted after the session has stopped, at the latest when the process
-    ends. Over Connect they stay until the system cleans up its temporary files.
+    The directory is on the driver's machine, or over Connect on the machine of an executor. Routing
+    tables (purpose ``tables``) of a query are deleted when the query ends, see
+    `remove_temporary_of`. All other directories are deleted after the session has stopped, at the
+    latest when the process ends. Over Connect, all other directories stay until the system cleans
+    up its temporary files.
     """
     owner = session_owner(session)
     with _lock:
@@ -163,7 +168,8 @@ def _make_home() -> str:
 def remove_temporary_of(session: SparkSession | None, query: str) -> None:
     """Delete the temporary routing tables of a query that has ended.
 
-    `session` is None if it was garbage-collected; over Connect the tables then cannot be reached.
+    `session` is None if it was garbage-collected. Over Connect, the tables of such a session cannot
+    be reached, so they stay.
     """
     with _lock:
         homes = dict(_homes)

@@ -19,12 +19,12 @@ BATCH = "batch"
 
 
 class TaskId(NamedTuple):
-    """Identity of a task, equal each time that the task runs.
+    """Identity of a task, which is the same each time that the task runs.
 
     Parameters
     ----------
     query
-        Id of the streaming query, which a restart keeps; ``"batch"`` in a batch job.
+        Id of the streaming query, which stays the same after a restart; ``"batch"`` in a batch job.
     epoch
         Number of the micro-batch; 0 in a batch job.
     partition
@@ -54,9 +54,10 @@ def current_task() -> TaskId:
 
 
 def within_query(session: SparkSession) -> bool:
-    """Return whether this thread runs a function of a streaming query, such as in ``foreachBatch``.
+    """Return whether this thread runs a function of a streaming query, as in ``foreachBatch``.
 
-    The tasks that it starts then know their epoch. Always False in a client of Spark Connect.
+    If so, tasks that this thread starts know their epoch. In a client of Spark Connect, the result
+    is always False.
     """
     context = getattr(session, "_sc", None)
     return context is not None and context.getLocalProperty(_QUERY) is not None
@@ -88,7 +89,7 @@ def current_run() -> str:
     Returns
     -------
     str
-        Spark's ``runId``; empty if Spark does not tell the task.
+        Spark's ``runId``; empty if Spark does not pass the id to the task.
     """
     context = TaskContext.get()
     return (None if context is None else context.getLocalProperty(_RUN)) or ""

@@ -1,8 +1,8 @@
 """Differences between the versions of PySpark that evenkey runs on.
 
-Types: PySpark 4.2 renamed the argument for the zone of timestamps, and by default converts Arrow's
-timestamps without a zone to ``timestamp_ntz``. Sources: see `check_sources`. Tasks that run again:
-see `SAFE_RETRIES`.
+Types: PySpark 4.2 renamed the argument for the time zone of timestamps. By default, PySpark 4.2
+converts Arrow timestamps without a zone to ``timestamp_ntz``. Sources: see `check_sources`. Tasks
+that run again: see `SAFE_RETRIES`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum"
 SAFE_RETRIES = (f"{_CHECKSUM}.enabled", f"{_CHECKSUM}.enableFullRetryOnMismatch")
-"""Settings with which Spark notices that a task which ran again gave other rows than before, and
-runs again all tasks that have read the previous rows. Off by default in 4.1, on since 4.2."""
+"""With these settings, Spark notices if a task that ran again returned other rows than before, and
+then repeats all tasks that have read the earlier rows. Off by default in 4.1, on since 4.2."""
 _SOURCES = "pyspark.sql.streaming.datasource"
 _TAKES_ZONES = "timezone" in inspect.signature(types.to_arrow_schema).parameters
 
@@ -88,7 +88,7 @@ def check_sources() -> None:
 
 
 def _zoned(kind: pa.DataType, timezone: str) -> pa.DataType:
-    """Replace the zone of all timestamps with a zone in a type, at any depth."""
+    """Replace the zone of each timestamp that has a zone, at any depth of nesting in a type."""
     if pa.types.is_timestamp(kind):
         return kind if kind.tz is None else pa.timestamp(kind.unit, tz=timezone)
     if pa.types.is_map(kind):

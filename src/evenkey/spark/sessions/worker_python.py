@@ -1,4 +1,4 @@
-"""Choose the workers' Python if the user has not, and check it where this needs no job."""
+"""Choose the workers' Python if the user has not, and check it where the check needs no job."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def in_workers(
     """Prepare a function for the Python workers of a session, and check that they can run it.
 
     If the user has not set the workers' Python, a local session uses the Python of this program. If
-    it is set, a local session checks it once, without a job. On other hosts and over Connect, only
-    the worker itself can check: without evenkey it fails with one line that names the interpreter,
-    the host and the fix.
+    the user has set it, a local session checks once, without a job, whether that Python can run
+    evenkey. On other hosts and over Connect, only a worker itself can check this: without evenkey
+    it fails with one line that names the interpreter, the host and the fix.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def in_workers(
     function
         Function of a task.
     problems_as_words
-        Whether the function is that of a scalar subquery, which returns errors as words
-        (`open_task.problem_words`).
+        Whether the function is for a scalar subquery. If it cannot be unpickled, the error is then
+        returned as words (`open_task.problem_words`).
 
     Returns
     -------
@@ -80,7 +80,7 @@ def check_python(session: SparkSession) -> None:
 
 
 class _Task:
-    """A function that is unpickled in the worker by `open_task`, which explains failures."""
+    """A function that `open_task` unpickles in the worker, so that failures are explained."""
 
     def __init__(self, function: Callable[..., Any], *, problems_as_words: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
