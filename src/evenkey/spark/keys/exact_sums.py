@@ -22,7 +22,7 @@ OVERFLOWS = "evenkey-overflows-"
 
 
 def merged_natively(how: Merge, name: str, kind: DataType) -> Column:
-    """Merge a state column as `Algebraic.merges` says; this raises no error, also in ANSI mode."""
+    """Merge a state column as `Algebraic.merges` says; ``exact`` raises no error in ANSI mode."""
     if how != "exact":
         return {"sum": F.sum, "min": F.min, "max": F.max}[how](name).cast(kind)
     summed = F.try_sum(name).try_cast(kind)
