@@ -114,8 +114,8 @@ class EventClock:
 def in_step(clocks: ArrayLike, within: float) -> NDArray[np.bool_]:
     """Return whether each of several clocks is at most `within` seconds from their median.
 
-    For an even number of clocks, the median is the earlier of the two middle clocks. So one of two
-    clocks cannot move the median ahead of the other clock.
+    If two clocks are in the middle, the median is the earlier of the two. So one of two clocks
+    cannot move the median ahead of the other clock.
 
     Parameters
     ----------
