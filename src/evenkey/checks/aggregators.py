@@ -244,7 +244,7 @@ class _Trial:
         self.same(self.whole(), self.finish(merged))
 
     def spelling(self) -> None:
-        """The spelling of an evenkey aggregator parses to an equal object; others need none."""
+        """An aggregator of evenkey can be restored from its spelling; others need no spelling."""
         if type(self.aggregator) in available().values():
             assert parse(str(self.aggregator)) == self.aggregator
 

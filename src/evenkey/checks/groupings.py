@@ -287,7 +287,7 @@ def check_memory_carries_over(grouping: Grouping) -> None:
 
 
 def check_spelling_round_trip(grouping: Grouping) -> None:
-    """The spelling of a grouping of evenkey parses to an equal object; others need no spelling."""
+    """A grouping of evenkey can be restored from its spelling; other groupings need no spelling."""
     if type(grouping).__module__.startswith("evenkey."):
         assert parse(str(grouping)) == grouping
 

@@ -28,7 +28,7 @@ def scale(hashes, sources, out):
 
 @njit(cache=True)
 def order_by_source(sources, ends, order):
-    """Sort messages by source; source s has ``order[ends[s - 1]:ends[s]]``, in their order."""
+    """Sort messages by source: ``order[ends[s - 1]:ends[s]]`` holds those of source s, in order."""
     ends[:] = 0
     for source in sources:
         ends[source] += 1

@@ -109,7 +109,7 @@ class Sources:
         self._routers[0].clone().route(some.keys, times, some.weights)
 
     def remember(self, memory: Snapshot) -> None:
-        """Pass a memory, what earlier epochs learned, to every router, which continues from it."""
+        """Pass to every router what earlier epochs learned; the routers continue from this."""
         for router in self._routers:
             router.remember(memory)
         if self._grouping.plans_epochs:
@@ -126,7 +126,7 @@ class Sources:
         self.remember(self._grouping.replan(keys, counts, workers, self._memory))
 
     def end_epoch(self) -> None:
-        """End an epoch. If the grouping plans epochs, all routers begin the next with one plan."""
+        """End an epoch; if the grouping plans epochs, all routers continue with one common plan."""
         if not self._grouping.plans_epochs:
             return
         memory = self._grouping.merge_memories([router.memory() for router in self._routers])
