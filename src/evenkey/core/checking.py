@@ -163,9 +163,10 @@ def check_workers(workers: object) -> None:
 def check_fields(thing: object) -> None:
     """Check that the value of each field of a dataclass has the type of the field's hint.
 
-    It checks the hints ``int``, ``float``, ``str``, ``bool`` and ``Literal``, each of them with
-    ``None``, and tuples of them. A field with another hint may have any value. Classes call
-    `check_fields` before they check ranges, so that a text is never compared with a number.
+    It checks the hints ``int``, ``float``, ``str``, ``bool`` and ``Literal``, each of these also in
+    a union with ``None``, and tuples of these. A field with another hint may have any value.
+    Classes call `check_fields` before they check ranges, so that a text is never compared with a
+    number.
 
     Raises
     ------

@@ -27,7 +27,7 @@ class EvenkeyError(Exception):
 class ConfigurationError(EvenkeyError, ValueError):
     """An invalid option, name, path or value.
 
-    The command line exits with code 2.
+    After this error, the command line exits with code 2.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class ConfigurationError(EvenkeyError, ValueError):
 class RunError(EvenkeyError, RuntimeError):
     """A run failed, or state that a run left behind cannot be read.
 
-    The command line exits with code 1.
+    After this error, the command line exits with code 1.
 
     Examples
     --------

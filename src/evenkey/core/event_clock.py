@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 FAR = 3600.0
-"""A row is far from the clock if the two times differ by more than this number of seconds. The
-value is an hour, because dynamic key grouping forgets a key that has not occurred for an hour."""
+"""A row is far from the clock if its time differs from the time of the clock by more than this
+number of seconds. The value is an hour, because dynamic key grouping forgets a key that has not
+occurred for an hour."""
 
 _MOST_SUPPORT = 64
 _PIECE = 256

@@ -1,8 +1,8 @@
 """Hashes of keys, the same in Python, in the simulator and in Spark.
 
 The hash of a key is XXH64 with seed 42, which is Spark's ``xxhash64``. `mix` derives further hash
-functions from it. The papers use MurmurHash3 instead. This module has it too, so that results can
-be compared with the papers.
+functions from this hash. The papers use MurmurHash3 instead. This module has it too, so that
+results can be compared with the papers.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def hash_longs(values: NDArray[np.int64]) -> NDArray[np.uint64]:
 def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[np.uint64]:
     """Hash texts as the papers' programs do: MurmurHash3, the 128-bit variant for 64-bit machines.
 
-    It is much slower than `hash_strings`: hash each key once, not each message.
+    This function is much slower than `hash_strings`. So hash each key once, not each message.
 
     Parameters
     ----------

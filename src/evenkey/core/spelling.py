@@ -89,7 +89,7 @@ def spell(name: str, parameters: Mapping[str, object]) -> str:
 
 
 def spell_changed(thing: Any) -> str:
-    """Return the spelling of a dataclass with a ``name``, without parameters that have defaults."""
+    """Return the spelling of a dataclass with a ``name``; leave out values that are defaults."""
     changed = {
         field.name: getattr(thing, field.name)
         for field in dataclasses.fields(thing)
@@ -129,7 +129,8 @@ def read(
     Raises
     ------
     ConfigurationError
-        A name or a parameter is unknown, or a value is invalid. The message lists the valid ones.
+        A name or a parameter is unknown, or a value is invalid. The message lists the valid names,
+        parameters or values.
     """
     if not isinstance(text, str):
         example = next(iter(sorted(known)), "name")

@@ -38,7 +38,7 @@ class TopicState:
     Parameters
     ----------
     id
-        Kafka's topic id, which changes if the topic is created again; None: the broker has no topic
+        Kafka's topic id, which changes if the topic is created again. None: the broker has no topic
         ids.
     partitions
         Number of partitions.

@@ -26,8 +26,9 @@ _FIX = (
 def connector_settings() -> dict[str, str]:
     """Return the Spark settings that load the connector; empty if its jars are not found.
 
-    The jars are searched in the directory that ``EVENKEY_KAFKA_JARS`` names. By default, they are
-    searched in the directory that `make setup-kafka` fills in the checkout of this package.
+    The function searches for the jars in the directory that ``EVENKEY_KAFKA_JARS`` names. By
+    default, it searches in the directory that `make setup-kafka` fills in the checkout of this
+    package.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def _named_to_spark() -> bool:
 
 
 class Module(NamedTuple):
-    """A Spark module that the wheel of pyspark lacks: its name, and a class that is part of it."""
+    """A Spark module that pyspark's wheel lacks: its name, and a class that the module contains."""
 
     name: str
     provider: str

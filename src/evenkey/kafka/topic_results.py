@@ -60,8 +60,8 @@ def read_topic(
         Settings of the client, such as `ClientSettings.read` returns; None: the defaults.
     isolation
         ``"read_committed"`` skips records of open and aborted transactions, and all records after
-        an open transaction. It warns if there is an open transaction. ``"read_uncommitted"`` reads
-        all records.
+        an open transaction. evenkey warns if there is an open transaction. ``"read_uncommitted"``
+        reads all records.
 
     Returns
     -------

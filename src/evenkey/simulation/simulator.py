@@ -92,8 +92,8 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         Number of messages of an epoch. None: no epochs.
     replication
         Whether to count which workers hold each key. This takes most of the memory and, if the
-        stream has many keys, most of the time. Without it, keys, pairs, DistCost and all figures
-        computed from them are NaN, and None in JSON.
+        stream has many keys, most of the time. If False, keys, pairs, DistCost and all figures
+        computed from these are NaN, and None in JSON.
     on_progress
         Called with the number of messages routed so far. None: never.
 

@@ -24,7 +24,7 @@ def fingerprint(key, salt):
 
 @njit(cache=True, inline="always")
 def insert(table, word):
-    """Insert a fingerprint into a table with a free slot; return whether it is new."""
+    """Insert a fingerprint into a table with a free slot; return whether the fingerprint is new."""
     mask = np.uint64(len(table) - 1)
     slot = word & mask
     while table[slot] != EMPTY:

@@ -99,7 +99,7 @@ class RunMetrics(Spread):
     """How all messages of a run were spread, computed from a `Seen`.
 
     Loads, and all figures computed from loads, are in messages; if weights of messages are
-    observed, they are in weights.
+    observed, loads are in weights.
     """
 
     loads: tuple[int, ...] = figure(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def max_over_mean(loads: ArrayLike) -> float:
-    """Compute the maximum load over the mean load: 1 is perfect balance, W is one worker with all.
+    """Compute the maximum load over the mean load: from 1 (balanced) to W (all on one worker).
 
     Parameters
     ----------

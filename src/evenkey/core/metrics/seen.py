@@ -26,7 +26,7 @@ class Seen:
     counts
         Counts of the load of each worker and, if keys are counted, of the distinct keys.
     messages
-        Number of messages. Loads may be sums of the messages' weights instead.
+        Number of messages. If loads are sums of weights, they do not add up to this number.
     average_imbalance
         Mean of I(t), the maximum load less the mean load, over the times at which it was measured.
     """

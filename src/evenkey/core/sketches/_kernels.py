@@ -127,7 +127,7 @@ def _heapify(rows, heap):
 
 @njit(cache=True)
 def _settle(rows, heap, place, row):
-    """Put the current count of a row into the heap, at `place` or below, where it belongs."""
+    """Put the current count of a row into the heap at `place`; sift it below lighter entries."""
     key, count = rows[row].key, rows[row].count
     while True:
         child = 2 * place + 1

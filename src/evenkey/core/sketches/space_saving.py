@@ -66,9 +66,10 @@ class SpaceSaving(Sketch):
 
     A message adds its weight to the counter of its key. A key without a counter gets a free
     counter. If no counter is free, the key takes over the counter with the lowest count from
-    another key. It starts at this count, which also becomes its error (Metwally, Agrawal, El
-    Abbadi, ICDT 2005). If several counters have the lowest count, the counter of the lowest key is
-    taken, so that the sketch depends only on the messages and their order.
+    another key. The count of the key starts at this count, which also becomes the error of the key
+    (Metwally, Agrawal, El Abbadi, ICDT 2005). If several counters have the lowest count, the
+    counter of the lowest key is taken, so that the sketch depends only on the messages and their
+    order.
 
     Guarantees, with ``total`` the weight of all messages:
 

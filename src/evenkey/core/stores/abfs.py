@@ -123,7 +123,7 @@ class AbfsContainer(Bucket):
 
 @lru_cache(maxsize=16)
 def _client(process: int, host: str, key: str, signature: str) -> Any:
-    """Make the client of a process; without key or signature, it takes those of the environment."""
+    """Make the client of a process; without key or signature, use the environment's credentials."""
     del process
     blob = load_extra("azure.storage.blob", "abfs", "state in Azure")
     limits = {"retry_total": 0, "connection_timeout": CONNECT, "read_timeout": ANSWER}

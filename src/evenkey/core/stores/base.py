@@ -28,7 +28,7 @@ class Store(ABC):
 
     @abstractmethod
     def under(self, name: str) -> Self:
-        """Return the store of the objects whose names begin with ``name/``, with this root."""
+        """Return a store with the root ``name/``: the objects whose names begin with ``name/``."""
 
     @abstractmethod
     def read(self, name: str) -> bytes:

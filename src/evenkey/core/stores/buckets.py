@@ -51,7 +51,7 @@ class Bucket(ABC):
 
     @abstractmethod
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Write an object and its nonce unless it exists; the server checks this in the call."""
+        """Write an object with its nonce unless it exists; the server checks this atomically."""
 
     @abstractmethod
     def nonce(self, key: str) -> str | None:

@@ -40,8 +40,8 @@ class HdfsStore(Store):
     place
         ``hdfs://host:port/directory`` or ``webhdfs://host:port/directory``.
     settings
-        Hadoop settings. Only settings whose names begin with ``dfs.`` are kept; `namenodes_of` says
-        which of them it reads.
+        Hadoop settings. Only settings whose names begin with ``dfs.`` are kept; the docstring of
+        `namenodes_of` says which settings are read.
     user
         User name that is sent to the namenode; a namenode without authentication trusts it. None:
         the user in `place`, else the user in ``HADOOP_USER_NAME``, else the user who runs this
@@ -104,7 +104,7 @@ class HdfsStore(Store):
         return True
 
     def names(self, name: str = "") -> list[str]:
-        """Return the sorted names of files under a subdirectory, except unfinished ones."""
+        """Return the sorted names of files under a subdirectory, except files being written."""
         return sorted(self._files(name))
 
     def _files(self, directory: str) -> list[str]:

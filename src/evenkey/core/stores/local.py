@@ -57,7 +57,7 @@ class LocalStore(Store):
         return _with_parent(file, lambda: create_whole(file, content, durable=durable))
 
     def names(self, name: str = "") -> list[str]:
-        """Return the sorted names of files under a subdirectory, except unfinished ones."""
+        """Return the sorted names of files under a subdirectory, except files being written."""
         return sorted(self._files(self.directory / name))
 
     def _files(self, directory: Path) -> list[str]:

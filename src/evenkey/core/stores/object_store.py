@@ -57,7 +57,7 @@ class ObjectStore(Store):
         return self._url
 
     def under(self, name: str) -> Self:
-        """Return a store with the longer prefix that ends with `name`."""
+        """Return a store whose prefix is this prefix followed by ``/name``."""
         longer = copy(self)
         vars(longer).update(_url=f"{self._url}/{name}", _prefix=self._key(name))
         return longer
@@ -114,7 +114,7 @@ class ObjectStore(Store):
         self._drop(name, self._key(name))
 
     def clear(self) -> None:
-        """Delete all objects, then the directory marks, because Spark takes a mark for content."""
+        """Delete all objects, then directory marks; to Spark, a marked directory is not empty."""
         super().clear()
         marks = self._do("", lambda: self._bucket.directories(self._key("")))
         for key in sorted(marks, reverse=True):

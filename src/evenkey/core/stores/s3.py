@@ -177,7 +177,7 @@ def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _client(process: int, options: tuple[tuple[str, str], ...]) -> Any:
-    """Make the client of a process; boto3 finds credentials that the settings do not have."""
+    """Make the client of a process; boto3 itself finds what is not in the settings."""
     del process
     boto3 = load_extra("boto3", "s3", "state in S3")
     from botocore import UNSIGNED

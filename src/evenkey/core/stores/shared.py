@@ -27,7 +27,7 @@ _seen: set[tuple[str, bytes | None]] = set()
 
 @dataclass(frozen=True)
 class SharedMark:
-    """An object that one process wrote, by which others check that they share its storage.
+    """An object that one process wrote, and that shows other processes that they share its storage.
 
     Tasks get a copy of the mark and check that they see the object. If the directory is local to
     each host, the check fails, and one error reports it.

@@ -161,6 +161,6 @@ def passes(error: Exception) -> bool:
 
 @lru_cache(maxsize=4)
 def _session(process: int) -> Any:
-    """Make the HTTP session of a process. It keeps connections open, so a fork needs a new one."""
+    """Make the HTTP session of a process; its open connections cannot be used after a fork."""
     del process
     return load_extra("requests", "hdfs", "state in HDFS").Session()

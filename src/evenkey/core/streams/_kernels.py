@@ -24,7 +24,7 @@ def random_word(seed, counter):
 
 @njit(cache=True, inline="always")
 def scaled(word, size):
-    """Map a random word to 0..size-1, the upper half of word * size; size is below 2**32."""
+    """Map a random word to 0..size-1: the upper half of word * size. size is below 2**32."""
     low = ((word & LOW_32) * np.uint64(size)) >> SHIFT_32
     return np.int64(((word >> SHIFT_32) * np.uint64(size) + low) >> SHIFT_32)
 
@@ -81,7 +81,7 @@ def sample_alias(seed, start, chance, alias, out):
 
 @njit(cache=True)
 def prime_to(size, number):
-    """Return the smallest number of at least `number` and 1 that is coprime to `size`."""
+    """Return the smallest number from `number` on, but at least 1, that is coprime to `size`."""
     number = max(number, 1)
     while True:
         one, other = number, size

@@ -60,7 +60,7 @@ class DatasetSummary:
     published: Published | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Convert the figures to values that JSON can represent; each key also gets its share."""
+        """Convert the figures to values for JSON; each key also gets its share of the weight."""
         return {
             "dataset": self.dataset,
             "messages": self.messages,

@@ -117,8 +117,8 @@ class LineIndex:
         int64[segments, 2], where each segment begins: number of the file, and byte offset. A new
         segment begins with each file and at each offset in `starts`.
     digests
-        uint64[segments], BLAKE2b of each segment. Reading a segment that has changed since then
-        raises an error.
+        uint64[segments], BLAKE2b of each segment. Reading a segment that has changed since it was
+        indexed raises an error.
     """
 
     files: tuple[str, ...]

@@ -42,7 +42,7 @@ class RowIndex:
         Types of the key's columns in results.
     groups
         For each row group, the index of its file in `files`, and the row group with its digest.
-        Reading a row group that has changed since then raises an error.
+        Reading a row group that has changed since it was indexed raises an error.
     ends
         For each row group, the number of the first row after the row group; ascending.
     form

@@ -31,8 +31,8 @@ class ApproximateHistogram(Sketch):
     `update` is Algorithm 1, `merge` Algorithm 2, `sum` Algorithm 3, `uniform` Algorithm 4.
 
     Each bin also keeps the lowest and the highest value that went into the bin, which the paper
-    does not do (decision 070). With them, `sum` treats a bin with a single value as a step instead
-    of a trapezoid, and `bounds` returns limits for all estimates.
+    does not do (decision 070). With these two values, `sum` treats a bin with a single value as a
+    step instead of a trapezoid, and `bounds` returns limits for all estimates.
 
     Guarantees, for any division of the values among histograms and any order of merging:
 

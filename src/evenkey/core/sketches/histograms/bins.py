@@ -1,4 +1,4 @@
-"""The bins of many histograms in flat arrays, the form in which the aggregator passes them on."""
+"""The bins of many histograms in flat arrays, which the histogram aggregator turns into tables."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Bins(NamedTuple):
         return cls.used(bins, starts, held)
 
     def merged(self, capacity: int, groups: NDArray[np.int64], count: int) -> Bins:
-        """Merge the histograms of each of `count` groups into one; `groups` needs no order."""
+        """Merge the histograms of each of `count` groups; histogram i is in group ``groups[i]``."""
         from evenkey.core.sketches.histograms import _kernels
 
         group = np.repeat(groups, np.diff(self.offsets))

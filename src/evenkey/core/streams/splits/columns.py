@@ -24,7 +24,7 @@ _VALUE = "value_"
 
 
 def value_name(number: int) -> str:
-    """Return the internal name of value column `number`; users' names can be any text."""
+    """Return the internal name of value column `number`, because users' names can be any text."""
     return f"{_VALUE}{number}"
 
 

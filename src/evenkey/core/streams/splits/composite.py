@@ -15,7 +15,7 @@ _ESCAPED = r"[\x00-\x1f]"
 
 
 def compose(parts: Sequence[pa.StringArray], *, empty_is_null: bool = False) -> pa.StringArray:
-    """Write keys of several parts as JSON lists of texts and nulls; keep keys of one part.
+    """Write keys of several parts as JSON lists of texts and nulls; return other keys unchanged.
 
     Parameters
     ----------
