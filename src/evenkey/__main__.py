@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _missing(error: ConfigurationError | ModuleNotFoundError) -> int:
-    """Report a missing package in plain text, as the CLI may not load; return the exit code."""
+    """Print which package is missing, without the CLI, which may not load; return the exit code."""
     named: Exception = error
     if isinstance(error, ModuleNotFoundError):
         named = named_extra(error, "the program evenkey")

@@ -183,7 +183,7 @@ def test_update_leaves_its_input_alone():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
 def test_bad_values_are_refused_before_anything_is_counted(value):
     histogram = ApproximateHistogram(3)
-    with pytest.raises(ConfigurationError, match="values are finite"):
+    with pytest.raises(ConfigurationError, match="must be finite and at most"):
         histogram.update([1.0, value])
     with pytest.raises(ConfigurationError, match="not negative"):
         histogram.update([1.0, 2.0], [1.0, -1.0])

@@ -88,7 +88,7 @@ ROUTES: Wrong = [
     ("grouping = 7: must be a spelling", lambda at: eks.route(at.df, "user", 7, 2)),
     ("grouping = None", lambda at: eks.route(at.df, "user", None, 2)),
     (
-        "pass an object of it: PartialKeyGrouping(...)",
+        "pass an object of this class: PartialKeyGrouping(...)",
         lambda at: eks.route(at.df, "user", gro.PartialKeyGrouping, 2),
     ),
     ("has no parameter 'choice'", lambda at: eks.route(at.df, "user", "pkg(choice=2)", 2)),
@@ -222,7 +222,7 @@ OPERATORS: Wrong = [
     ("did you mean 'count'", lambda at: eks.aggregate(at.df, "user", "pkg", 2, "cuont")),
     ("aggregator = 5: must be a spelling", lambda at: eks.aggregate(at.df, "user", "pkg", 2, 5)),
     (
-        "pass an object of it: Count(...)",
+        "pass an object of this class: Count(...)",
         lambda at: eks.aggregate(at.df, "user", "pkg", 2, ek.Count),
     ),
     (

@@ -72,7 +72,7 @@ def test_lines_without_a_single_message_are_an_error(tmp_path):
     with pytest.raises(ConfigurationError) as raised:
         list(stream.batches())
     assert str(raised.value) == (
-        "a.csv: none of 2 lines is a message (the first that was rejected: the count 'none' is not "
+        "a.csv: none of 2 lines is a message (the first rejected line: the count 'none' is not "
         "a whole number of at least 1); check split and key"
     )
 

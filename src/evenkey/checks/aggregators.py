@@ -1,4 +1,4 @@
-"""Checks that every aggregator must pass; the author of one can run them."""
+"""Checks that every aggregator must pass, and that the author of an aggregator can run."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ def yield_aggregator_checks(
     aggregator
         An aggregator of evenkey or of the user.
     messages
-        At least one message, with the columns ``"window"``, ``"key"`` and those that the
-        aggregator reads. None: `sample_messages` of the aggregator.
+        Messages to aggregate, at least one, with the columns ``"window"`` and ``"key"`` and the
+        columns that the aggregator reads. None: messages that `sample_messages` makes.
     same
-        Function of two results, one of all messages together and one of the same messages in
-        parts; it raises AssertionError unless they agree. None: they must be equal, floating point
-        numbers up to rounding. For an approximate aggregator, check its error bound here.
+        Function that compares two results: one from all messages together, and one from the same
+        messages in parts. It raises AssertionError if the results do not agree. None: the results
+        must be equal, except that floating-point numbers may differ by rounding. For an approximate
+        aggregator, pass a function that checks its error bound.
 
     Yields
     ------
@@ -80,13 +81,14 @@ def yield_aggregator_checks(
 def sample_messages(aggregator: Aggregator, count: int = _MESSAGES, seed: int = 0) -> pa.Table:
     """Make skewed messages in four windows; columns hold small integers and nulls.
 
-    A column in the aggregator's `column_types` has the type named there: numbers, texts, booleans,
-    dates or times.
+    If the aggregator's `column_types` states the type of a column, the column has this type:
+    numbers, texts, booleans, dates or times.
 
     Raises
     ------
     ConfigurationError
-        A column has a type for which no values can be made up: pass messages of your own.
+        A column has a type for which no values can be made up. Pass messages of your own in this
+        case.
 
     Examples
     --------
@@ -204,14 +206,14 @@ class _Trial:
         self.same(self.whole(), self.finish(right))
 
     def check_state_does_not_grow_with_repetition(self) -> None:
-        """Merging the same messages many times must not grow the state: it is a summary of them."""
+        """Merging the same messages many times must not grow the state, because it is a summary."""
         once = self.partial(self.messages)
         often = self.merge([once] * _REPETITIONS)
         assert often.num_rows == once.num_rows
         assert often.nbytes <= _SLACK * once.nbytes, "the state grows with every message"
 
     def check_groups_by_struct(self) -> None:
-        """A struct can be a group column: Spark's windows are structs."""
+        """A struct can be a group column, because Spark's windows are structs."""
         if "window" not in self.by:
             return
         windows = self.messages["window"].combine_chunks()
@@ -232,7 +234,7 @@ class _Trial:
         _assert_same(self.whole(), trial.whole())
 
     def check_columns_merge_as_stated(self) -> None:
-        """Merging each state column by the function in `merges` gives the same result."""
+        """Merging each state column with its function in `merges` yields the same result."""
         if not isinstance(self.aggregator, Algebraic):
             return
         assert set(self.aggregator.merges) == set(self.aggregator.state.names)
@@ -242,7 +244,7 @@ class _Trial:
         self.same(self.whole(), self.finish(merged))
 
     def spelling(self) -> None:
-        """The spelling of evenkey's own aggregators parses to an equal one; others need none."""
+        """An aggregator of evenkey can be restored from its spelling; others need no spelling."""
         if type(self.aggregator) in available().values():
             assert parse(str(self.aggregator)) == self.aggregator
 

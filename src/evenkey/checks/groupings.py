@@ -1,4 +1,4 @@
-"""Checks that every grouping must pass; the author of one can run them."""
+"""Checks that every grouping must pass, and that the author of a grouping can run."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def check_one_worker_gets_everything(grouping: Grouping) -> None:
 
 
 def check_empty_batch_changes_nothing(grouping: Grouping) -> None:
-    """An empty batch leaves the router as it was."""
+    """An empty batch does not change the router."""
     keys, times = stream()
     router, other = grouping.router(_WORKERS), grouping.router(_WORKERS)
     assert len(router.route(keys[:0], times[:0])) == 0
@@ -90,7 +90,7 @@ def check_empty_batch_changes_nothing(grouping: Grouping) -> None:
 
 
 def check_batch_equals_message_by_message(grouping: Grouping) -> None:
-    """Routing a batch gives the same workers as routing its messages one at a time."""
+    """Routing a batch chooses the same workers as routing its messages one at a time."""
     keys, times = stream()
     whole = grouping.router(_WORKERS).route(keys, times)
     router = grouping.router(_WORKERS)
@@ -99,7 +99,7 @@ def check_batch_equals_message_by_message(grouping: Grouping) -> None:
 
 
 def check_any_cut_gives_the_same_result(grouping: Grouping) -> None:
-    """Cutting a stream into batches at other places gives the same workers."""
+    """Cutting a stream into batches at other places does not change the chosen workers."""
     messages = *stream(), weights_of_stream()
     whole = grouping.router(_WORKERS).route(*messages)
     for seed in range(5):
@@ -151,7 +151,7 @@ def check_snapshot_keeps_state(grouping: Grouping) -> None:
 
 
 def check_snapshot_holds_the_local_fields(grouping: Grouping) -> None:
-    """A snapshot has the router's `local_fields`, which can be restored without the others."""
+    """A snapshot has the router's `local_fields`, which can be restored without other fields."""
     router = _routed(grouping, 100)
     snapshot = router.snapshot()
     router.restore({name: snapshot[name] for name in router.local_fields})
@@ -203,7 +203,7 @@ def check_bad_weights_are_refused(grouping: Grouping) -> None:
 
 
 def check_plan(grouping: Grouping) -> None:
-    """Routers follow a plan made from frequencies; other groupings refuse to make a plan."""
+    """Routers follow a plan made from key frequencies; a grouping without plans refuses to plan."""
     keys, times = stream()
     distinct, occurrences = np.unique(keys, return_counts=True)
     counts = occurrences.astype(np.float64)
@@ -224,9 +224,10 @@ def check_plan(grouping: Grouping) -> None:
 
 
 def check_epochs_are_planned(grouping: Grouping) -> None:
-    """A planned epoch is at least as balanced as one without a plan, and repeats exactly.
+    """An epoch with a plan is at least as balanced as without a plan, and repeats exactly.
 
-    Frequencies in other proportions give another plan; planning the same ones again moves no key.
+    Frequencies in other proportions yield another plan. Planning the same frequencies again moves
+    no key.
     """
     if not grouping.plans_epochs:
         return
@@ -252,7 +253,7 @@ def check_epochs_are_planned(grouping: Grouping) -> None:
 
 
 def check_memory_is_bounded(grouping: Grouping) -> None:
-    """Memory is bounded: the second half of a long stream needs at most twice that of the first.
+    """The second half of a long stream takes at most twice as much memory as the first half.
 
     A grouping with `remembers_every_key` may take `_BYTES_A_KEY` bytes for each key.
     """
@@ -269,7 +270,7 @@ def check_memory_is_bounded(grouping: Grouping) -> None:
 
 
 def check_memory_carries_over(grouping: Grouping) -> None:
-    """Memories of the routers of an epoch merge, and the next epoch starts from the result."""
+    """The memories of an epoch's routers are merged, and the next epoch starts from the result."""
     keys, times = stream()
     routers = [grouping.router(_WORKERS, source) for source in range(3)]
     for source, router in enumerate(routers):
@@ -286,7 +287,7 @@ def check_memory_carries_over(grouping: Grouping) -> None:
 
 
 def check_spelling_round_trip(grouping: Grouping) -> None:
-    """The spelling of evenkey's own groupings parses to an equal one; others need none."""
+    """A grouping of evenkey can be restored from its spelling; other groupings need no spelling."""
     if type(grouping).__module__.startswith("evenkey."):
         assert parse(str(grouping)) == grouping
 

@@ -1,4 +1,4 @@
-"""Hides passwords in the addresses that messages show."""
+"""Hide passwords in the addresses that messages show."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _OWN = ("__evenkey_", "__worker")
 
 
 def shown(value: object) -> str:
-    """Format a value for one line of a message; a long one is shortened.
+    """Format a value for a message of one line; a long value is shortened.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def shown(value: object) -> str:
 
 
 def columns_listed(names: Iterable[str]) -> str:
-    """List the columns that a user can name, without those that evenkey adds and removes.
+    """List the columns that a user can name; leave out columns that evenkey adds and removes.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def whole_number(name: str, value: object, least: int | None = None) -> int:
     Raises
     ------
     ConfigurationError
-        It is not a whole number, or is below `least`.
+        `value` is not a whole number, or is below `least`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def whole_number(name: str, value: object, least: int | None = None) -> int:
 
 
 def _example(value: object, least: int | None) -> int:
-    """Return a whole number near the passed value; 4 if that is not a number."""
+    """Return a whole number near `value`; 4 if `value` is not a number."""
     try:
         near = int(float(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -89,7 +89,7 @@ def number(
     Raises
     ------
     ConfigurationError
-        It is not a finite number, is not larger than `above`, or is below `least`.
+        `value` is not a finite number, is not larger than `above`, or is below `least`.
     """
     if not _is_number(value) or not math.isfinite(value):
         message = f"{name} = {shown(value)}: must be a finite number; pass {name}=1.0, for instance"
@@ -110,7 +110,7 @@ def check_text(name: str, value: object, example: str) -> None:
     Raises
     ------
     ConfigurationError
-        It is not; the message shows the example.
+        `value` is not text; the message shows `example`.
     """
     if not isinstance(value, str):
         message = f"{name} = {shown(value)}: must be text; pass {name}={example!r}, for instance"
@@ -123,7 +123,7 @@ def check_path(name: str, value: object) -> None:
     Raises
     ------
     ConfigurationError
-        It is not, or it is empty.
+        `value` is not a path, or is empty.
     """
     if not isinstance(value, str | Path) or not str(value):
         message = f"{name} = {shown(value)}: must be a path; pass {name}='directory', for instance"
@@ -136,10 +136,10 @@ def check_one_of(name: str, value: object, known: Iterable[object]) -> None:
     Raises
     ------
     ConfigurationError
-        It is not; the message lists the known values.
+        `value` is not a known value; the message lists the known values.
     """
     known = list(known)
-    # Not `in`: True equals 1, and comparing some values (a Spark column) does not give a bool.
+    # `in` would be wrong: True equals 1, and comparing a Spark column does not return a bool.
     if not any(type(each) is type(value) and each == value for each in known):
         listed = " or ".join(map(repr, known))
         message = f"{name} = {shown(value)}: must be {listed}"
@@ -152,7 +152,7 @@ def check_workers(workers: object) -> None:
     Raises
     ------
     ConfigurationError
-        It is not.
+        `workers` is not a whole number of at least 1.
     """
     count = whole_number("workers", workers)
     if count < 1:
@@ -161,11 +161,12 @@ def check_workers(workers: object) -> None:
 
 
 def check_fields(thing: object) -> None:
-    """Check that the values of a dataclass's fields have the types of their hints.
+    """Check that the value of each field of a dataclass has the type of the field's hint.
 
-    It checks whole numbers, numbers, texts, booleans, literals, None if allowed, and tuples of
-    these; it accepts any value for other hints. Classes call it before they check ranges, so that
-    a text is never compared with a number.
+    It checks the hints ``int``, ``float``, ``str``, ``bool`` and ``Literal``, each of these also in
+    a union with ``None``, and tuples of these. A field with another hint may have any value.
+    Classes call `check_fields` before they check ranges, so that a text is never compared with a
+    number.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def check_fields(thing: object) -> None:
 
 @cache
 def _hints(cls: Any) -> dict[str, Any]:
-    """Return the type hints of a constructor's fields, except those that cannot be resolved."""
+    """Return the type hint of each field of a constructor, except hints that cannot be resolved."""
     wanted = {field.name for field in dataclasses.fields(cls) if field.init}
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
@@ -190,7 +191,7 @@ def _hints(cls: Any) -> dict[str, Any]:
                 holder = types.SimpleNamespace(__annotations__={name: hint})
                 try:
                     hints |= typing.get_type_hints(holder, names)
-                except (NameError, TypeError):  # a name that only type checkers import
+                except (NameError, TypeError):  # only type checkers import the class
                     hints.pop(name, None)
     return hints
 

@@ -15,7 +15,7 @@ _BARE = re.compile(r"\s*()()([^\s,`]+)")
 _COLUMNS = "amount decimal(12,2), clicks bigint, `unit price` double"
 _MOST_DIGITS = 38
 _USUAL_DIGITS = 10
-"""Number of digits of a ``decimal`` that does not state it, as in Spark."""
+"""Number of digits of a ``decimal`` that does not state its digits, as in Spark."""
 _DECIMALS = ("decimal", "dec", "numeric")
 _NAMES: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -52,9 +52,9 @@ def read_columns(what: str, text: str) -> pa.Schema:
     what
         Name of the argument that holds the text, for messages.
     text
-        Such as ``amount decimal(12,2), `unit price` double, tags array<string>``. Types have
-        the names of Spark SQL. A ``timestamp`` has the time zone UTC, a ``timestamp_ntz`` has
-        none; both have a resolution of microseconds.
+        The schema, such as ``amount decimal(12,2), `unit price` double, tags array<string>``. Types
+        have their Spark SQL names. A ``timestamp`` has the time zone UTC; a ``timestamp_ntz`` has
+        no time zone. Both types have a resolution of microseconds.
 
     Raises
     ------
@@ -85,7 +85,8 @@ def read_type(what: str, text: object) -> pa.DataType:
     what
         Name of the argument that holds the text, for messages.
     text
-        Such as ``bigint`` or ``struct<rows: bigint, last: timestamp>``, as in `read_columns`.
+        The type, written as in `read_columns`, such as ``bigint`` or ``struct<rows: bigint, last:
+        timestamp>``.
 
     Raises
     ------
@@ -126,7 +127,7 @@ class _Reader:
         )
 
     def fields(self, *, colon: bool) -> list[pa.Field]:
-        """Read columns, or the fields of a struct, which may have a colon before their type."""
+        """Read columns, or the fields of a struct. With `colon`, a type may follow a colon."""
         found: dict[str, pa.Field] = {}
         while not found or self._taken(","):
             name = self._name(_TOKEN if colon else _BARE)
@@ -166,7 +167,7 @@ class _Reader:
         return found
 
     def _inside(self, count: int) -> list[pa.DataType]:
-        """Read types between angle brackets."""
+        """Read `count` types between angle brackets."""
         self._take("<")
         found = [self.type()]
         while len(found) < count:
@@ -211,7 +212,7 @@ class _Reader:
         return match
 
     def _taken(self, sign: str) -> bool:
-        """Skip a sign if it comes next; return whether it does."""
+        """Skip a sign if it is the next token; return whether it was."""
         match = _TOKEN.match(self._text, self._place)
         if match is None or match[2] != sign:
             return False

@@ -8,14 +8,14 @@ from typing import Any
 
 resource: Any
 try:
-    # Imported early: once no file handle is left, no module can be loaded.
+    # Imported early, because no module can be loaded once no file handle is left.
     import resource
 except ImportError:  # Windows
     resource = None
 
 
 class EvenkeyError(Exception):
-    """Base of every error that evenkey raises on purpose.
+    """Base class of every error that evenkey raises on purpose.
 
     Examples
     --------
@@ -25,9 +25,9 @@ class EvenkeyError(Exception):
 
 
 class ConfigurationError(EvenkeyError, ValueError):
-    """A bad option, name, path or value.
+    """An invalid option, name, path or value.
 
-    The command line exits with code 2.
+    After this error, the command line exits with code 2.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class ConfigurationError(EvenkeyError, ValueError):
 class RunError(EvenkeyError, RuntimeError):
     """A run failed, or state that a run left behind cannot be read.
 
-    The command line exits with code 1.
+    After this error, the command line exits with code 1.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class RunError(EvenkeyError, RuntimeError):
 
 
 def text_of(error: BaseException) -> str:
-    """Return the text of an error; empty for a Java error whose process has died.
+    """Return the text of an error; an empty text for a Java error whose process has died.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def text_of(error: BaseException) -> str:
 
 
 def of_file_handles(error: BaseException) -> RunError | None:
-    """Return an error that names the limit of open files if it caused `error`; otherwise None.
+    """Return an error about the limit of open files if this limit caused `error`; otherwise None.
 
     Examples
     --------
@@ -95,13 +95,13 @@ def too_few_handles(limit: int | None) -> RunError:
 
 
 def most_handles(*, hard: bool = False) -> int | None:
-    """Return the limit of open files of a process; None if there is none.
+    """Return how many files a process may have open; None if there is no limit.
 
     Parameters
     ----------
     hard
-        Whether to return the hard limit, up to which a process can raise its own limit, as Java
-        does.
+        Whether to return the hard limit. A process can raise its own limit up to the hard limit, as
+        Java does.
     """
     if resource is None:
         return None

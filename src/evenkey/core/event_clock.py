@@ -10,32 +10,34 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 FAR = 3600.0
-"""A row is far from the clock if its time differs by more than this number of seconds. It is an
-hour, the time after which dynamic key grouping forgets a key that does not occur."""
+"""A row is far from the clock if its time differs from the time of the clock by more than this
+number of seconds. The value is an hour, because dynamic key grouping forgets a key that has not
+occurred for an hour."""
 
 _MOST_SUPPORT = 64
 _PIECE = 256
-"""Number of rows that are processed one by one if one of them is far from the clock."""
+"""Number of rows of a piece. If one row of a piece is far from the clock, the rows of the piece are
+processed one by one."""
 
 
 class EventClock:
-    """The clock of one task: the latest event time of its rows, ignoring a minority of wrong ones.
+    """The clock of one task: the latest event time of its rows, ignoring a minority of wrong times.
 
-    The clock has a support, at most 64. A row within `FAR` seconds of the clock adds 1 to the
-    support, and advances the clock if it is later. A row further away, ahead or behind, takes 1
-    from the support; if none is left, the clock jumps to the time of that row. So it takes 65 more
-    far rows than near ones to move a clock that many rows support, and the next two rows correct a
-    wrong first row. This is the majority vote of Boyer and Moore (1981); the limit of 64 lets the
-    clock follow a change.
+    The clock has a support, a count of at most 64. A row within `FAR` seconds of the clock adds 1
+    to the support; if the row is later than the clock, the clock advances to the time of the row. A
+    row further away, ahead or behind, subtracts 1 from the support; if the support is already 0,
+    the clock jumps to the time of the row. So a clock with a support of 64 jumps only after 65 more
+    far rows than near rows, and the next two rows correct a wrong first row. This is the majority
+    vote of Boyer and Moore (1981). The limit of 64 lets the clock follow a change of the times.
 
-    The clock is a pure function of the rows in order; cutting them into batches changes nothing.
-    It is wrong while most rows are wrong. A row that is up to `FAR` seconds ahead of the others
-    advances the clock, which then stands still until the others reach it.
+    The clock depends only on the rows and their order, not on how the rows are cut into batches.
+    The clock is wrong while most rows are wrong. A row that is up to `FAR` seconds ahead of the
+    other rows advances the clock; then the clock stands still until the other rows reach its time.
 
     Parameters
     ----------
     start
-        Time of the clock before the first row whose time is known, in seconds.
+        Time of the clock before the first row with a known event time, in seconds.
 
     Examples
     --------
@@ -47,7 +49,7 @@ class EventClock:
         self._start = start
         self._support = 0
         self.earliest = np.nan
-        """Earliest time of the rows that support the clock; NaN before the first."""
+        """Earliest time of the rows that support the clock; NaN before the first such row."""
         self.latest = np.nan
         """Time of the clock; NaN before the first known time."""
 
@@ -113,8 +115,8 @@ class EventClock:
 def in_step(clocks: ArrayLike, within: float) -> NDArray[np.bool_]:
     """Return whether each of several clocks is at most `within` seconds from their median.
 
-    If two clocks are in the middle, the median is the earlier one. So one of two clocks cannot
-    move both ahead.
+    If two clocks are in the middle, the median is the earlier of the two. So one of two clocks
+    cannot move the median ahead of the other clock.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
 
 
 def named_extra(error: ModuleNotFoundError, purpose: str) -> Exception:
-    """Return an error that names the extra with a missing package, or `error` if none has it.
+    """Return an error that names the extra with a missing package; `error` if no extra has it.
 
     Examples
     --------
@@ -42,12 +42,13 @@ def named_extra(error: ModuleNotFoundError, purpose: str) -> Exception:
 
 
 class Extra:
-    """A stand-in for a module of an optional package, which it imports when it is first used.
+    """A stand-in for a module of an optional package; the module is imported at the first use.
 
     Parameters
     ----------
     module, extra, purpose
-        As for `load_extra`, which raises at the first use if the package is missing.
+        As for `load_extra`, which is called at the first use and raises an error if the package is
+        missing.
     """
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:

@@ -1,8 +1,8 @@
 """Hashes of keys, the same in Python, in the simulator and in Spark.
 
 The hash of a key is XXH64 with seed 42, which is Spark's ``xxhash64``. `mix` derives further hash
-functions from it. The figures of the papers use MurmurHash3 instead, which is here for comparisons
-with them.
+functions from this hash. The papers use MurmurHash3 instead. This module has it too, so that
+results can be compared with the papers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _PRIME_3 = np.uint64(0x165667B19E3779F9)
 _PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
 _PRIME_5 = np.uint64(0x27D4EB2F165667C5)
-_LONG = 32  # bytes; XXH64 processes texts of at least this length in another way
-_STEP = 1 << 14  # texts hashed together; their intermediate results stay in the cache
+_LONG = 32  # bytes; XXH64 processes texts of this length or longer differently
+_STEP = 1 << 14  # texts hashed together; their intermediate results fit the CPU cache
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
@@ -46,7 +46,8 @@ def hash_strings(keys: Iterable[str] | pa.Array) -> NDArray[np.uint64]:
     Returns
     -------
     uint64[n]
-        XXH64, seed 42, of the UTF-8 bytes. The same bits as Spark's signed bigint.
+        XXH64, seed 42, of the UTF-8 bytes of each text. Spark returns the same bits as a signed
+        bigint.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def hash_longs(values: NDArray[np.int64]) -> NDArray[np.uint64]:
     Returns
     -------
     uint64[n]
-        XXH64, seed 42, of the eight little-endian bytes.
+        XXH64, seed 42, of the eight little-endian bytes of each value.
 
     Examples
     --------
@@ -91,20 +92,20 @@ def hash_longs(values: NDArray[np.int64]) -> NDArray[np.uint64]:
 def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[np.uint64]:
     """Hash texts as the papers' programs do: MurmurHash3, the 128-bit variant for 64-bit machines.
 
-    It is much slower than `hash_strings`: hash each key once, not each message.
+    This function is much slower than `hash_strings`. So hash each key once, not each message.
 
     Parameters
     ----------
     texts
         n texts; a null has the hash of the empty text.
     seed
-        Seed of the hash: 13 is the first seed in the PKG paper's program, and the only one in the
-        DKG paper's.
+        Seed of the hash. The default, 13, is the first seed in the program of the PKG paper, and
+        the only seed in the program of the DKG paper.
 
     Returns
     -------
     uint64[n]
-        The first 64 bits for each text's UTF-8 bytes.
+        The first 64 bits of the hash of each text's UTF-8 bytes.
 
     Examples
     --------
@@ -118,10 +119,10 @@ def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[
 
 
 def mix(hashes: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
-    """Derive further hashes from hashes, by hash function number `salt`.
+    """Derive new hashes from hashes, with the hash function that has the number `salt`.
 
-    It applies the 64-bit finalizer of MurmurHash3 to ``hash + salt * 0x9E3779B97F4A7C15``; the
-    kernels of the groupings compute the same.
+    `mix` applies the 64-bit finalizer of MurmurHash3 to ``hash + salt * 0x9E3779B97F4A7C15``. The
+    compiled functions of the groupings compute the same hashes.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def mix(hashes: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
 
 
 def _hash_bytes(texts: pa.LargeBinaryArray) -> NDArray[np.uint64]:
-    """Hash texts; all texts of the same length below 32 bytes are hashed together."""
+    """Hash texts. Texts below 32 bytes are hashed together with all texts of the same length."""
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
     content = np.frombuffer(data or b"", dtype=np.uint8)

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def lazy_names(package: str) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a package with names that need Spark or are slow to import.
+    """Make a ``__getattr__`` for a package, which imports a name when the name is first used.
 
-    These are the names that the package imports in ``if TYPE_CHECKING:``.
+    The names are those that the package imports in its block ``if TYPE_CHECKING:``. They need Spark
+    or are slow to import.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def lazy_names(package: str) -> Callable[[str], Any]:
 def _homes(package: str) -> dict[str, str]:
     """Return, for each lazy name of a package, the module that it is imported from."""
     known = vars(sys.modules[package])
-    source = "".join(linecache.getlines(known["__file__"], known))  # also from a zip archive
+    source = "".join(linecache.getlines(known["__file__"], known))  # reads zip archives too
     blocks = [
         node.body
         for node in ast.parse(source).body

@@ -1,4 +1,4 @@
-"""Passwords: read only from environment variables, or from files that those name."""
+"""Passwords: read only from environment variables, or from files that the variables name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def secret(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Read a secret: the variable `name`, or the file that ``<name>_FILE`` names.
+    """Read a secret from the variable `name`, or from the file that ``<name>_FILE`` names.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def secret(name: str, environment: Mapping[str, str] = os.environ) -> str | None
     Returns
     -------
     str or None
-        The secret, without line ends at the end of a file; None if neither variable is set.
+        The secret; None if neither variable is set. Line ends at the end of a file are removed.
 
     Raises
     ------
     ConfigurationError
-        Both are set, or the file cannot be read.
+        Both variables are set, or the file cannot be read.
     """
     value, file = environment.get(name), environment.get(f"{name}_FILE")
     if value is not None and file is not None:

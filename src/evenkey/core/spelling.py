@@ -26,11 +26,11 @@ _SPELLING = re.compile(
     r"\s*(?P<name>[a-z0-9][\w-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*", re.IGNORECASE
 )
 _offers: list[Callable[[], object]] = []
-"""Functions that import modules with more named classes."""
+"""Functions that import further modules, and so make the classes in them known."""
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:
-    """Split a spelling into its name and its parameters, both still text.
+    """Split a spelling into its name and its parameters; names and values remain text.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 
 def split_list(text: str) -> list[str]:
-    """Split a comma-separated list of spellings, leaving commas inside brackets alone.
+    """Split a comma-separated list of spellings; a comma inside brackets does not split.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def spell(name: str, parameters: Mapping[str, object]) -> str:
 
 
 def spell_changed(thing: Any) -> str:
-    """Write the spelling of a dataclass with a ``name``, without parameters at their defaults."""
+    """Return the spelling of a dataclass with a ``name``; leave out values that are defaults."""
     changed = {
         field.name: getattr(thing, field.name)
         for field in dataclasses.fields(thing)
@@ -99,7 +99,7 @@ def spell_changed(thing: Any) -> str:
 
 
 def classes_of(base: type[Any]) -> Iterator[type[Any]]:
-    """Yield the subclasses of a class that are evenkey's own, imported and not abstract."""
+    """Yield evenkey's own subclasses of a class that are imported and not abstract."""
     for cls in base.__subclasses__():
         if cls.__module__.startswith("evenkey.") and not inspect.isabstract(cls):
             yield cls
@@ -121,22 +121,22 @@ def read(
     text
         The spelling.
     known
-        The known classes by name; `build` says what they must be.
+        The known classes by name, which must be dataclasses as `build` describes.
     more
-        Function that returns the known classes again after further modules were imported. None:
-        no module has more of them.
+        Function that returns the known classes by name after further modules are imported. None: no
+        further module has such classes.
 
     Raises
     ------
     ConfigurationError
-        A name or a parameter is unknown, or a value is not valid; the message lists those that
-        are.
+        A name or a parameter is unknown, or a value is invalid. The message lists the valid names,
+        parameters or values.
     """
     if not isinstance(text, str):
         example = next(iter(sorted(known)), "name")
         message = f"{kind} = {shown(text)}: must be a spelling or an object, such as {example!r}"
         if isinstance(text, type):
-            message = f"{kind} = {shown(text)}: pass an object of it: {text.__name__}(...)"
+            message = f"{kind} = {shown(text)}: pass an object of this class: {text.__name__}(...)"
         raise ConfigurationError(message)
     name, parameters = parse(text)
     if name not in known and more is not None:
@@ -190,18 +190,18 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
         Kind of the object, for messages: ``"grouping"``, ``"dataset"``, ``"aggregator"``.
     cls
         A dataclass. The type of each field is ``bool``, ``int``, ``float``, ``str``, a ``Literal``
-        of these, or a class that can be built from one text. It can also allow ``None``, spelled
-        ``none``.
+        of these, or a class that can be built from one text. A field can also allow ``None``, which
+        is spelled ``none``.
     name
         Name of the object in the spelling, for messages.
     parameters
-        Value of each parameter as text, by name, as `parse` returns them.
+        Value of each parameter by name, as text, from `parse`.
 
     Raises
     ------
     ConfigurationError
-        A parameter is unknown or missing, or its value is not valid; the message lists the
-        parameters or values that are.
+        A parameter is unknown or missing, or its value is invalid. The message lists the valid
+        parameters or values.
     """
     fields = fields_of(cls)
     values: dict[str, object] = {}
@@ -268,7 +268,7 @@ def _convert(where: str, text: str, hint: Any, *, or_else: str = "") -> object:
 
 
 def offer(load: Callable[[], object]) -> None:
-    """Register a function that imports more names; it is called before a name counts as unknown."""
+    """Register a function that imports classes; it is called before a name counts as unknown."""
     _offers.append(load)
 
 
@@ -279,5 +279,9 @@ def take_offers() -> None:
 
 
 def _where_more_are() -> str:
-    """Return what to import for more names, as the end of a message about an unknown name."""
-    return "" if "evenkey.papers" in sys.modules else "; import evenkey.papers for the papers' own"
+    """Return the end of a message about an unknown name: what to import for more names."""
+    return (
+        ""
+        if "evenkey.papers" in sys.modules
+        else "; import evenkey.papers to add the papers' names"
+    )

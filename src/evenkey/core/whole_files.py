@@ -25,16 +25,17 @@ def check_format(path: str, found: object, reads: int, way_out: str) -> None:
     path
         Path of the object.
     found
-        Number of its format. None: it states no number, as objects of the first versions did.
+        Number of the format that the object states. None: the object states no number, as objects
+        of the first versions of evenkey did; this means format 1.
     reads
         Number of the format that this version reads and writes.
     way_out
-        What the user can do, for the message.
+        What the user can do, for the end of the message.
 
     Raises
     ------
     ConfigurationError
-        The numbers differ.
+        The object has another format.
 
     Examples
     --------
@@ -57,20 +58,21 @@ def check_format(path: str, found: object, reads: int, way_out: str) -> None:
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Yield a path to write to; the written file replaces `path` at the end.
 
-    No reader ever sees a part of the file, and nothing is left of it if writing fails.
+    No reader ever sees a part of the file. If writing fails, no part of the file is left.
 
     Parameters
     ----------
     path
         File to replace, in a directory that exists.
     durable
-        Whether the file must be on the disk before this returns, so that it survives a sudden stop
-        of the machine. Costs some milliseconds.
+        Whether the file must be on the disk before this function returns, so that the file survives
+        a sudden stop of the machine. True costs some milliseconds.
 
     Yields
     ------
     Path
-        A path in the same directory. Its name begins with a dot, and no other writer has it.
+        A path in the same directory. Its name begins with a dot, and no other writer uses this
+        name.
 
     Raises
     ------
@@ -98,8 +100,8 @@ def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
 def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
     """Write a file unless it exists; return whether this call wrote it.
 
-    Of several processes that create the same file, exactly one succeeds, however slow each of them
-    is. No reader ever sees a part of the file.
+    If several processes create the same file, exactly one of them succeeds, however slow the
+    processes are. No reader ever sees a part of the file.
 
     Parameters
     ----------
@@ -123,8 +125,8 @@ def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
         try:
             os.link(temporary, path)
         except FileExistsError:
-            # A file server made the link but its answer was lost, so the call was repeated and
-            # refused. Then the temporary file has two links.
+            # A file server can make the link although its answer gets lost. Then the call is
+            # repeated and refused, and the temporary file has two links.
             return temporary.stat().st_nlink > 1
         if durable:
             _sync(path.parent)
@@ -134,12 +136,12 @@ def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
 
 
 def digest_of(content: bytes | memoryview) -> str:
-    """Return the digest by which changed content is detected: BLAKE2b, 128 bits."""
+    """Return a digest (BLAKE2b, 128 bits) by which a change of the content is detected."""
     return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def sealed(content: bytes) -> bytes:
-    """Append the digest of a content as a last line.
+    """Return a content with its digest as an additional last line.
 
     Examples
     --------
@@ -150,7 +152,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def unsealed(data: bytes) -> bytes:
-    """Return the content that `sealed` got, after a check of its digest.
+    """Check the digest in the last line of a result of `sealed`, and return the content.
 
     Raises
     ------
@@ -165,7 +167,7 @@ def unsealed(data: bytes) -> bytes:
 
 
 def _beside(path: Path) -> Path:
-    # Not from `tempfile`: only the owner may read its files.
+    # `tempfile` is not used, because only the owner may read the files that it makes.
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
 
 

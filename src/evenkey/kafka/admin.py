@@ -38,8 +38,8 @@ class TopicState:
     Parameters
     ----------
     id
-        Kafka's topic id, which changes if the topic is created again; None if the broker has no
-        topic ids.
+        Kafka's topic id, which changes if the topic is created again. None: the broker has no topic
+        ids.
     partitions
         Number of partitions.
     """
@@ -55,9 +55,11 @@ class OpenTransaction:
     Parameters
     ----------
     name
-        Its producer's ``transactional.id``; None if the broker does not permit us to read it.
+        The ``transactional.id`` of the producer. None: the broker does not permit evenkey to read
+        it.
     started
-        When it began, in seconds since 1970; None if the broker does not permit us to read it.
+        Time at which the transaction began, in seconds since 1970. None: the broker does not permit
+        evenkey to read it.
     """
 
     name: str | None
@@ -67,16 +69,17 @@ class OpenTransaction:
 class Admin:
     """Kafka's admin client.
 
-    Each method raises `ConfigurationError` if its call fails: no broker answers, or it refuses.
+    Each method raises `ConfigurationError` if no broker answers, or if the broker refuses the
+    request.
 
     Parameters
     ----------
     java
         The JVM, through py4j.
     client
-        Kafka's Java object.
+        Java object of Kafka's admin client.
     address
-        Servers and topics, for messages.
+        Servers and topics, which error messages contain.
     """
 
     def __init__(self, java: Any, client: Any, address: Address) -> None:
@@ -84,7 +87,7 @@ class Admin:
         self._client = client
         self._address = address
         self.timeout_ms = _TIMEOUT_MS
-        """Timeout of a call to the brokers."""
+        """Timeout of a call to the brokers, in ms."""
 
     @classmethod
     @contextlib.contextmanager
@@ -120,7 +123,7 @@ class Admin:
                 client.close()
 
     def existing_topics(self, names: Iterable[str]) -> dict[str, TopicState]:
-        """Describe topics, each of which must exist."""
+        """Describe topics; raise an error if one of the topics does not exist."""
         names = tuple(names)
         found = self.topics(names)
         if missing := [name for name in names if name not in found]:
@@ -128,10 +131,10 @@ class Admin:
         return found
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
-        """Describe topics; leave out those that do not exist."""
+        """Describe topics; leave out topics that do not exist."""
         found = {}
         with self._explained():
-            # A broker that has just started may learn of a topic later than another one.
+            # A broker that has just started may not know a topic yet that another broker knows.
             deadline = time.monotonic() + _PATIENCE_SECONDS
             for name in names:
                 state = self._topic(name)
@@ -170,7 +173,7 @@ class Admin:
     def offsets(
         self, partitions: Mapping[str, int], which: Literal["earliest", "latest", "stable"]
     ) -> Offsets:
-        """Find offsets of all partitions of topics.
+        """Return an offset of each partition of topics.
 
         Parameters
         ----------
@@ -205,7 +208,7 @@ class Admin:
     def transactions(self, topic: str, partition: int) -> list[OpenTransaction]:
         """List the open transactions that have records in a partition, the oldest first.
 
-        Transactions that the broker does not permit us to read are left out.
+        Transactions that the broker does not permit evenkey to read are left out.
         """
         place = self._kafka.common.TopicPartition(topic, partition)
         try:

@@ -47,13 +47,14 @@ def json_lines(record: Column, schema: str) -> Column:
     Returns
     -------
     Column
-        Binary column. A value that is not such a record, or has only nulls, stays unchanged: the
-        splitter rejects it, and the dead letter shows the original.
+        Binary column. A value that is not a record of this schema, or that has only nulls, stays
+        unchanged. The splitter rejects such a value, and the dead letter shows the original.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    # Spark turns an unreadable record into a row of nulls, which `to_json` may leave out.
+    # Spark turns an unreadable record into a row of nulls. By default, `to_json` leaves out nulls,
+    # so it writes {} for such a row.
     parsed = from_avro(record, schema, {"mode": "PERMISSIVE"})
     text = F.to_json(parsed, {"ignoreNullFields": "false"})
     return F.when(F.to_json(parsed) != "{}", F.encode(text, "UTF-8")).otherwise(record)

@@ -24,7 +24,7 @@ _LOGIN_MODULES = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
-# Spark sets these itself and rejects them.
+# Spark sets these properties itself, and rejects them as options.
 _SPARKS_OWN = ("bootstrap.servers", "group.id", "auto.offset.reset", "enable.auto.commit")
 
 
@@ -47,7 +47,8 @@ class ClientSettings:
     >>> "secret" in repr(settings), settings.for_librdkafka()["security.protocol"]
     (False, 'SASL_SSL')
 
-    From a properties file, as Kafka's own tools use it; environment variables override it.
+    Settings from a properties file, as Kafka's own tools use it. Environment variables override the
+    file.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -68,15 +69,15 @@ class ClientSettings:
         file
             Properties file with lines ``name = value``, as for Kafka's own tools; None: no file.
         environment
-            ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD`` sets ``sasl.password``, and so on; overrides
-            the file. ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names a file that contains the
-            value.
+            Environment variables, which override the file. ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``
+            sets ``sasl.password``, and so on for other properties.
+            ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names a file that contains the value.
 
         Raises
         ------
         ConfigurationError
-            The file cannot be read, or sets a property that evenkey sets itself; no message
-            contains a value.
+            The file cannot be read, or sets a property that evenkey sets itself. No message
+            contains the value of a property.
         """
         properties = {} if file is None else _parse(file)
         named = {name.removesuffix("_FILE") for name in environment if name.startswith(_PREFIX)}
@@ -96,7 +97,7 @@ class ClientSettings:
         Raises
         ------
         ConfigurationError
-            ``sasl.username`` is set, but the mechanism does not use it.
+            ``sasl.username`` is set, but the SASL mechanism does not use a user name.
 
         Examples
         --------
@@ -140,7 +141,7 @@ class ClientSettings:
         Raises
         ------
         ConfigurationError
-            The properties set another isolation.
+            The properties set another isolation level.
 
         Examples
         --------

@@ -24,10 +24,11 @@ _FIX = (
 
 
 def connector_settings() -> dict[str, str]:
-    """Return the Spark settings that load the connector, or none if its jars are not found.
+    """Return the Spark settings that load the connector; empty if its jars are not found.
 
-    Searches ``EVENKEY_KAFKA_JARS``, or by default the directory that `make setup-kafka` fills in
-    the checkout of this package.
+    The function searches for the jars in the directory that ``EVENKEY_KAFKA_JARS`` names. By
+    default, it searches in the directory that `make setup-kafka` fills in the checkout of this
+    package.
 
     Raises
     ------
@@ -40,7 +41,7 @@ def connector_settings() -> dict[str, str]:
     if jars:
         return {
             "spark.jars": ",".join(map(str, jars)),
-            # Spark redacts matches in plans, logs and its event log.
+            # Spark redacts matching settings and options in plans, logs and its event log.
             "spark.redaction.regex": _HIDDEN,
             "spark.sql.redaction.options.regex": _HIDDEN,
         }
@@ -57,7 +58,7 @@ def check_findable() -> None:
     """Check, before Spark starts, that the connector's jars can be found.
 
     Nothing is checked if a session is already running, or if Spark's own configuration may name the
-    jars; `check_loaded` checks such a session.
+    jars. Then `check_loaded` checks the session.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def _session_runs() -> bool:
 
 
 def _named_to_spark() -> bool:
-    """Return whether Spark may have the jars: in its own directory, or by its configuration."""
+    """Return whether Spark may find the jars in its own directory or by its configuration."""
     spec = find_spec("pyspark")
     places = [] if spec is None else [*(spec.submodule_search_locations or ())]
     home = Path(os.environ.get("SPARK_HOME") or next(iter(places), "."))
@@ -87,7 +88,7 @@ def _named_to_spark() -> bool:
 
 
 class Module(NamedTuple):
-    """A Spark module that the pyspark wheel lacks: its name, and a class that only it contains."""
+    """A Spark module that pyspark's wheel lacks: its name, and a class that the module contains."""
 
     name: str
     provider: str
@@ -103,7 +104,7 @@ def check_loaded(spark: SparkSession, *, avro: bool = False) -> None:
     Raises
     ------
     ConfigurationError
-        The session has not; the message says how to get the jars.
+        The session has not loaded the module. The message says how to get the jars.
     """
     module = _AVRO if avro else KAFKA
     loader: Any = _jvm(spark).Thread.currentThread().getContextClassLoader()

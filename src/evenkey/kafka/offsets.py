@@ -38,8 +38,9 @@ class OffsetRange:
     def span(self) -> int | None:
         """Number of offsets between start and end; None: the run has no end.
 
-        There are often fewer records: transactions use offsets for their markers and for aborted
-        records, and compaction leaves gaps. So this is only an upper bound.
+        A range often has fewer records than offsets: transactions use offsets for their markers and
+        for aborted records, and compaction leaves gaps. So the number of offsets is only an upper
+        bound of the number of records.
         """
         return None if self.end is None else self._passed(self.end)
 
@@ -79,19 +80,19 @@ class OffsetRange:
 
     @classmethod
     def find(cls, admin: Admin, address: Address, starting: str, *, follow: bool) -> Self:
-        """Ask the broker for the current range of offsets of the topics.
+        """Request the current range of offsets of the topics from the broker.
 
-        The range ends after all records that were sent, including those of open transactions: a
-        run that reads only committed records waits until these transactions end.
+        The range ends after all records that were sent, including records of open transactions. So
+        a run that reads only committed records waits until these transactions end.
 
         Parameters
         ----------
         starting
             ``earliest``, ``latest``, or JSON as in Spark's ``startingOffsets``: ``{"topic": {"0":
-            23, "1": -2}}``, where -2 is the earliest offset and -1 the latest; partitions left out
-            begin at the earliest.
+            23, "1": -2}}``, where -2 is the earliest offset and -1 is the latest offset. Partitions
+            that are left out begin at the earliest offset.
         follow
-            Whether the run has no end: it continues after the records that exist now.
+            Whether the run has no end, so that it continues after the records that exist now.
 
         Raises
         ------
@@ -132,7 +133,7 @@ class OffsetRange:
 
     @staticmethod
     def ends_of(ends: Iterable[Any]) -> Offsets:
-        """Return the offsets of topics, from the end offsets that Spark reports for a query.
+        """Return the offsets of topics among the end offsets that Spark reports for a query.
 
         Examples
         --------
@@ -156,7 +157,7 @@ class OffsetRange:
         Raises
         ------
         RunError
-            The text is not such JSON.
+            The text is not JSON that `to_json` wrote.
         """
         try:
             stated = json.loads(text)
@@ -168,10 +169,10 @@ class OffsetRange:
 
 
 def with_new_partitions(admin: Admin, address: Address, start: Offsets) -> Offsets:
-    """Add the partitions that topics got since a run began; they start at the earliest offset.
+    """Add the partitions that topics got since a run began, each with its earliest offset.
 
-    After the first epoch, Spark adds such partitions itself. Before it, Spark requires an offset
-    for each partition.
+    After the first epoch, Spark adds such partitions itself. Before the first epoch, Spark requires
+    an offset for each partition.
 
     Raises
     ------

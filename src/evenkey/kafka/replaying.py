@@ -31,7 +31,7 @@ def replayed(
     Parameters
     ----------
     stream
-        The stream, sent in full.
+        The stream to send, in full.
     servers
         ``HOST:PORT``, separated by commas.
     partitions

@@ -41,21 +41,21 @@ def kafka_lines(
     Parameters
     ----------
     offsets
-        The range to read. Spark's source has no end, so later records are dropped, and so are
-        partitions that a topic gets during the run. If the range has no end, such partitions are
-        read from their beginning.
+        The range to read. If the range has an end, later records are dropped, because Spark's
+        source has no end. Partitions that a topic gets during the run are dropped too. If the range
+        has no end, such partitions are read from their beginning.
     part
-        ``value`` or ``key``: which of the two is the line.
+        The part of a record that is the line: ``value`` or ``key``.
     sources
-        Number of reading tasks. If there are fewer partitions, they are split; if there are more, a
-        task reads several, one after the other.
+        Number of reading tasks. If there are fewer partitions than tasks, partitions are split. If
+        there are more partitions than tasks, a task reads several partitions, one after the other.
     epoch_records
-        Maximum number of offsets that an epoch takes from all partitions together, and so of
-        records; None: no limit.
+        Maximum number of offsets, and so of records, that an epoch takes from all partitions
+        together. None: no limit.
     isolation
         ``read_uncommitted`` also reads records of open and aborted transactions.
     avro
-        Schema of Avro records, which become JSON objects; None: the records are lines.
+        Schema of Avro records, which are converted to JSON objects. None: the records are lines.
     max_ahead
         Seconds that a record's timestamp may be ahead of the epoch's processing time; None: no
         limit.
@@ -64,7 +64,7 @@ def kafka_lines(
     -------
     DataFrame
         ``topic``, ``partition``, ``offset``, ``line`` (binary, empty for null), ``time`` (the
-        record's timestamp), and `FAR_AHEAD` if there is a `max_ahead`.
+        record's timestamp), and `FAR_AHEAD` if `max_ahead` is not None.
     """
     with Admin.open(spark, address, settings) as admin:
         start = with_new_partitions(admin, address, offsets.start)
@@ -95,7 +95,7 @@ def kafka_lines(
 
 
 def _ends(offsets: OffsetRange) -> Column:
-    """Return a column with the end of a record's partition; 0: added since the start."""
+    """Return a column with the end offset of a record's partition; 0 for partitions added later."""
     known = []
     for topic, partitions in (offsets.end or {}).items():
         ends = [partitions.get(number, 0) for number in range(max(partitions, default=0) + 1)]

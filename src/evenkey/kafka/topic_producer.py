@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_EVERY = 10_000
 _LATE_SECONDS = 0.01
-"""A producer ahead of its rate by less than this does not wait."""
+"""A producer that is ahead of its rate by at most this number of seconds does not wait."""
 _FLOAT_ERROR = 1e-6
 
 
@@ -32,7 +32,7 @@ class Produced:
     messages
         Number of records that the broker acknowledged.
     seconds
-        Seconds that this took.
+        Seconds until the broker had acknowledged all records.
     """
 
     messages: int
@@ -67,7 +67,8 @@ def produce(
     live
         Whether to send records in real time, starting now; otherwise as fast as possible.
     partitions
-        Number of partitions with which the topic is created if it does not exist yet.
+        Number of partitions, P, with which the topic is created if it does not exist yet. If the
+        topic exists, P is its number of partitions.
     settings
         Settings of the client; None: the defaults.
     on_progress
@@ -146,7 +147,7 @@ class _Sender:
                     timestamp=timestamp,
                     on_delivery=self._delivered,
                 )
-            except BufferError:  # the queue is full: let some be delivered
+            except BufferError:  # the queue is full: let some records be delivered
                 self._producer.poll(0.1)
                 continue
             except self._kafka.KafkaException as error:

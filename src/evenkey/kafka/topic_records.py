@@ -33,7 +33,7 @@ class Records(NamedTuple):
     Parameters
     ----------
     name
-        The dataset's name, or the path.
+        Name of the dataset, or path of the files.
     records
         The records, in order of event time.
     total
@@ -56,8 +56,9 @@ def dataset_records(stream: KeyStream, form: ValueFormat = "lines") -> Iterator[
     stream
         The dataset.
     form
-        ``lines``: the value is the key's text. ``json``: an object with ``key`` and
-        ``count``. The record's key is the key's text in both.
+        ``lines``: the value of a record is the text of the message's key. ``json``: the value is a
+        JSON object with ``key`` and ``count``. In both formats, the key of the record is the text
+        of the message's key.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def line_records(index: LineIndex, lines: int, per_second: float) -> Iterator[Re
     Parameters
     ----------
     index
-        The files; their lines are not parsed.
+        Index of the lines of the files. The lines are not parsed.
     lines
         Number of lines to read, from the first one on.
     per_second
@@ -115,17 +116,17 @@ def find_records(
     form
         As for `dataset_records`.
     messages
-        Number of messages, from the first one on; None: all.
+        Number of messages, from the first message on. None: all messages.
     seed
-        Another seed gives another stream of the same dataset.
+        Seed of the random numbers. Another seed yields another stream of the same dataset.
     rate
-        Messages per second of event time; None: all messages span 400 s.
+        Messages per second of event time. None: the rate at which all messages span 400 s.
 
     Raises
     ------
     ConfigurationError
-        There is no such file or dataset, it is empty, or it has weights, which lines cannot
-        represent.
+        There is no such file or dataset, or it is empty. Or `form` is ``lines`` and the dataset has
+        weights, which lines cannot represent.
     """
     if not (Path(source).exists() or _like_a_path(source)):
         stream = generated(source, messages=messages, seed=seed, rate=rate)

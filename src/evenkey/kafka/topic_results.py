@@ -1,4 +1,4 @@
-"""Read results from a topic, each once."""
+"""Read results from a topic without duplicates."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def read_topic(
 ) -> DataFrame:
     """Read the results that a pipeline wrote to a topic, without duplicates.
 
-    Spark writes to Kafka at least once: an interrupted epoch runs again and writes its rows
-    again. The key of a record consists of the window and the key of a result, so it identifies the
-    result. A run computes each result once, so duplicates are identical.
+    Spark writes to Kafka at least once: an interrupted epoch runs again and writes its rows again.
+    The key of a record consists of the window and the key of a result, so the record's key
+    identifies the result. A run computes each result once, so duplicates are identical.
 
     Parameters
     ----------
@@ -59,14 +59,15 @@ def read_topic(
     settings
         Settings of the client, such as `ClientSettings.read` returns; None: the defaults.
     isolation
-        ``"read_committed"`` skips records of open and aborted transactions and all records after
-        an open transaction, and warns about the latter. ``"read_uncommitted"`` reads all records.
+        ``"read_committed"`` skips records of open and aborted transactions, and all records after
+        an open transaction. evenkey warns if there is an open transaction. ``"read_uncommitted"``
+        reads all records.
 
     Returns
     -------
     DataFrame
-        Batch: ``window_start``, ``window_end``, the key under its own names, and the
-        aggregator's columns; in no particular order.
+        A batch DataFrame with the columns ``window_start``, ``window_end``, the key columns under
+        their own names, and the aggregator's columns. The rows are in no particular order.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def read_topic(
 
 
 def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientSettings) -> None:
-    """Warn of open transactions: records that follow them are not read."""
+    """Warn of open transactions, because records after an open transaction are not read."""
     with Admin.open(spark, place, settings) as admin:
         topics = admin.existing_topics(place.topics)
         partitions = {place.topic: topics[place.topic].partitions}

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS = 20.0
 
 SILENT = logging.getLogger(__name__)
-"""librdkafka logs each connection attempt here; errors that matter are raised."""
+"""Logger of librdkafka, which logs each connection attempt; errors that matter are raised."""
 SILENT.addHandler(logging.NullHandler())
 
 
 def confluent_kafka() -> Any:
-    """Import confluent-kafka, the client of librdkafka.
+    """Import confluent-kafka, the Python package of the client librdkafka.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class Topic:
             )
 
     def partitions(self, wanted: int) -> int:
-        """Return the number of partitions; create the topic with `wanted` if it does not exist.
+        """Return the number of partitions; create a missing topic with `wanted` partitions.
 
         Raises
         ------

@@ -28,7 +28,7 @@ def scale(hashes, sources, out):
 
 @njit(cache=True)
 def order_by_source(sources, ends, order):
-    """Sort messages by source: those of source s, in order, are ``order[ends[s - 1]:ends[s]]``."""
+    """Sort messages by source: ``order[ends[s - 1]:ends[s]]`` holds those of source s, in order."""
     ends[:] = 0
     for source in sources:
         ends[source] += 1
@@ -61,8 +61,9 @@ def add_loads(workers, sources, weights, total, loads, local, peaks):
     Returns
     -------
     tuple of int
-        The sum over these messages t of the maximum load after t; the sum over t of the weight of
-        all messages up to t; the weight of all messages up to the last.
+        Three numbers. First, the sum, over each message t of these messages, of the maximum load
+        after t. Second, the sum, over each message t, of the weight of all messages up to t. Third,
+        the weight of all messages up to the last message.
     """
     peak = loads.max()
     sum_of_peaks, sum_of_totals = np.int64(0), np.int64(0)
@@ -81,7 +82,7 @@ def add_loads(workers, sources, weights, total, loads, local, peaks):
 
 @njit(cache=True)
 def add_counts(ids, keys, weights, counts, hashes):
-    """Add each message's weight, or 1 without weights, to the count of its key; store the hash."""
+    """Add each message's weight (1 without weights) to its key's count; store the key's hash."""
     for i in range(len(ids)):
         counts[ids[i]] += weights[i] if len(weights) else 1
         hashes[ids[i]] = keys[i]

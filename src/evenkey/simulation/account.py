@@ -20,15 +20,16 @@ _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 class Account:
     """Tracks the loads of all workers, and the part of each load that each source sent.
 
-    Loads only grow, so the maximum after each message is known without a search. All sums are
-    whole numbers, so the mean of I(t) over every message t is exact.
+    Loads only grow, so the maximum load after each message is known without a search. I(t) is the
+    maximum load less the mean load after message t. All sums are whole numbers, so the mean of I(t)
+    over every message t is exact.
 
     Parameters
     ----------
     workers, sources
         Number of workers, and of sources.
     series
-        Records the imbalance over time.
+        Series that records the imbalance over time.
     """
 
     def __init__(self, workers: int, sources: int, series: Series) -> None:
@@ -51,7 +52,7 @@ class Account:
 
     @property
     def average_imbalance(self) -> float:
-        """Mean of I(t) over every message t; 0 if there is none."""
+        """Mean of I(t) over every message t; 0 if there are no messages."""
         workers = len(self.loads)
         sums = workers * self._sum_of_peaks - self._sum_of_totals
         return sums / (workers * max(1, self.messages))

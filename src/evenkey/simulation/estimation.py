@@ -1,4 +1,4 @@
-"""Load estimation: what a source knows about the loads of workers when it chooses one."""
+"""Load estimation: what a source knows about the loads of workers when it chooses a worker."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ class Global(Estimation):
 class Probing(Estimation):
     """As `Local`, but all sources read the true loads at intervals (LP in the PKG paper).
 
-    All sources read them together, before the first message of each new period. Each source then
-    sets its loads to the true loads times its own share of all messages. P1 in the paper has
-    periods of 60 seconds.
+    All sources read the true loads together, before the first message of each new period. Each
+    source then sets its loads to the true loads times its own share of all messages. The variant P1
+    in the paper has periods of 60 seconds.
 
     Parameters
     ----------
     seconds
-        Length of a period in seconds of event time, above 0. A period begins at each multiple.
+        Length of a period in seconds of event time, above 0. A period begins at each multiple of
+        this length.
     """
 
     name: ClassVar[str] = "probing"

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 Feed = Literal["shuffle", "key"]
 """How messages are assigned to sources; see `Feeding`."""
 
-_SALT = 1 << 40  # no grouping uses it for workers, so worker and source are independent
+_SALT = 1 << 40  # no grouping chooses workers with it, so worker and source are independent
 
 
 class Feeding:
     """Assigns each message of a stream to a source.
 
-    ``shuffle`` assigns them in turn: message i goes to source i mod S. ``key`` uses a hash of
-    the sender of the message, or of its key if the stream has no senders. The sources are then as
-    skewed as the senders or keys (PKG paper, section 6.2, Q3).
+    ``shuffle`` assigns the messages in turn: message i goes to source i mod S. ``key`` assigns a
+    message by a hash of its sender or, if the stream has no senders, by a hash of its key. With
+    ``key``, the sources are as skewed as the senders or keys (PKG paper, section 6.2, Q3).
 
     Parameters
     ----------

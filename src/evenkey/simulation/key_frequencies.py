@@ -26,23 +26,25 @@ def frequencies(
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """Count the keys of a whole stream exactly.
 
-    It reads the whole stream once; memory is 16 bytes for each key that the stream can have.
+    The function reads the whole stream once. Memory is 16 bytes for each key that the stream can
+    have.
 
     Parameters
     ----------
     stream
         Stream to count.
     hashes
-        Computes the hashes of its keys.
+        Object that computes the hashes of the keys.
     by
         Whether a message counts as 1 (``messages``) or as its weight (``weights``).
     size
-        Messages of a batch.
+        Number of messages of a batch.
 
     Returns
     -------
     uint64[k], float64[k]
-        Hashes of the keys that occur, in order of their ids in the stream, and the count of each.
+        Hashes of the keys that occur, in order of their ids in the stream, and the count of each
+        key.
     """
     from evenkey.simulation import _kernels
 
@@ -60,7 +62,7 @@ def frequencies(
 
 
 def count_keys(parts: Iterable[Messages]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Count the keys of messages in memory, as `frequencies` does; hashes are ascending."""
+    """Count the keys of messages in memory; return the same as `frequencies`, by ascending hash."""
     held = list(parts)
     keys, places = np.unique(np.concatenate([part.keys for part in held]), return_inverse=True)
     weights = [part.weights for part in held if part.weights is not None]

@@ -1,4 +1,4 @@
-"""Hashes of keys: those that a stream has, or MurmurHash3 as in the papers."""
+"""Hashes of keys: the hashes that a stream contains, or MurmurHash3 as in the papers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ HashName = Literal["xxhash64", "murmur3"]
 class KeyHashes:
     """Computes the hashes of the keys of a stream's messages.
 
-    ``xxhash64`` is the hash that batches already contain, and the one that Spark uses.
-    ``murmur3`` is the hash of the papers' programs (`evenkey.core.hashing.murmur3_strings`). It
-    hashes each key once, at its first message, and keeps the hash: 9 bytes per key.
+    ``xxhash64`` is the hash that batches already contain and that Spark uses. ``murmur3`` is the
+    hash of the papers' programs (`evenkey.core.hashing.murmur3_strings`). With ``murmur3``, each
+    key is hashed once, at its first message, and the hash is kept, which takes 9 bytes per key.
 
     Parameters
     ----------

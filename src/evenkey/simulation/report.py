@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many decisions agree with those under global load estimation (PKG paper, Q2).
+    """How many routing decisions agree with those of global load estimation (PKG paper, Q2).
 
     Parameters
     ----------
     messages
-        Number of messages, and so of decisions, m.
+        Number of messages, m, which is also the number of decisions.
     agreeing
         Number of messages that global estimation sends to the same worker, a.
     """
@@ -37,15 +37,15 @@ class Agreement:
     def jaccard(self) -> float:
         """Jaccard overlap of the two sets of decisions (message, worker): ``a / (2 m - a)``.
 
-        Each set has m members, and a are in both: this is the size of the intersection over the
-        size of the union. It is 1 if there are no messages.
+        Each set has m members, and a members are in both sets. The overlap is the size of the
+        intersection divided by the size of the union. It is 1 if there are no messages.
         """
         union = 2 * self.messages - self.agreeing
         return self.agreeing / union if union else 1.0
 
     @property
     def disagreement(self) -> float:
-        """Share of messages that do not agree: ``1 - a / m`` (Figure 6, in percent)."""
+        """Share of messages that do not agree: ``1 - a / m`` (Figure 6 of the PKG paper, in %)."""
         return 1 - self.agreeing / self.messages if self.messages else 0.0
 
 
@@ -58,7 +58,8 @@ class SimulationReport:
     setting
         What was simulated: option names of the command line, and their values.
     metrics
-        How messages were spread; loads are in messages, or in weights where weights are observed.
+        How messages were spread over workers. Loads are in messages, or in weights if
+        ``observe_by="weights"``.
     messages_held
         int64[W], number of messages of each worker, from which `to_json` computes the makespan.
     average_imbalance
@@ -69,7 +70,7 @@ class SimulationReport:
     epochs
         Metrics of each epoch; empty without epochs.
     agreement
-        Agreement with global estimation; None if it was not requested.
+        Agreement with global estimation. None: the agreement was not requested.
     seconds
         Duration of the simulation: making or reading the stream, routing, and counting. Settings
         that were simulated in one pass all have the duration of the whole pass.
@@ -112,12 +113,12 @@ class SimulationReport:
 
     @property
     def keys(self) -> int:
-        """Distinct keys."""
+        """Number of distinct keys."""
         return self.metrics.keys
 
     @property
     def pairs(self) -> int:
-        """Distinct (worker, key) pairs."""
+        """Number of distinct (worker, key) pairs."""
         return self.metrics.pairs
 
     @property
@@ -126,14 +127,14 @@ class SimulationReport:
         return np.array(self.metrics.loads, dtype=np.int64)
 
     def to_json(self, cost_ms: float = 1.0) -> dict[str, Any]:
-        """Return the figures by the names that all commands share.
+        """Return the figures by the names that all commands use.
 
         Parameters
         ----------
         cost_ms
-            Cost per message, in ms. The makespan is this cost times the messages of the worker
-            that has the most. The throughput is messages over makespan (decision 006); it is None
-            if the makespan is 0.
+            Cost per message, in ms. The makespan is this cost times the number of messages of the
+            worker with the most messages. The throughput is the number of messages divided by the
+            makespan (decision 006), or None if the makespan is 0.
 
         Raises
         ------

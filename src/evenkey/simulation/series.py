@@ -26,12 +26,12 @@ class Point(NamedTuple):
     messages
         Number of messages so far.
     seconds
-        Event time of the last of them, in seconds.
+        Event time of the last of these messages, in seconds.
     imbalance
         I(t), the maximum load less the mean load.
     local_imbalance
-        Sum over all sources of the imbalance of the loads that each sent; never less than I(t)
-        (PKG paper, section 3.2).
+        Sum, over all sources, of the imbalance of the loads that the source sent. The sum is never
+        less than I(t) (PKG paper, section 3.2).
     """
 
     messages: int
@@ -41,16 +41,17 @@ class Point(NamedTuple):
 
 
 class Series:
-    """Collects points; for a stream of unknown length, drops every second one when it is full.
+    """Collects points; if the stream's length is unknown, drops every second point when full.
 
     Parameters
     ----------
     samples
         Number of points, at least 1; there are never more points than messages.
     expected
-        Messages of the whole stream, m: point k is at ``k * m / samples`` messages, rounded
-        down. None: m is unknown, so the series has at least half of the points. They have equal
-        distances from the start on, except for the last one, which is at the end of the stream.
+        Number of messages of the whole stream, m. Point k is taken after ``k * m / samples``
+        messages, rounded down. None: m is unknown. Then the series has at least half of the points.
+        Points have equal distances from the start on, except for the last point, which is at the
+        end of the stream.
 
     Raises
     ------

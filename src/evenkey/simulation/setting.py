@@ -1,4 +1,4 @@
-"""What is simulated on a stream: a grouping, and all options that its figures depend on."""
+"""What is simulated on a stream: a grouping, and all options that affect the figures."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Placement:
     workers
         Number of workers.
     by_epoch
-        Whether to count each epoch separately too.
+        Whether to also count each epoch separately.
     replication
         Whether to count pairs; loads are always counted.
     """
@@ -40,7 +40,7 @@ class Placement:
         self._messages += len(messages)
 
     def end_epoch(self) -> None:
-        """End the current epoch, if there are epochs and it has a message."""
+        """End the current epoch, if epochs are counted and the current one has a message."""
         if self._by_epoch and self._messages:
             self.epochs.append(EpochMetrics.of_epoch(len(self.epochs), self._epoch, self._messages))
             self._messages = 0

@@ -54,7 +54,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     """Simulate S sources that route a stream to the same W workers.
 
     The clock is the stream's event time. Messages are routed in their order in the stream, so all
-    figures except those of speed depend only on the arguments, and not on how the stream is cut
+    figures except figures of speed depend only on the arguments, and not on how the stream is cut
     into batches. Memory depends on the number of distinct keys, not on the stream's length.
 
     Parameters
@@ -62,35 +62,38 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     stream
         A generated stream, or one that reads files.
     grouping
-        A grouping or its spelling. If it needs the frequencies of keys in advance, the stream is
-        counted first, so that they are exact. If it plans epochs, it gets what its sources learned
-        in an epoch at the end of that epoch; if it counts the next epoch first, that epoch is held
-        in memory. The routers of all other groupings keep their state for the whole stream.
+        A grouping or its spelling. If the grouping needs the frequencies of keys in advance, the
+        stream is counted first, so that the frequencies are exact. If the grouping plans epochs, it
+        gets what its sources learned in an epoch at the end of that epoch. If the grouping counts
+        an epoch before it routes the epoch, the epoch is held in memory. The routers of all other
+        groupings keep their state for the whole stream.
     workers, sources
         Number of workers, W, and of sources, S.
     feed
-        ``shuffle``: message i goes to source i mod S. ``key``: a hash of its sender chooses the
-        source, or a hash of its key if the stream has no senders.
+        ``shuffle``: message i goes to source i mod S. ``key``: a hash of the message's sender
+        chooses the source; if the stream has no senders, a hash of the message's key.
     estimation
         ``local``, ``global`` or ``probing(SECONDS)``: see `Local`, `Global`, `Probing`.
     hash
         ``xxhash64``, as on Spark, or ``murmur3``, as in the papers.
     route_by
-        ``messages``: routers count each message as 1, in the loads by which they choose and in the
-        frequencies of keys. ``weights``: they count its weight, which is `counts` of the stream.
+        How routers count a message, in the loads by which they choose workers and in the
+        frequencies of keys. ``messages``: as 1. ``weights``: as its weight, which is in `counts` of
+        the stream.
     observe_by
-        The same for the metrics: for loads and imbalance, and all figures computed from them.
+        How metrics count a message, in loads, in imbalance and in all figures computed from these:
+        ``messages`` or ``weights``, as for `route_by`.
     agreement
-        Whether to compare all decisions with those under global estimation, which routes every
-        message twice: see `Agreement`.
+        Whether to compare all decisions with the decisions under global estimation (see
+        `Agreement`). Every message is then routed twice.
     samples
         Number of points in the series of the report.
     epoch_messages
-        Messages of an epoch. None: no epochs.
+        Number of messages of an epoch. None: no epochs.
     replication
         Whether to count which workers hold each key. This takes most of the memory and, if the
-        stream has many keys, most of the time. Without it, keys, pairs, DistCost and all figures
-        computed from them are NaN, and None in JSON.
+        stream has many keys, most of the time. If False, keys, pairs, DistCost and all figures
+        computed from these are NaN, and None in JSON.
     on_progress
         Called with the number of messages routed so far. None: never.
 
@@ -139,7 +142,7 @@ def simulate_all(
     """Simulate several settings in one pass over a stream, which is read and hashed only once.
 
     Each report has the figures that `simulate` returns for its setting, except that `seconds` is
-    the duration of the whole pass. Memory is that of all settings together.
+    the duration of the whole pass. Memory is the sum of the memory of all settings.
 
     Parameters
     ----------
@@ -178,7 +181,7 @@ def simulate_all(
     hashes: dict[HashName, KeyHashes] = {}
     for each in settings:
         hashes.setdefault(each.hash, KeyHashes(stream, each.hash))
-    # Constructed before the stream is read, so that bad settings are reported first.
+    # Constructed before the stream is read, so that invalid settings are reported first.
     feedings = [Feeding(each.feed, each.sources) for each in settings]
     systems = [_system(stream, each) for each in settings]
     _plan(stream, settings, systems, hashes)
@@ -211,10 +214,11 @@ def _plan(
     systems: Sequence[System],
     hashes: dict[HashName, KeyHashes],
 ) -> None:
-    """Give key frequencies to the systems that need them; count once per hash and weighting."""
+    """Pass key frequencies to the systems that need them; count once per hash and `route_by`."""
     counted: dict[tuple[HashName, By], tuple[NDArray[np.uint64], NDArray[np.float64]]] = {}
     for setting, system in zip(settings, systems, strict=True):
-        # Without epochs, the stream is one epoch, so counting the next epoch first counts it all.
+        # Without epochs, the whole stream is one epoch, so all of it is counted before it is
+        # routed.
         counts_first = setting.parsed_grouping.counts_first({})
         if counts_first and setting.epoch_messages:
             continue
@@ -234,13 +238,13 @@ def _run(
     feedings: Sequence[Feeding],
     hashes: dict[HashName, KeyHashes],
 ) -> Iterator[int]:
-    """Run all systems over the stream side by side, one batch each in turn."""
+    """Run all systems over the stream together; each system takes one batch in turn."""
     hashed = (
         (batch, {name: each.of(batch) for name, each in hashes.items()})
         for batch in stream.batches(_BATCH_MESSAGES)
     )
-    # `tee` holds what one system has read and another has not: a batch, or an epoch that the
-    # first counts before it routes it.
+    # `tee` holds what one system has read and another has not yet read: a batch, or an epoch if the
+    # first system counts an epoch before it routes the epoch.
     runs = [
         system.run(_messages(copy, setting, feeding))
         for copy, setting, system, feeding in zip(
@@ -250,12 +254,12 @@ def _run(
     first, others = runs[0], list(zip(systems[1:], runs[1:], strict=True))
     for goal in first:
         for system, run in others:
-            # No system gets ahead of the first: `tee` could have to hold the whole stream.
+            # No system gets ahead of the first, or else `tee` might hold the whole stream.
             while system.account.messages < goal:
                 next(run)
         yield goal
     for _, run in others:
-        # All messages are routed; only the last epoch has to end.
+        # All messages are routed already; this call only ends the last epoch.
         next(run, None)
 
 

@@ -34,11 +34,11 @@ class Messages:
     times
         float64[n], event time in seconds.
     weights
-        int64[n], how much each message counts for routers. None: 1 each.
+        int64[n], how much each message counts for routers. None: each message counts 1.
     sources
         int64[n], source of each message.
     observed
-        int64[n], how much each message counts for metrics. None: 1 each.
+        int64[n], how much each message counts for metrics. None: each message counts 1.
     """
 
     keys: NDArray[np.uint64]
@@ -59,14 +59,14 @@ class Messages:
 
 
 class Sources:
-    """All sources of a stream, each with its router; under global estimation all share one.
+    """All sources of a stream, each with its router; with global estimation, all share one router.
 
     Parameters
     ----------
     grouping
         Grouping by which the sources route.
     estimation
-        How they estimate loads.
+        How the sources estimate the loads of workers.
     workers, sources
         Number of workers, and of sources.
 
@@ -96,20 +96,20 @@ class Sources:
 
     @property
     def memory_bytes(self) -> int:
-        """Size of all routers in bytes: that of their arrays, and of the rest when pickled."""
+        """Size of all routers in bytes: the size of their arrays, and of the rest when pickled."""
         arrays: list[pickle.PickleBuffer] = []
         rest = pickle.dumps(self._routers, protocol=5, buffer_callback=arrays.append)
         return len(rest) + sum(array.raw().nbytes for array in arrays)
 
     def warm_up(self, messages: Messages) -> None:
-        """Compile the kernels: route some messages with a clone of a router, and discard it."""
+        """Compile the kernels: route some messages with a clone of a router, which is discarded."""
         some = messages[:_WARM_UP_MESSAGES]
         # The times span minutes, so that code that runs only at intervals is compiled too.
         times = np.linspace(0.0, _WARM_UP_SECONDS, len(some))
         self._routers[0].clone().route(some.keys, times, some.weights)
 
     def remember(self, memory: Snapshot) -> None:
-        """Give every router the memory that it continues from."""
+        """Pass to every router what earlier epochs learned; the routers continue from this."""
         for router in self._routers:
             router.remember(memory)
         if self._grouping.plans_epochs:
@@ -121,27 +121,29 @@ class Sources:
         return self._grouping.counts_first(self._memory)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
-        """Give every router a plan made from key frequencies: hashes and counts, each [k]."""
+        """Make a plan from key frequencies (hashes and counts, each [k]) for all routers."""
         workers = self._routers[0].workers
         self.remember(self._grouping.replan(keys, counts, workers, self._memory))
 
     def end_epoch(self) -> None:
-        """End an epoch: if the grouping plans epochs, all routers start the next from one plan."""
+        """End an epoch; if the grouping plans epochs, all routers continue with one common plan."""
         if not self._grouping.plans_epochs:
             return
         memory = self._grouping.merge_memories([router.memory() for router in self._routers])
         self.remember(memory)
 
     def probe(self, loads: NDArray[np.int64]) -> None:
-        """Divide the true loads of the workers, int64[W], among the routers, as their local loads.
+        """Divide the true loads of the workers, int64[W], among the routers as their local loads.
 
-        A router gets the same share of every load as its messages have of all messages; the parts
-        add up to the loads. If a worker is D messages below the others, it is below by a part of D
-        in each router. So the routers together send it D more messages, not D more each.
+        A router gets the same share of every load as its messages have of all messages. The parts
+        add up to the loads. If the load of a worker is D messages below the other loads, each
+        router sees only a part of D. So all routers together send D more messages to the worker; if
+        each router saw D, each would send D more.
         """
-        # By the messages that routers sent, not by their loads, which each probe rounds again.
+        # Divide by the messages that routers sent. Their loads are less exact, because each probe
+        # rounds them again.
         sent = self._sent if any(self._sent) else [1] * len(self._sent)
-        # Python's whole numbers, because in long streams the products exceed 64 bits.
+        # Python's integers, because in long streams the products exceed 64 bits.
         ends = np.array([0, *accumulate(sent)], dtype=object)
         parts = np.diff(loads.astype(object) * ends[:, None] // ends[-1], axis=0)
         for router, part in zip(self._routers, parts, strict=True):

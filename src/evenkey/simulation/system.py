@@ -36,11 +36,11 @@ class System:
     workers, sources
         Number of workers, and of sources.
     series
-        Records the imbalance over time.
+        Series that records the imbalance over time.
     epoch_messages
-        Messages of an epoch. None: no epochs.
+        Number of messages of an epoch. None: no epochs.
     agreement
-        Whether to compare each decision with the one under global estimation.
+        Whether to compare each decision with the decision under global estimation.
     replication
         Whether to count which workers hold each key.
     """
@@ -71,13 +71,13 @@ class System:
 
     @property
     def agreement(self) -> Agreement | None:
-        """How many decisions agreed with those under global estimation; None if not requested."""
+        """Agreement with the decisions under global estimation; None if it was not requested."""
         if self._oracle is None:
             return None
         return Agreement(self.account.messages, self._agreeing)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
-        """Give every router a plan made from key frequencies: hashes and counts, each [k]."""
+        """Make a plan from key frequencies (hashes and counts, each [k]) for all routers."""
         for each in self._all:
             each.plan(keys, counts)
 
@@ -105,7 +105,7 @@ class System:
             self.sources.probe(self._sent)
         workers = self.sources.route(piece.messages)
         if self._probes:
-            # In the routers' own unit, which can differ from that of the metrics.
+            # Count in the unit of the routers, which can differ from the unit of the metrics.
             weights = piece.messages.weights
             np.add.at(self._sent, workers, 1 if weights is None else weights)
         if self._oracle is not None:

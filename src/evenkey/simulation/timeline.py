@@ -1,4 +1,4 @@
-"""Cuts a stream at the ends of epochs, and where loads are probed."""
+"""Cut a stream at the ends of epochs, and at the messages before which loads are probed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Timeline:
     Parameters
     ----------
     epoch_messages
-        Messages of an epoch. None: no epochs.
+        Number of messages of an epoch. None: no epochs.
     probing_seconds
         Length of a probing period in seconds of event time. Loads are probed before the first
         message of every period except the first one. None: never.
@@ -84,7 +84,7 @@ class Timeline:
 
 
 def epochs(timeline: Timeline, stream: Iterable[Messages]) -> Iterator[Iterator[Piece]]:
-    """Yield the pieces of each epoch in turn; consume all pieces of one before the next.
+    """Yield an iterator of the pieces of each epoch; consume it before you take the next one.
 
     Without epochs, all messages form one epoch.
     """

@@ -24,7 +24,7 @@ def fingerprint(key, salt):
 
 @njit(cache=True, inline="always")
 def insert(table, word):
-    """Insert a fingerprint into a table with a free slot; return whether it is new."""
+    """Insert a fingerprint into a table with a free slot; return whether the fingerprint is new."""
     mask = np.uint64(len(table) - 1)
     slot = word & mask
     while table[slot] != EMPTY:
@@ -47,7 +47,7 @@ def insert_all(table, words):
 
 @njit(cache=True, inline="always")
 def add_to(table, counts, word, count):
-    """Add to the count of a fingerprint; return whether it is new."""
+    """Add to the count of a fingerprint; return whether the fingerprint is new."""
     mask = np.uint64(len(table) - 1)
     slot = word & mask
     while table[slot] != EMPTY and table[slot] != word:
@@ -70,7 +70,7 @@ def add_all(table, counts, words, more):
 
 @njit(cache=True, inline="always")
 def _pair(key, worker, bits):
-    """Make the word of a pair: the worker in the upper `bits` bits, a fingerprint in the others."""
+    """Make the word of a pair: the worker in the upper `bits` bits, a fingerprint in the rest."""
     word = fingerprint(key, worker + 1) >> bits
     return max((np.uint64(worker) << (SHIFT_64 - bits)) | word, np.uint64(1))
 

@@ -15,12 +15,14 @@ Value: TypeAlias = "int | float | tuple[int, ...] | tuple[float, ...]"
 """A number, or one number for each worker."""
 
 Place = Literal["card", "chart", "summary", "comparison", "simulation"]
-"""Where a figure is shown. ``card``: as a card of the live page and a number in Grafana.
-``chart``: as a line over the epochs in both. ``summary``: as a line of ``evenkey run``.
-``comparison``, ``simulation``: as a column of ``evenkey compare``, ``evenkey simulate``."""
+"""Where a figure is shown. ``card``: as a card of the live page and a number in Grafana. ``chart``:
+as a line over the epochs, on the live page and in Grafana. ``summary``: as a line in the output of
+``evenkey run``. ``comparison``: as a column of ``evenkey compare``. ``simulation``: as a column of
+``evenkey simulate``."""
 
 Scope = Literal["both", "run", "epoch"]
-"""What a figure describes: the run so far (``run``), one epoch (``epoch``), or each (``both``)."""
+"""What a figure describes: the run so far (``run``) or one epoch (``epoch``). ``both`` stands for
+two figures, of the run so far and of one epoch."""
 
 _DECLARED = "figure"
 _MS_A_SECOND, _SHOWN_IN_SECONDS = 1000, 10_000
@@ -30,30 +32,31 @@ _AFTER = {"percent": " %", "seconds": " s", "messages/s": " /s"}
 
 @dataclass(frozen=True)
 class Figure:
-    """The declaration of a figure; its name is the same everywhere.
+    """The declaration of a figure, which has the same name everywhere.
 
     Parameters
     ----------
     name
-        Such as ``max_over_mean``, or for the same figure of one epoch ``epoch_max_over_mean``.
+        Name of the figure, such as ``max_over_mean`` for the run or ``epoch_max_over_mean`` for one
+        epoch.
     unit
-        Such as ``messages``, ``percent``, ``ms``; empty if there is none.
+        Unit, such as ``messages``, ``percent``, ``ms``; empty if there is none.
     text
-        Description, for a table, a tooltip and Prometheus.
+        Description, which is shown in tables, in tooltips and in Prometheus.
     label
-        Short name, for labels.
+        Short name, which is shown as the label.
     kind
         Type of the value: ``int``, ``float``, ``tuple[int, ...]`` or ``tuple[float, ...]``.
     of_epoch
-        Whether it describes one epoch; otherwise it describes the run.
+        Whether the figure describes one epoch; otherwise it describes the run.
     shown
-        Places that show it.
+        Places that show the figure.
     decimals
-        Number of decimals to write.
+        Number of decimals with which values are written.
     counts_up
-        Whether its value never falls during a run.
+        Whether the value never falls during a run.
     limit
-        Name of the figure that is drawn beside it as its limit; empty if there is none.
+        Name of another figure that is drawn as the limit of this figure; empty if there is none.
     """
 
     name: str
@@ -69,12 +72,12 @@ class Figure:
 
     @property
     def whole(self) -> bool:
-        """Whether its values are whole numbers."""
+        """Whether the values of the figure are whole numbers."""
         return "int" in self.kind
 
     @property
     def by_worker(self) -> bool:
-        """Whether its value has one number for each worker."""
+        """Whether a value of the figure has one number for each worker."""
         return self.kind.startswith("tuple")
 
     def written(self, value: float | None) -> str:
@@ -122,12 +125,12 @@ def figure(
     counts_up: bool = False,
     limit: str = "",
 ) -> Any:
-    """Declare a figure as a field of a subclass of `Figures`; the field has its name and type.
+    """Declare a figure as a field of a subclass of `Figures`, with the name and type of the field.
 
     Parameters
     ----------
     of
-        Function that computes its value from the observations, such as a `Seen`.
+        Function that computes the value of the figure from the observations, such as a `Seen`.
     label
         Short name; empty: the name of the field.
     scope
@@ -184,13 +187,13 @@ class Figures:
 
     @classmethod
     def restored(cls, record: Mapping[str, Any]) -> Self:
-        """Restore figures from `dataclasses.asdict`; those that an older version lacks are NaN."""
+        """Restore figures from `dataclasses.asdict`; figures that are not in the record are NaN."""
         known = {each.name: record.get(each.name, math.nan) for each in dataclasses.fields(cls)}
         return cls(**{n: tuple(v) if isinstance(v, list) else v for n, v in known.items()})
 
     @classmethod
     def declared(cls) -> list[Figure]:
-        """Return the declared figures; one of scope ``both`` is two, of a run and an epoch."""
+        """Return the declared figures; scope ``both`` yields two, of a run and of an epoch."""
         return [
             each.named(name, kind, of_epoch=of_epoch)
             for name, each, kind in cls._declarations()
@@ -199,7 +202,7 @@ class Figures:
         ]
 
     def named(self, *, of_epoch: bool) -> dict[str, Value]:
-        """Return the values of the run, or of an epoch, by the names that records use."""
+        """Return the values of a run's or an epoch's figures, by the names that records use."""
         return {
             _name(name, each.scope, of_epoch=of_epoch): getattr(self, name)
             for name, each, _ in self._declarations()
@@ -220,7 +223,7 @@ def _name(name: str, scope: Scope, *, of_epoch: bool) -> str:
 
 
 def known(figures: Figures) -> dict[str, Any]:
-    """Convert the figures of a run to values that JSON can represent; unknown ones become None."""
+    """Convert the figures of a run to values that JSON can hold; an unknown figure becomes None."""
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in figures.named(of_epoch=False).items()

@@ -33,19 +33,19 @@ class EpochMetrics(Spread):
 
     @classmethod
     def of_epoch(cls, epoch: int, counts: LoadCounts, messages: int) -> Self:
-        """Compute the metrics of an epoch from the counts of its workers and of its messages."""
+        """Compute the metrics of an epoch from the counts per worker and the number of messages."""
         return cls(epoch=epoch, **vars(Spread.of(Seen(counts, messages))))
 
 
 def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
-    """Return the figures of epochs by the names that all commands share.
+    """Summarize the figures of epochs, under the names that all commands use.
 
     Returns
     -------
     dict
-        ``epochs``: the number of epochs. ``epoch_max_over_mean``, ``epoch_dist_cost`` and every
-        other figure whose values are not whole numbers: a dict of the median over the epochs,
-        ``p50``, and the largest value, ``max``; both are None if there is no value.
+        ``epochs`` is the number of epochs. Each figure whose values are not whole numbers, such as
+        ``epoch_max_over_mean`` or ``epoch_dist_cost``, is a dict with the median over the epochs,
+        ``p50``, and the largest value, ``max``. Both are None if no epoch has a value.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     records = [each.named(of_epoch=True) for each in epochs]
     figures: dict[str, object] = {"epochs": len(epochs)}
     for name in names:
-        # Figures are NaN where an older version of evenkey, which lacks them, recorded the epoch.
+        # A figure is NaN if an older version of evenkey recorded the epoch without the figure.
         values = [each for each in map(itemgetter(name), records) if not math.isnan(each)]
         p50, most = (float(np.median(values)), max(values)) if values else (None, None)
         figures[name] = {"p50": p50, "max": most}

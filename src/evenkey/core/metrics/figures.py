@@ -30,7 +30,7 @@ class Balance(Figures):
     )
     max_over_mean: float = figure(
         "",
-        "The maximum load of a worker over the mean load.",
+        "The maximum load of a worker divided by the mean load.",
         lambda seen: max_over_mean(seen.loads),
         label="max/mean",
         shown=("card", "chart", "summary", "comparison", "simulation"),
@@ -38,7 +38,7 @@ class Balance(Figures):
     )
     imbalance_fraction: float = figure(
         "fraction",
-        "The maximum load of a worker less the mean load, over the total load: I(m)/m.",
+        "The maximum load of a worker less the mean load, divided by the total load: I(m)/m.",
         lambda seen: imbalance_fraction(seen.loads),
     )
     stddev_percent: float = figure(
@@ -70,14 +70,16 @@ class Spread(Balance):
     )
     size_imbalance: float = figure(
         "load",
-        "The maximum load of a worker less the mean load (our reading of Prompt's size imbalance).",
+        "The maximum load of a worker less the mean load (our reading of the size imbalance of the "
+        "Prompt paper).",
         lambda seen: imbalance(seen.loads),
         label="size imbalance",
         decimals=0,
     )
     cardinality_imbalance: float = figure(
         "keys",
-        "The most distinct keys of a worker less the mean (our reading of Prompt's BCI).",
+        "The maximum number of distinct keys of a worker less the mean number (our reading of the "
+        "BCI of the Prompt paper).",
         lambda seen: imbalance(seen.counts.keys_held),
         label="BCI",
         shown=("simulation", "comparison"),
@@ -85,7 +87,8 @@ class Spread(Balance):
     )
     key_split_ratio: float = figure(
         "",
-        "Key fragments over keys (our reading of Prompt's ratio): the same number as DistCost.",
+        "Key fragments divided by keys (our reading of the key split ratio of the Prompt paper): "
+        "the same number as DistCost.",
         lambda seen: seen.counts.dist_cost,
         label="key split ratio",
     )
@@ -95,18 +98,19 @@ class Spread(Balance):
 class RunMetrics(Spread):
     """How all messages of a run were spread, computed from a `Seen`.
 
-    Loads, and all figures computed from them, are in messages, or in weights where weights are
-    observed.
+    Loads, and all figures computed from loads, are in messages; if weights of messages are
+    observed, loads are in weights.
     """
 
     loads: tuple[int, ...] = figure(
         "load",
-        "Load of each worker: messages, their weights, or what a join's mode balances.",
+        "Load of each worker: its messages, their weights, or the quantity that a join's mode "
+        "balances.",
         lambda seen: tuple(map(int, seen.loads)),
     )
     average_imbalance_fraction: float = figure(
         "fraction",
-        "Mean of I(t) over time, divided by the total load.",
+        "Mean over time of I(t), the maximum load less the mean load, divided by the total load.",
         lambda seen: seen.average_imbalance / max(1, int(seen.loads.sum())),
         label="mean I/m",
         scope="run",
@@ -116,15 +120,15 @@ class RunMetrics(Spread):
 
 @dataclass(frozen=True, kw_only=True)
 class Pace(Figures):
-    """How fast messages went through, computed from a `Paced`.
+    """Throughput and latency, computed from a `Paced`.
 
-    In a report, they describe the whole run. In the record of an epoch, they describe the current
-    process from its start to the end of the epoch.
+    In a report, the figures describe the whole run. In the record of an epoch, the figures describe
+    the current process, from the start of the process to the end of the epoch.
     """
 
     messages_per_second: float = figure(
         "messages/s",
-        "Messages over the makespan, or over the duration of the epoch (THROUGHPUT).",
+        "Messages divided by the makespan, or by the duration of the epoch (THROUGHPUT).",
         lambda seen: seen.messages_per_second,
         label="throughput",
         shown=("card", "chart", "summary", "comparison"),
@@ -132,7 +136,7 @@ class Pace(Figures):
     )
     makespan_ms: float = figure(
         "ms",
-        "From the start of the first epoch to the end of the last (DURATION).",
+        "Time from the start of the first epoch to the end of the last epoch (DURATION).",
         lambda seen: seen.makespan_ms,
         label="makespan",
         scope="run",
@@ -159,7 +163,7 @@ class Pace(Figures):
     )
     epoch_latency_ms: float = figure(
         "ms",
-        "Time from when the messages of the epoch were there to its commit.",
+        "Time from the arrival of all messages of the epoch to the commit of the epoch.",
         lambda seen: seen.epoch_ms[-1] if len(seen.epoch_ms) else float("nan"),
         label="latency",
         scope="epoch",
@@ -170,7 +174,7 @@ class Pace(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Figures):
-    """What became of the input, computed from an object with these fields, such as a report."""
+    """What happened to the input, computed from an object with these fields, such as a report."""
 
     lines: int = figure(
         "lines", "Lines or rows that were read.", lambda seen: seen.lines, scope="run"
@@ -205,7 +209,7 @@ class Outcome(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class JoinFigures(Figures):
-    """What a join did, computed from one epoch or from all of them.
+    """What a join did, computed from one epoch or from all epochs.
 
     The observations are the loads in items and in seconds, the load that the mode balances, the
     threshold, and how much was moved, loaded and matched.
@@ -220,7 +224,7 @@ class JoinFigures(Figures):
     )
     mldc: float = figure(
         "",
-        "Maximum load distance coefficient: the maximum load of a worker over the mean, less 1.",
+        "Maximum load distance coefficient: the maximum load divided by the mean load, minus 1.",
         lambda seen: max_load_distance(seen.loads),
         label="MLDC",
         scope="epoch",
@@ -268,7 +272,8 @@ class JoinFigures(Figures):
     )
     redistribution_seconds: float = figure(
         "seconds",
-        "Time to move partitions: the decision, and the slowest worker's loading of them.",
+        "Time to move partitions: to decide which partitions move, and to load them on the slowest "
+        "worker.",
         lambda seen: seen.redistribution_seconds,
     )
 

@@ -1,4 +1,4 @@
-"""Growing sets of 64-bit fingerprints, with or without a count for each."""
+"""Growing sets of 64-bit fingerprints, with or without a count for each fingerprint."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fingerprints:
 
 
 class CountedFingerprints(Fingerprints):
-    """A set with an int64 count for each fingerprint, stored in the same slot."""
+    """A set with an int64 count for each fingerprint, stored in the slot with the same index."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def max_over_mean(loads: ArrayLike) -> float:
-    """Compute the maximum load over the mean load: 1 is perfect balance, W is all on one worker.
+    """Compute the maximum load over the mean load: from 1 (balanced) to W (all on one worker).
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def max_over_mean(loads: ArrayLike) -> float:
 def imbalance(loads: ArrayLike) -> float:
     """Compute the maximum load less the mean load, I(t), in messages.
 
-    PKG paper, section 3: ``I(t) = max L_i(t) - avg L_i(t)``. Same parameter and errors as
-    `max_over_mean`; 0 if there are no messages.
+    PKG paper, section 3: ``I(t) = max L_i(t) - avg L_i(t)``. The parameter and the errors
+    are those of `max_over_mean`. The result is 0 if there are no messages.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def imbalance(loads: ArrayLike) -> float:
 
 
 def imbalance_fraction(loads: ArrayLike) -> float:
-    """Compute the imbalance divided by the number of messages, I(m)/m; 0 if there are none.
+    """Compute the imbalance divided by the number of messages, I(m)/m; 0 if there are no messages.
 
     Examples
     --------
@@ -70,9 +70,9 @@ def imbalance_fraction(loads: ArrayLike) -> float:
 def stddev_percent(loads: ArrayLike) -> float:
     """Compute the population standard deviation of the workers' shares, in percentage points.
 
-    A share is a part of all messages. This is StdDev of the DKG paper, equation 7, over all
-    workers, idle ones included. Same parameter and errors as `max_over_mean`; 0 if there are no
-    messages.
+    The share of a worker is its part of all messages. The result is StdDev of the DKG paper,
+    equation 7, over all workers, including idle workers. It is 0 if there are no messages. The
+    parameter and the errors are those of `max_over_mean`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Load distance of locations: the measure of imbalance that the Dynamic Distributor uses."""
+"""Load distance of workers: the measure of imbalance that the Dynamic Distributor uses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     loads
-        Load of each worker in any unit, with idle workers as 0, shape [W].
+        Load of each worker in any unit; 0 for an idle worker. Shape [W].
 
     Returns
     -------
@@ -41,8 +41,8 @@ def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
 def max_load_distance(loads: ArrayLike) -> float:
     """Compute the maximum load distance coefficient, ``MLDC = max LDC_i``; 0 if there is no load.
 
-    If 3 of 16 locations have the share s of the load, s at least 3/16, divided equally among the
-    3, and the other 13 share the rest equally, it is ``16 s / 3 - 1``.
+    Example: 3 of 16 workers have a share s of the load, at least 3/16, in equal parts. The other 13
+    workers have the rest, in equal parts. Then MLDC is ``16 s / 3 - 1``.
 
     Raises
     ------

@@ -23,11 +23,11 @@ _UNCOUNTED.flags.writeable = False
 
 
 def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _IMBALANCE) -> float:
-    """Compute a lower bound of DistCost if no worker exceeds the mean load by more than allowed.
+    """Compute a lower bound of DistCost if each load exceeds the mean by at most `imbalance`.
 
-    A worker takes at most ``(1 + imbalance) / W`` of all messages, so a key with the share p of
-    them needs at least ``ceil(p W / (1 + imbalance))`` workers. The bound is the mean of this
-    number over all keys.
+    DistCost is the mean number of workers per key. A worker takes at most ``(1 + imbalance) / W``
+    of all messages. So a key with the share p of all messages needs at least ``ceil(p W / (1 +
+    imbalance))`` workers. The bound is the mean of this number over all keys.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _I
     workers
         Number of workers, W, at least 1.
     imbalance
-        How far a load may exceed the mean load, as a fraction of the mean, at least 0.
+        How much a load may exceed the mean load, as a fraction of the mean load, at least 0.
 
     Returns
     -------
@@ -69,10 +69,10 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _I
 def _lower_bound(
     counts: NDArray[np.number], keys: int, workers: int, imbalance: float = _IMBALANCE
 ) -> float:
-    """Compute the bound for `keys` keys; zeros among the counts stand for no key."""
-    # A share that fits exactly must not get one more worker by rounding.
+    """Compute the bound for `keys` keys; a 0 in `counts` is an empty entry, not a key."""
+    # Rounding must not add a worker to a key whose share fits its workers exactly.
     most = counts.sum() * (1 + imbalance) / workers * (1 + 1e-12)
-    # Few keys are above `most`; all others need one worker each, and only a comparison here.
+    # Few keys have more than `most` messages. Every other key needs one worker.
     more = np.ceil(counts[counts > most] / most) - 1
     return float(1 + more.sum() / max(1, keys))
 
@@ -118,7 +118,8 @@ class LoadCounts:
         keys
             uint64[n], the hash of the key of each message.
         counts
-            int64[n], how many messages each entry stands for, at least 1. None: 1 each.
+            int64[n], how many messages each entry stands for, at least 1. None: each entry is 1
+            message.
 
         Raises
         ------
@@ -146,22 +147,22 @@ class LoadCounts:
 
     @property
     def loads(self) -> NDArray[np.int64]:
-        """int64[W], messages per worker."""
+        """int64[W], number of messages of each worker."""
         return self._loads.copy()
 
     @property
     def pairs(self) -> float:
-        """Distinct (worker, key) pairs; NaN if they are not counted."""
+        """Number of distinct (worker, key) pairs; NaN if they are not counted."""
         return math.nan
 
     @property
     def keys(self) -> float:
-        """Distinct keys; NaN if they are not counted."""
+        """Number of distinct keys; NaN if they are not counted."""
         return math.nan
 
     @property
     def keys_held(self) -> NDArray[np.number]:
-        """Distinct keys per worker, shape [W]; NaN if they are not counted."""
+        """Number of distinct keys of each worker, shape [W]; NaN if they are not counted."""
         return np.full(self.workers, math.nan)
 
     @property
@@ -199,10 +200,11 @@ class LoadCounts:
 class PairCounts(LoadCounts):
     """Counts the messages of each worker and the distinct (worker, key) pairs, batch by batch.
 
-    A 64-bit fingerprint identifies a pair, as a 64-bit hash identifies a key. Among 62 million
-    pairs, the chance that any two have the same fingerprint is about 1 in 10,000. (The upper bits
-    of a fingerprint hold the worker, so only pairs of the same worker can be confused.) Memory is
-    11 to 22 bytes per pair and twice that per key, and half as much again while a table grows.
+    A 64-bit fingerprint identifies each pair, and a 64-bit hash identifies each key. Among 62
+    million pairs, the chance that any two have the same fingerprint is about 1 in 10,000. (The
+    upper bits of a fingerprint hold the worker, so only pairs of the same worker can be confused.)
+    Memory is 11 to 22 bytes per pair and 22 to 44 bytes per key. While a table grows, it takes 50 %
+    more.
 
     Parameters
     ----------
@@ -248,17 +250,17 @@ class PairCounts(LoadCounts):
 
     @property
     def pairs(self) -> int:
-        """Distinct (worker, key) pairs."""
+        """Number of distinct (worker, key) pairs."""
         return self._pairs.held
 
     @property
     def keys(self) -> int:
-        """Distinct keys."""
+        """Number of distinct keys."""
         return self._keys.held
 
     @property
     def keys_held(self) -> NDArray[np.int64]:
-        """int64[W], distinct keys per worker."""
+        """int64[W], number of distinct keys of each worker."""
         from evenkey.core.metrics import _kernels
 
         held = np.zeros(self.workers, dtype=np.int64)

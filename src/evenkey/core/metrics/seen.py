@@ -24,11 +24,11 @@ class Seen:
     Parameters
     ----------
     counts
-        Load of each worker, and its distinct keys where those are counted.
+        Counts of the load of each worker and, if keys are counted, of the distinct keys.
     messages
-        Number of messages; loads may count their weights instead.
+        Number of messages. If loads are sums of weights, they do not add up to this number.
     average_imbalance
-        Mean of I(t) over the times at which it was measured.
+        Mean of I(t), the maximum load less the mean load, over the times at which it was measured.
     """
 
     counts: LoadCounts
@@ -50,7 +50,7 @@ class Paced:
     messages
         Number of messages.
     makespan_ms
-        Time from the start of the first epoch to the end of the last, in ms.
+        Time from the start of the first epoch to the end of the last epoch, in ms.
     epoch_ms
         Duration of each epoch, in ms.
     """
@@ -61,7 +61,7 @@ class Paced:
 
     @property
     def messages_per_second(self) -> float:
-        """Messages over the makespan; 0 if no epoch ran."""
+        """Number of messages divided by the makespan in seconds; 0 if no epoch ran."""
         seconds = self.makespan_ms / 1000
         return messages_per_second(self.messages, seconds) if seconds else 0.0
 

@@ -1,4 +1,4 @@
-"""How fast messages went through."""
+"""Throughput: messages per second."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from evenkey.core.errors import ConfigurationError
 
 
 def messages_per_second(messages: int, seconds: float) -> float:
-    """Compute throughput: messages over the time that they took, in messages per second.
+    """Compute the throughput, `messages` divided by `seconds`, in messages per second.
 
-    0 if both arguments are 0.
+    The throughput is 0 if both arguments are 0.
 
     Raises
     ------
     ConfigurationError
-        An argument is negative, or `seconds` is 0 and `messages` is not.
+        An argument is negative, or `seconds` is 0 and `messages` is above 0.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Numba kernels of SpaceSaving: no allocation per message.
 
-They work on the record arrays ``rows, table, heap, head`` of `Counters`, whose docstring in
-`evenkey.core.sketches.space_saving` gives their layout. Other kernels copy the loop body of
-`update`, with `find` and `admit`, instead of calling a function: for a key that has a counter, a
-call would take longer than the counting.
+The kernels work on the record arrays ``rows, table, heap, head``. The docstring of `Counters` in
+`evenkey.core.sketches.space_saving` describes the layout of these arrays. Other kernels do not call
+`update`, but contain a copy of its loop body, with `find` and `admit`: for a key that has a
+counter, a call would take longer than the counting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EMPTY = -1
 
 @njit(cache=True, inline="always")
 def _home(key, mask):
-    """Return the slot where the search for a key begins; the product scatters unhashed keys."""
+    """Return the slot where the search for a key begins; the product spreads unhashed keys."""
     return np.int64((key * GOLDEN) >> SHIFT_32) & mask
 
 
@@ -34,7 +34,7 @@ def find(table, key):
 
 @njit(cache=True)
 def admit(rows, table, heap, head, key, weight, slot):
-    """Give a key a counter, the lightest one if all are taken; return the row of the counter.
+    """Give a key a counter, the lightest counter if none is free; return the row of the counter.
 
     `slot` is the result of `find` for the key; `weight` is positive. The caller adds the weight to
     the total.
@@ -56,7 +56,7 @@ def admit(rows, table, heap, head, key, weight, slot):
 
 @njit(cache=True)
 def update(rows, table, heap, head, keys, weights):
-    """Count a batch of messages; those of weight 0 change nothing."""
+    """Count a batch of messages; messages of weight 0 change nothing."""
     for i in range(len(keys)):
         key = keys[i]
         weight = weights[i]
@@ -92,7 +92,7 @@ def _write(rows, table, slot, row, key, count, error):
 
 @njit(cache=True)
 def _forget(rows, table, slot):
-    """Empty a table slot, and move back the entries that were displaced past it."""
+    """Empty a table slot, and move back the entries that linear probing has moved past the slot."""
     mask = len(table) - 1
     following = slot
     while True:
@@ -111,7 +111,7 @@ def _forget(rows, table, slot):
 
 @njit(cache=True)
 def _lightest(rows, heap):
-    """Find the row of the lightest counter; update counts in the heap that lag behind the rows."""
+    """Find the row of the lightest counter; update counts in the heap that are out of date."""
     row = heap[0].row
     while rows[row].count != heap[0].count:
         _settle(rows, heap, 0, row)
@@ -127,7 +127,7 @@ def _heapify(rows, heap):
 
 @njit(cache=True)
 def _settle(rows, heap, place, row):
-    """Put the current count of a row into the heap, at `place` or below lighter entries."""
+    """Put the current count of a row into the heap at `place`; sift it below lighter entries."""
     key, count = rows[row].key, rows[row].count
     while True:
         child = 2 * place + 1

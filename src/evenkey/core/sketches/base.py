@@ -1,4 +1,4 @@
-"""The base of all sketches: they are compared, pickled and restored by their bytes."""
+"""The base class of sketches, which are compared, pickled and restored by their bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sketch(ABC):
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """Number of entries that it can hold."""
+        """Maximum number of entries of the sketch."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
@@ -38,14 +38,14 @@ class Sketch(ABC):
         """
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both hold the same, and so give the same results for further messages."""
+        """Return whether both sketches have equal bytes, and so treat further messages equally."""
         return isinstance(other, type(self)) and self.to_bytes() == other.to_bytes()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Callable[[type[Self], bytes], Self], tuple[type[Self], bytes]]:
-        """Pickle the entries, not the free space."""
-        # Not `from_bytes` itself: Spark's pickler would copy a method and everything it refers to.
+        """Pickle the entries without the free space of the arrays."""
+        # Not `from_bytes`, because Spark's pickler would copy a method and all that it refers to.
         return _restored, (type(self), self.to_bytes())
 
     def check_capacity_of(self, other: Self) -> None:
@@ -58,8 +58,8 @@ class Sketch(ABC):
         """
         if other.capacity != self.capacity:
             message = (
-                f"sketches of capacity {self.capacity} and {other.capacity} do not merge: "
-                "use one capacity"
+                f"sketches of capacity {self.capacity} and {other.capacity} cannot be merged: "
+                "give both the same capacity"
             )
             raise ConfigurationError(message)
 

@@ -29,17 +29,18 @@ _LARGEST = 1 << 28
 class Counters(NamedTuple):
     """The record arrays of a SpaceSaving sketch, in the layout that kernels use.
 
-    ``rows[:head[0].held]`` are the counters; a key keeps its row until another key takes it.
-    `table` is an open-addressing hash table with linear probing; its size is a power of two, and
-    it is at most half full. A slot maps a key to its row (-1: the slot is empty), and `slot` of the
-    row is the index of that slot. `heap` is used once all rows are used. It has one entry per row,
-    ordered as a binary heap by (count, key). Its counts may lag behind those of the rows; an entry
-    is updated when it reaches the top. So a message of a key that has a row never changes the heap.
+    ``rows[:head[0].held]`` are the counters; a key keeps its row until another key takes the row.
+    `table` is an open-addressing hash table with linear probing; its size is a power of two, and it
+    is at most half full. Each slot holds a key and the index of the key's row (-1: the slot is
+    empty); the field ``slot`` of that row is the index of the slot. `heap` is used once all rows
+    are used. It is a binary heap with one entry per row, ordered by (count, key). A count in the
+    heap may be older than the count in the row; it is updated when the entry reaches the top. So a
+    message of a key that has a row never changes the heap.
 
-    Kernels take the arrays as ``rows, table, heap, head``. They may read all of them, and write
-    only as ``evenkey.core.sketches._kernels.update`` does. After that, a key's share of all
-    messages is at most ``rows[row].count / head[0].total``, and at least that less
-    ``rows[row].error / head[0].total``.
+    Kernels (compiled functions) take the arrays as ``rows, table, heap, head``. They may read all
+    arrays, and may write only as ``evenkey.core.sketches._kernels.update`` does. After an update,
+    the share of a key in all messages is at most ``rows[row].count / head[0].total``, and at least
+    ``(rows[row].count - rows[row].error) / head[0].total``.
     """
 
     rows: NDArray[np.void]
@@ -63,27 +64,29 @@ class Counters(NamedTuple):
 class SpaceSaving(Sketch):
     """Finds the most frequent keys of a weighted stream with `capacity` counters.
 
-    A message of a key that has a counter adds to that counter. A key without one gets a new
-    counter. If all are taken, it takes over the lightest counter from another key and starts at
-    that counter's count, which becomes its error (Metwally, Agrawal, El Abbadi, ICDT 2005). Of
-    equally light counters, the one of the lowest key is taken first, so the sketch is a function
-    of the messages and their order.
+    A message adds its weight to the counter of its key. A key without a counter gets a free
+    counter. If no counter is free, the key takes over the counter with the lowest count from
+    another key. The count of the key starts at this count, which also becomes the error of the key
+    (Metwally, Agrawal, El Abbadi, ICDT 2005). If several counters have the lowest count, the
+    counter of the lowest key is taken, so that the sketch depends only on the messages and their
+    order.
 
     Guarantees, with ``total`` the weight of all messages:
 
     - ``count - error <= true weight <= count`` for every key held;
-    - ``error <= floor <= total / capacity``, where `floor` is the lightest count of a full
-      sketch, else 0; no key that is not held weighs more than `floor`;
-    - so every key heavier than ``total / capacity`` is held.
+    - ``error <= floor <= total / capacity``, where `floor` is the lowest count if all counters
+      are in use, else 0; a key that is not held weighs at most `floor`;
+    - so every key that weighs more than ``total / capacity`` is held.
 
-    They also hold after `merge`, for the sum of the totals (Agarwal et al., Mergeable summaries,
-    PODS 2012; Cafaro, Pulimeno, Tempesta, Information Sciences 2016), and after `decay`, for the
-    scaled total, up to the rounding of float64. Sums are exact while the total is below 2**53.
+    The guarantees also hold after `merge`, with the sum of both totals (Agarwal et al., Mergeable
+    summaries, PODS 2012; Cafaro, Pulimeno, Tempesta, Information Sciences 2016), and after `decay`,
+    with the scaled total, up to the rounding of float64. Sums are exact while the total is below
+    2**53.
 
     Parameters
     ----------
     capacity
-        Number of counters, at least 1; about 100 bytes each.
+        Number of counters, at least 1. Each counter takes about 100 bytes.
 
     Raises
     ------
@@ -143,13 +146,13 @@ class SpaceSaving(Sketch):
         keys
             uint64[n], key of each message.
         weights
-            int64[n] or float64[n], not negative. None: 1 each. A message of weight 0 changes
-            nothing.
+            int64[n] or float64[n], not negative. None: each weight is 1. A message of weight 0
+            changes nothing.
 
         Raises
         ------
         ConfigurationError
-            A weight is negative or not finite, or there is not one per key.
+            A weight is negative or not finite, or the numbers of keys and weights differ.
         """
         from evenkey.core.sketches import _kernels
 
@@ -162,16 +165,17 @@ class SpaceSaving(Sketch):
             raise ConfigurationError(message)
         wrong = weights[~((weights >= 0) & (weights < np.inf))]
         if wrong.size:
-            message = f"weight {wrong[0]:g}: weights are finite and not negative"
+            message = f"weight {wrong[0]:g}: a weight must be finite and not negative"
             raise ConfigurationError(message)
         _kernels.update(*self.counters, keys, weights)
 
     def merge(self, other: SpaceSaving) -> SpaceSaving:
         """Return the sketch of both streams together; merging is commutative.
 
-        If one of the sketches does not hold a key, its `floor` is added to the count and to the
-        error of the key. The `capacity` keys with the largest counts stay. The guarantees hold for
-        the sum of both totals.
+        The counts and the errors of a key in the two sketches are added. If a sketch does not hold
+        the key, the `floor` of that sketch is added instead, to the count and to the error. The
+        `capacity` keys with the largest counts are kept. The guarantees hold for the sum of both
+        totals.
 
         Raises
         ------
@@ -214,7 +218,7 @@ class SpaceSaving(Sketch):
         self.counters = decayed.counters
 
     def items(self) -> NDArray[np.void]:
-        """Return all keys that are held, by descending count; equal counts by ascending key.
+        """Return all held keys by descending count; keys with equal counts are in ascending order.
 
         Returns
         -------
@@ -228,7 +232,7 @@ class SpaceSaving(Sketch):
         return items
 
     def top(self, k: int) -> NDArray[np.void]:
-        """Return the first `k` of `items`."""
+        """Return the first `k` entries of `items`, which have the largest counts."""
         return self.items()[: max(k, 0)]
 
     def to_bytes(self) -> bytes:

@@ -23,14 +23,15 @@ _TOO_MANY, _SERVER_ERRORS, _SLOW = 429, 500, 408
 class AbfsStore(ObjectStore):
     """Blobs in Azure, at ``abfss://container@account.dfs.core.windows.net/prefix``.
 
-    A blob is created by a put with ``If-None-Match: *``.
+    `create` puts a blob with the header ``If-None-Match: *``, so that Azure refuses if the blob
+    exists.
     """
 
     prefixes = ("fs.azure.",)
 
     @staticmethod
     def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
-        """Return the container."""
+        """Return the container that the URI names, without connecting to it."""
         container, at, host = name.partition("@")
         if not at or not container or not host:
             message = (
@@ -42,7 +43,7 @@ class AbfsStore(ObjectStore):
 
 
 class AbfsContainer(Bucket):
-    """One container, through azure-storage-blob."""
+    """One container, accessed through the package azure-storage-blob."""
 
     def __init__(self, name: str, host: str, settings: Mapping[str, str]) -> None:
         self.name, self.host = name, host
@@ -64,7 +65,7 @@ class AbfsContainer(Bucket):
         self._container.upload_blob(key, content, overwrite=True)
 
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Put a blob on the condition that none exists under the key."""
+        """Put a blob with its nonce; the server refuses if the key exists already."""
         self._container.upload_blob(key, content, overwrite=False, metadata={NONCE: nonce})
 
     def nonce(self, key: str) -> str | None:
@@ -74,13 +75,13 @@ class AbfsContainer(Bucket):
         return found
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List blobs page by page, without those that mark directories in a data lake."""
+        """Yield the keys with a prefix, without blobs that mark directories in a data lake."""
         for name, is_folder in self._listed(prefix):
             if not is_folder:
                 yield name
 
     def directories(self, prefix: str) -> list[str]:
-        """List the blobs that mark directories in a data lake."""
+        """Return the keys of the blobs that mark directories in a data lake."""
         return [name for name, is_folder in self._listed(prefix) if is_folder]
 
     def _listed(self, prefix: str) -> Iterator[tuple[str, bool]]:
@@ -92,7 +93,7 @@ class AbfsContainer(Bucket):
         self._container.delete_blob(key)
 
     def verdict(self, error: Exception) -> Verdict:
-        """Classify an error by Azure's code; a broken connection is a transient failure."""
+        """Classify an error by Azure's error code; a broken connection is a transient failure."""
         from azure.core.exceptions import (
             HttpResponseError,
             IncompleteReadError,
@@ -116,13 +117,13 @@ class AbfsContainer(Bucket):
         return Verdict.PASSING if passing else Verdict.FINAL
 
     def secrets(self) -> list[str]:
-        """Return the key and the signature in the settings."""
+        """Return the account key and the signature (SAS token) that the settings contain."""
         return [each for each in (self._key, self._signature) if each]
 
 
 @lru_cache(maxsize=16)
 def _client(process: int, host: str, key: str, signature: str) -> Any:
-    """Make the client of a process; without key or signature, credentials are the environment's."""
+    """Make the client of a process; without key or signature, use the environment's credentials."""
     del process
     blob = load_extra("azure.storage.blob", "abfs", "state in Azure")
     limits = {"retry_total": 0, "connection_timeout": CONNECT, "read_timeout": ANSWER}

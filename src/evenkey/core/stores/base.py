@@ -1,4 +1,4 @@
-"""The interface of a store: objects by name under one root, shared by driver and executors."""
+"""The interface of a store: named objects under one root, which driver and executors share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class Store(ABC):
-    """Objects under a root, each written as a whole. A store can be sent to tasks.
+    """Named objects under a root, each written as a whole. A store can be sent to tasks.
 
     Names are relative to the root, with ``/`` between their parts; no part begins with a dot. The
     interface has no renames and no modification times, and listings are sorted by name. So the
     same code is correct on a disk and on an object store.
 
-    All methods raise `OSError` if the store cannot be reached or refuses.
+    All methods raise `OSError` if the store cannot be reached or refuses the request.
     """
 
     @property
@@ -28,7 +28,7 @@ class Store(ABC):
 
     @abstractmethod
     def under(self, name: str) -> Self:
-        """Return the store of the objects whose names begin with ``name/``."""
+        """Return a store with the root ``name/``: the objects whose names begin with ``name/``."""
 
     @abstractmethod
     def read(self, name: str) -> bytes:
@@ -42,28 +42,28 @@ class Store(ABC):
 
     @abstractmethod
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Write an object as a whole, replacing an existing one. No reader ever sees a part of it.
+        """Write an object as a whole, or replace it. No reader ever sees a part of the object.
 
         Parameters
         ----------
         name, content
             Name and content of the object.
         durable
-            Whether it must survive a sudden stop of the machine. In an object store it always does;
-            on a disk this costs some milliseconds.
+            Whether the object must survive a sudden stop of the machine. Objects in an object store
+            always survive it. On a disk, True costs some milliseconds.
         """
 
     @abstractmethod
     def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
         """Write an object unless it exists; return whether this call wrote it.
 
-        Of several processes that create the same object, exactly one succeeds, however slow each of
-        them is. No reader ever sees a part of the object.
+        If several processes create the same object, exactly one of them succeeds, however slow the
+        processes are. No reader ever sees a part of the object.
         """
 
     @abstractmethod
     def names(self, name: str = "") -> list[str]:
-        """Return the names of all objects under ``name/``, at any depth, in order; may be empty.
+        """Return the sorted names of all objects under ``name/``, at any depth; may be empty.
 
         The names are relative to the root of the store, as in `read`.
         """
@@ -75,13 +75,13 @@ class Store(ABC):
     def clear(self) -> None:
         """Delete all objects.
 
-        If other programs such as Spark write under the root too, everything of theirs is deleted as
-        well: files whose names begin with a dot, and objects that mark directories.
+        If another program such as Spark also writes under the root, its objects are deleted as
+        well, including files whose names begin with a dot and objects that mark directories.
         """
         at_once(self.delete, self.names())
 
     def find(self, name: str) -> bytes | None:
-        """Read an object; None if it does not exist."""
+        """Read an object; return None if it does not exist."""
         try:
             return self.read(name)
         except FileNotFoundError:

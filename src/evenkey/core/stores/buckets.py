@@ -1,4 +1,4 @@
-"""Operations on one bucket by the client library of its provider, for `ObjectStore`."""
+"""The interface of a bucket, through which `ObjectStore` calls a provider's client library."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ if TYPE_CHECKING:
 __all__ = ["NONCE", "Bucket", "Verdict"]
 
 NONCE = "evenkeynonce"
-"""Name of the metadata by which a writer recognizes its own object."""
+"""Name of the metadata entry with the nonce, by which a writer recognizes its own object."""
 
 
 class Verdict(Enum):
-    """What an error of a client means."""
+    """What an error of a provider's client library means."""
 
     ABSENT = auto()
     """The object does not exist."""
     TAKEN = auto()
     """The object exists already, so it was not created."""
     PASSING = auto()
-    """The same call may succeed later, and may already have succeeded."""
+    """Transient: the same call may succeed later. The failed call may have done its work."""
     FINAL = auto()
-    """The same call will fail again."""
+    """Permanent: the same call will fail again."""
 
 
 class Bucket(ABC):
-    """One bucket; each process makes a client of the provider's library when it first needs it.
+    """One bucket. Each process makes its client of the provider's library at the first call.
 
-    Methods raise the client's own errors; `verdict` classifies them. The client itself must not
-    retry: `ObjectStore` does. Two buckets are equal if they have the same name and settings.
+    The methods raise the errors of the client, which `verdict` classifies. The client must not
+    retry calls, because `ObjectStore` does. Two buckets are equal if they have the same name and
+    settings.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -50,18 +51,18 @@ class Bucket(ABC):
 
     @abstractmethod
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Write an object with its nonce unless it exists; the server decides, in one call."""
+        """Write an object with its nonce unless it exists; the server checks this atomically."""
 
     @abstractmethod
     def nonce(self, key: str) -> str | None:
-        """Request the nonce of an object; None if it has none."""
+        """Return the nonce stored with an object; None if the object has no nonce."""
 
     @abstractmethod
     def keys(self, prefix: str) -> Iterator[str]:
-        """List the objects whose keys begin with a prefix."""
+        """Yield all keys that begin with a prefix."""
 
     def directories(self, prefix: str) -> list[str]:
-        """List the keys of objects by which other programs mark directories."""
+        """Return the keys of the objects with which other programs mark directories."""
         return [key for key in self.keys(prefix) if key.endswith("/")]
 
     @abstractmethod
@@ -77,6 +78,6 @@ class Bucket(ABC):
         """Return the texts that must not appear in messages."""
 
     def fix(self, error: Exception) -> str:
-        """Return what the user can do about an error; empty if the error itself says it."""
+        """Return what the user can do about an error; an empty text if the error itself says so."""
         del error
         return ""

@@ -26,7 +26,8 @@ _PRECONDITION, _TOO_MANY, _SERVER_ERRORS, _SLOW = 412, 429, 500, 408
 class GcsStore(ObjectStore):
     """Objects in Google Cloud Storage, at ``gs://bucket/prefix``.
 
-    An object is created on the condition that its generation is 0, so that none exists yet.
+    `create` uploads an object on the condition that its generation is 0, which means that the
+    object does not exist yet.
     """
 
     prefixes = ("fs.gs.", "google.cloud.")
@@ -39,7 +40,7 @@ class GcsStore(ObjectStore):
 
 
 class GcsBucket(Bucket):
-    """One bucket, through google-cloud-storage."""
+    """One bucket, accessed through the package google-cloud-storage."""
 
     def __init__(self, name: str, settings: Mapping[str, str]) -> None:
         self.name = name
@@ -59,7 +60,7 @@ class GcsBucket(Bucket):
         self._bucket.blob(key).upload_from_string(content, **_LIMITS)
 
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Put an object on the condition that none exists under the key."""
+        """Put an object with its nonce; the server refuses if the key exists already."""
         blob = self._bucket.blob(key)
         blob.metadata = {NONCE: nonce}
         blob.upload_from_string(content, if_generation_match=0, **_LIMITS)
@@ -72,7 +73,7 @@ class GcsBucket(Bucket):
         return found
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List objects page by page."""
+        """Yield the keys that begin with a prefix; the server lists them page by page."""
         for blob in self._bucket.list_blobs(prefix=prefix, **_LIMITS):
             yield blob.name
 
@@ -81,7 +82,7 @@ class GcsBucket(Bucket):
         self._bucket.blob(key).delete(**_LIMITS)
 
     def verdict(self, error: Exception) -> Verdict:
-        """Classify an error by its status; a missing bucket is not a missing object."""
+        """Classify an error by its HTTP status; a missing bucket is a permanent failure."""
         import requests
         from google.api_core.exceptions import GoogleAPICallError, NotFound
         from google.auth.exceptions import TransportError
@@ -107,7 +108,7 @@ class GcsBucket(Bucket):
 
 @lru_cache(maxsize=16)
 def _client(process: int, settings: tuple[tuple[str, str], ...]) -> Any:
-    """Make the client of a process, with credentials of a key file or Google's default ones."""
+    """Make the client of a process; it uses a key file or Google's default credentials."""
     del process
     storage = load_extra("google.cloud.storage", "gcs", "state in Google Cloud Storage")
     given = dict(settings)

@@ -1,4 +1,4 @@
-"""A store in a directory of HDFS, reached over WebHDFS: no Java, no native library."""
+"""A store in a directory of HDFS, reached over WebHDFS without Java or native libraries."""
 
 from __future__ import annotations
 
@@ -30,20 +30,22 @@ class HdfsStore(Store):
     """Files under a directory of HDFS.
 
     A file is first written in the same directory, under a temporary name that begins with a dot,
-    and then renamed. The namenode renames atomically; `create` has it refuse if the target exists.
-    If the temporary file is gone, an earlier call renamed it and its answer was lost. So `create`
-    is exact even if an answer was lost.
+    and then renamed. The namenode renames atomically. For `create`, evenkey asks the namenode to
+    refuse if the target exists. A request whose answer is lost is repeated; if the temporary file
+    is gone by then, the earlier request has renamed it. So `create` returns the correct result even
+    if an answer is lost.
 
     Parameters
     ----------
     place
         ``hdfs://host:port/directory`` or ``webhdfs://host:port/directory``.
     settings
-        Hadoop settings, of which those that begin with ``dfs.`` are kept; `namenodes_of` says
-        which ones are read.
+        Hadoop settings. Only settings whose names begin with ``dfs.`` are kept; the docstring of
+        `namenodes_of` says which settings are read.
     user
-        User name that is sent to a namenode that trusts names. None: the user in `place`, else in
-        ``HADOOP_USER_NAME``, else the one who runs this process. Tasks use the driver's.
+        User name that is sent to the namenode; a namenode without authentication trusts it. None:
+        the user in `place`, else the user in ``HADOOP_USER_NAME``, else the user who runs this
+        process. Tasks use the user name of the driver.
     """
 
     def __init__(self, place: str, settings: Mapping[str, str], user: str | None = None) -> None:
@@ -102,7 +104,7 @@ class HdfsStore(Store):
         return True
 
     def names(self, name: str = "") -> list[str]:
-        """Return the names of the files under a subdirectory, without those being written."""
+        """Return the sorted names of files under a subdirectory, except files being written."""
         return sorted(self._files(name))
 
     def _files(self, directory: str) -> list[str]:
@@ -114,12 +116,12 @@ class HdfsStore(Store):
         for each in json.loads(listed)["FileStatuses"]["FileStatus"]:
             path = f"{directory}/{each['pathSuffix']}" if directory else each["pathSuffix"]
             if not each["pathSuffix"] or each["pathSuffix"].startswith("."):
-                continue  # the directory is a file, or is being written
+                continue  # `directory` is itself a file, or the file is still being written
             files += self._files(path) if each["type"] == "DIRECTORY" else [path]
         return files
 
     def delete(self, name: str) -> None:
-        """Delete a file, and then its parent directories below the root that are empty."""
+        """Delete a file, then each of its parent directories below the root that is empty."""
         self._do(name, lambda: self._ask("DELETE", name, "DELETE", recursive="false"))
         parent = name.rpartition("/")[0]
         while parent:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class LocalStore(Store):
-    """Files under a directory, which is made when the first file is written.
+    """Files under a directory. The directory is made when the first file is written.
 
-    `create` is exclusive because it makes a hard link. On a file system without hard links it
-    raises the error of that file system.
+    `create` makes a hard link, which fails if the file exists, so only one process can succeed. On
+    a file system without hard links, `create` raises the error of that file system.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class LocalStore(Store):
         _with_parent(file, lambda: write_whole(file, content, durable=durable))
 
     def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
-        """Write a file under a temporary name, then link it to its name unless that exists."""
+        """Write a file under a temporary name, then link it to `name` unless `name` exists."""
         file = self.directory / name
         return _with_parent(file, lambda: create_whole(file, content, durable=durable))
 
     def names(self, name: str = "") -> list[str]:
-        """Return the names of the files under a subdirectory, without those being written."""
+        """Return the sorted names of files under a subdirectory, except files being written."""
         return sorted(self._files(self.directory / name))
 
     def _files(self, directory: Path) -> list[str]:
@@ -75,7 +75,7 @@ class LocalStore(Store):
         return files
 
     def delete(self, name: str) -> None:
-        """Delete a file, and then its parent directories below the root that are empty."""
+        """Delete a file, then each of its parent directories below the root that is empty."""
         file = self.directory / name
         file.unlink(missing_ok=True)
         for directory in file.parents:
@@ -83,7 +83,7 @@ class LocalStore(Store):
                 return
             try:
                 directory.rmdir()
-            except OSError:  # it is not empty, or another process was faster
+            except OSError:  # not empty, or another process has deleted it
                 return
 
     def clear(self) -> None:
@@ -101,7 +101,7 @@ class LocalStore(Store):
 
 
 def _with_parent(file: Path, write: Callable[[], Result]) -> Result:
-    """Write a file; make its directory again if another process deletes it meanwhile."""
+    """Write a file; make its directory again if another process deletes that directory."""
     for _ in range(_ATTEMPTS):
         file.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):

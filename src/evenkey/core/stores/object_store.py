@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class ObjectStore(Store):
-    """Objects of a bucket below a prefix.
+    """Objects of a bucket whose keys begin with a prefix.
 
-    A call with a transient failure is repeated for up to `PATIENCE` seconds. `create` stays
-    exclusive: each created object contains a nonce of the call that created it, so a call whose
-    response was lost recognizes its own object.
+    A call that fails for a transient reason is repeated for up to `PATIENCE` seconds. `create`
+    stays exclusive even if a response is lost: each call stores a nonce (a random text) with the
+    object, so that a repeated call recognizes the object that it has already created.
 
     Parameters
     ----------
     place
         ``scheme://bucket/prefix``.
     settings
-        Settings by Hadoop's names. The client of the storage keeps only the settings that it uses,
-        and only these are sent to tasks.
+        Hadoop settings by name. The store keeps only the settings that its client uses, and sends
+        only these to tasks.
     """
 
     def __init__(self, place: str, settings: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ class ObjectStore(Store):
         self._bucket = self.bucket(scheme, bucket, own)
 
     prefixes: tuple[str, ...]
-    """Prefixes of the names of settings for this kind of store."""
+    """Prefixes of the names of the settings that this kind of store uses."""
 
     @staticmethod
     @abstractmethod
@@ -57,7 +57,7 @@ class ObjectStore(Store):
         return self._url
 
     def under(self, name: str) -> Self:
-        """Return the store of a longer prefix."""
+        """Return a store whose prefix is this prefix followed by ``/name``."""
         longer = copy(self)
         vars(longer).update(_url=f"{self._url}/{name}", _prefix=self._key(name))
         return longer
@@ -68,13 +68,13 @@ class ObjectStore(Store):
         return self._do(name, lambda: self._bucket.read(key))
 
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Put an object, which is always durable."""
+        """Put an object; it is durable whatever `durable` says."""
         del durable
         key = self._key(name)
         self._do(name, lambda: self._bucket.put(key, content))
 
     def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
-        """Put an object on the condition, checked by the server, that none exists under the key."""
+        """Put an object unless its key exists; the server checks this in the same request."""
         del durable
         key, nonce = self._key(name), uuid.uuid4().hex
 
@@ -98,7 +98,7 @@ class ObjectStore(Store):
             raise
 
     def names(self, name: str = "") -> list[str]:
-        """List the names under a prefix, page by page."""
+        """Return the sorted names under a prefix; the server lists them page by page."""
         start = len(self._key(""))
         prefix = self._key(f"{name}/" if name else "")
         # Some programs mark a directory by an object whose key ends with a slash.
@@ -114,7 +114,7 @@ class ObjectStore(Store):
         self._drop(name, self._key(name))
 
     def clear(self) -> None:
-        """Delete all objects, then directory marks: for Spark a marked directory is not empty."""
+        """Delete all objects, then directory marks; to Spark, a marked directory is not empty."""
         super().clear()
         marks = self._do("", lambda: self._bucket.directories(self._key("")))
         for key in sorted(marks, reverse=True):
@@ -139,7 +139,7 @@ class ObjectStore(Store):
         except EvenkeyError:
             raise
         except Exception as error:  # noqa: BLE001 - clients raise errors of any kind
-            # Without its cause: the client's error may contain secrets.
+            # Hide the cause, because the client's error may contain secrets.
             raise self._as_os_error(name, error) from None
 
     def _passes(self, error: Exception) -> bool:
@@ -174,4 +174,4 @@ class ObjectStore(Store):
 
 
 class _GoneAgainError(Exception):
-    """An object that existed when `create` was called is gone: create it again."""
+    """The object that made `create` fail is gone meanwhile: call `create` again."""

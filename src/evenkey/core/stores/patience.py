@@ -1,4 +1,4 @@
-"""Repeats calls to a store that may be slow or unreachable for a while, or whose answer is lost."""
+"""Repeat calls to a store that may be slow or unreachable, or whose answers may get lost."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["ANSWER", "CONNECT", "PATIENCE", "patiently"]
 Result = TypeVar("Result")
 
 PATIENCE = 60.0
-"""Seconds after the first call during which a failed call is repeated."""
+"""A failed call is repeated until this many seconds after the first call."""
 CONNECT = 5.0
 """Seconds to wait for a connection."""
 ANSWER = 30.0
-"""Seconds to wait for the next bytes of an answer."""
+"""Seconds to wait for the next bytes of a response."""
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
 
@@ -26,16 +26,17 @@ _LONGEST_PAUSE = 2.0
 def patiently(call: Callable[[], Result], passes: Callable[[Exception], bool]) -> Result:
     """Repeat a call until it succeeds, fails permanently, or has failed for `PATIENCE` seconds.
 
-    Pauses between calls grow from 0.1 to 2 seconds. Each is shortened at random, to no less than
-    half, so that the tasks of a stage do not all call again at the same moment.
+    Pauses between calls grow from 0.1 to 2 seconds. Each pause is multiplied by a random factor
+    between 0.5 and 1, so that the tasks of a stage do not all call again at the same moment.
 
     Parameters
     ----------
     call
-        Function to call. The store may have done the work although the call raised, so it must be
-        safe to repeat.
+        Function to call. It must be safe to call again, because the store may have done the work
+        although the call raised an error.
     passes
-        Function that returns whether the same call may succeed later, given its error.
+        Function that takes the error of a call, and returns whether the same call may succeed
+        later.
     """
     end = time.monotonic() + PATIENCE
     pause = _FIRST_PAUSE

@@ -33,16 +33,17 @@ _KNOWN = frozenset(
         *("access.key", "secret.key", "session.token", "aws.credentials.provider"),
     }
 )
-"""Settings that are read here; a Spark session can have others."""
+"""Names of the settings that evenkey reads, without ``fs.s3a.``; a session can have others."""
 _conditions_held: set[tuple[int, str, str]] = set()
-"""Process id, endpoint and bucket of servers that refused a second creation, as they must."""
+"""Process id, endpoint and bucket of each server that is known to refuse a second creation."""
 
 
 class S3Store(ObjectStore):
     """Objects in S3, at ``s3://bucket/prefix`` or ``s3a://bucket/prefix``.
 
-    An object is created by a put with ``If-None-Match: *``. The first creation of a process checks
-    that the server respects this condition; it raises OSError if not.
+    `create` puts an object with the header ``If-None-Match: *``, so that the server refuses if the
+    object exists. The first call of `create` in a process checks that the server respects this
+    header, and raises OSError if it does not.
     """
 
     prefixes = ("fs.s3a.",)
@@ -55,7 +56,7 @@ class S3Store(ObjectStore):
 
 
 class S3Bucket(Bucket):
-    """One bucket, through boto3."""
+    """One bucket, accessed through the package boto3."""
 
     def __init__(self, name: str, settings: Mapping[str, str]) -> None:
         self.name = name
@@ -63,7 +64,7 @@ class S3Bucket(Bucket):
 
     @property
     def _client(self) -> Any:
-        # A client cannot be used after a fork, so each process has one for its threads and stores.
+        # A client cannot be used after a fork. So each process has one client for all its threads.
         return _client(os.getpid(), tuple(sorted(self._options.items())))
 
     def read(self, key: str) -> bytes:
@@ -76,7 +77,7 @@ class S3Bucket(Bucket):
         self._client.put_object(Bucket=self.name, Key=key, Body=content)
 
     def create(self, key: str, content: bytes, nonce: str) -> None:
-        """Put an object on the condition that none exists under the key."""
+        """Put an object with its nonce; the server refuses if the key exists already."""
         self._create(key, content, nonce)
         known = (os.getpid(), self._options.get("endpoint", ""), self.name)
         if known not in _conditions_held:
@@ -89,7 +90,7 @@ class S3Bucket(Bucket):
             else:
                 message = (
                     "this server overwrites objects despite If-None-Match, so two tasks could "
-                    "hold the same claim; use one that supports it"
+                    "hold the same claim; use a server that supports If-None-Match"
                 )
                 raise OSError(message)
 
@@ -104,18 +105,18 @@ class S3Bucket(Bucket):
         return found.get(NONCE)
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List objects in pages of 1,000."""
+        """Yield the keys that begin with a prefix; the server lists them in pages of 1,000."""
         pages = self._client.get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=self.name, Prefix=prefix):
             for each in page.get("Contents", []):
                 yield each["Key"]
 
     def delete(self, key: str) -> None:
-        """Delete an object; S3 does not report a missing one."""
+        """Delete an object; S3 reports no error if the object does not exist."""
         self._client.delete_object(Bucket=self.name, Key=key)
 
     def verdict(self, error: Exception) -> Verdict:
-        """Classify an error by S3's code; a broken connection is a transient failure."""
+        """Classify an error by S3's error code; a broken connection is a transient failure."""
         from botocore.exceptions import (
             ClientError,
             ConnectionError,  # noqa: A004 - its own name
@@ -138,7 +139,7 @@ class S3Bucket(Bucket):
         return Verdict.PASSING if broken and not isinstance(error, SSLError) else Verdict.FINAL
 
     def fix(self, error: Exception) -> str:
-        """Say how to pass credentials if they are missing."""
+        """Return how to pass credentials, if the error is that they are missing."""
         from botocore.exceptions import NoCredentialsError, PartialCredentialsError
 
         if isinstance(error, (NoCredentialsError, PartialCredentialsError)):
@@ -149,12 +150,12 @@ class S3Bucket(Bucket):
         return ""
 
     def secrets(self) -> list[str]:
-        """Return the keys and the token in the settings."""
+        """Return the keys and the session token that the settings contain."""
         return [self._options[name] for name in _SECRET if self._options.get(name)]
 
 
 def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Choose the settings to use for a bucket: its own override those of all buckets.
+    """Return the settings of a bucket; settings for this bucket override settings for all buckets.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _client(process: int, options: tuple[tuple[str, str], ...]) -> Any:
-    """Make the client of a process; boto3 finds by itself what the settings lack."""
+    """Make the client of a process; boto3 itself finds what is not in the settings."""
     del process
     boto3 = load_extra("boto3", "s3", "state in S3")
     from botocore import UNSIGNED

@@ -15,31 +15,31 @@ SHARED = (
     "a place that the driver and all executors share, such as s3a://bucket/state or a path that is "
     "mounted on every host"
 )
-"""Where state must be stored, for messages."""
+"""Part of messages: where state must be stored."""
 STATE_REMEDY = f"state must be {SHARED}; evenkey run keeps it in its --output"
-"""What to do if a host does not see the state, for messages."""
+"""Part of messages: what to do if a host does not see the state."""
 OUTPUT_REMEDY = f"an output must be {SHARED}; name one by --output"
-"""What to do if a host does not see the output of a run, for messages."""
+"""Part of messages: what to do if a host does not see the output of a run."""
 
 _seen: set[tuple[str, bytes | None]] = set()
-"""Path and content of the marks that this process has seen; it does not check them again."""
+"""Path and content of each mark that this process has seen and does not check again."""
 
 
 @dataclass(frozen=True)
 class SharedMark:
-    """An object that one process wrote and that all others must see if they share the storage.
+    """An object that one process wrote, and that shows other processes that they share its storage.
 
-    So a directory that is local to each host is detected, and reported in one error. Tasks get a
-    copy of the mark.
+    Tasks get a copy of the mark and check that they see the object. If the directory is local to
+    each host, the check fails, and one error reports it.
 
     Parameters
     ----------
     store, name
         Store and name of the object.
     host
-        Host that wrote it.
+        Host that wrote the object.
     remedy
-        The fix if a host does not see it, for the message.
+        What to do if a host does not see the object. The error message contains this text.
     content
         Content that the object must have. None: any content.
     """
@@ -56,7 +56,8 @@ class SharedMark:
         Raises
         ------
         RunError
-            It does not see it; the message names both hosts, the path and the remedy.
+            This process does not see the object. The message names both hosts, the path and the
+            remedy.
         """
         path = self.store.path(self.name)
         if (path, self.content) in _seen:
@@ -76,14 +77,15 @@ def read_shared(store: Store, name: str, writer: str, remedy: str) -> bytes:
     store, name
         Store and name of the object.
     writer
-        Who wrote it, such as ``"host worker2"``.
+        Text that names the host that wrote the object, such as ``"host worker2"``.
     remedy
-        The fix if this host does not see it, for the message.
+        What to do if this host does not see the object. The error message contains this text.
 
     Raises
     ------
     RunError
-        This host does not see it, or cannot read it; one line names both hosts, path and remedy.
+        This host does not see the object, or cannot read it. The message, one line, names both
+        hosts, the path and the remedy.
     """
     try:
         content = store.find(name)

@@ -15,7 +15,7 @@ _THREADS = 16
 
 
 def at_once(act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Apply a function to all items in threads; return ordered results or raise the first error."""
+    """Apply a function to items in threads; return results in order or raise the first error."""
     if len(items) <= 1:
         return [act(item) for item in items]
     with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:

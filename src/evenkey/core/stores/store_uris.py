@@ -1,4 +1,4 @@
-"""Storage locations: how a user writes one, and which store it names."""
+"""Storage locations: check the path or URI that a user writes, and return the store at it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")
 
 
 def scheme_of(place: str | Path) -> str:
-    """Return the scheme of a storage location; ``file`` for a path without one.
+    """Return the scheme of a storage location; ``file`` for a path without a scheme.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def scheme_of(place: str | Path) -> str:
 
 
 def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = None) -> Store:
-    """Return the store at a storage location; it connects when it is first used.
+    """Return the store at a storage location; the store connects when it is first used.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
         A path, a URI, or a store, which is returned unchanged. A relative path is made absolute
         with the working directory of this process, because tasks run in other directories.
     settings
-        Values by Hadoop's names such as ``fs.s3a.endpoint``; missing ones are read from the
-        environment. They are sent to tasks with the store, and no message contains them.
+        Hadoop settings by name, such as ``fs.s3a.endpoint``. Missing settings are read from the
+        environment. The settings are sent to tasks with the store, and no message contains them.
 
     Raises
     ------
@@ -82,7 +82,7 @@ _KINDS = {
     "abfs": ("abfs", "AbfsStore"),
     "abfss": ("abfs", "AbfsStore"),
 }
-"""Module and class of the store of each scheme; modules are loaded when first needed."""
+"""For each scheme, the module and the class of its store. Modules are loaded when first needed."""
 
 
 def _check_no_password(place: str) -> None:
@@ -108,7 +108,7 @@ def _check_uri(scheme: str, place: str) -> None:
 
 
 def local_path(place: str | Path) -> Path:
-    """Return the path of a storage location on a disk; ``file:///...`` is allowed.
+    """Return the path of a storage location on disk, written as a path or as ``file:///...``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""HDFS over HTTP: finds the namenodes, sends a request, and classifies errors."""
+"""HDFS over HTTP: find the namenodes, send requests, and classify errors."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class RemoteError(Exception):
 def namenodes_of(place: str, settings: Mapping[str, str]) -> list[str]:
     """Find the web addresses of the namenodes that serve a storage location.
 
-    They come from the first of these that is present: ``EVENKEY_WEBHDFS`` of the environment; a
-    location ``webhdfs://host:port``, which is an address itself; ``dfs.namenode.http-address`` of
-    the settings (of each namenode, if the host is a name service). If none is present, it is the
-    location's host at Hadoop's default port.
+    The addresses come from the first of these sources that is present: the environment variable
+    ``EVENKEY_WEBHDFS``; a location ``webhdfs://host:port``, which is itself an address; the setting
+    ``dfs.namenode.http-address``, or this setting of each namenode if the host is a name service.
+    If no source is present, the address is the location's host at Hadoop's default port.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def namenodes_of(place: str, settings: Mapping[str, str]) -> list[str]:
 
 
 def _with_host(address: str, host: str) -> str:
-    """Insert the host into an address that listens on all networks, which names no host."""
+    """Put `host` in the place of a wildcard such as ``0.0.0.0`` in an address."""
     listens, _, port = address.rpartition(":")
     return f"{host}:{port}" if listens in {"", "0.0.0.0"} else address  # noqa: S104 - not bound here
 
@@ -90,14 +90,15 @@ def ask(
     content: bytes | None = None,
     **parameters: str,
 ) -> bytes:
-    """Send a request to the active namenode, and to the datanode that it redirects to.
+    """Send a request to the active namenode, and to the datanode that the namenode redirects to.
 
-    It tries all namenodes; those that are not active answer that they are on standby.
+    The namenodes are tried one after the other. A namenode that is not active answers that it is on
+    standby.
 
     Raises
     ------
     RemoteError
-        The request is refused.
+        The namenode or the datanode refuses the request.
     """
     standby: RemoteError | None = None
     unreached: Exception | None = None
@@ -125,7 +126,7 @@ def _ask(method: str, url: str, content: bytes | None, parameters: dict[str, str
     if "delegation" in parameters:
         parameters.pop("user.name", None)
     limits = (CONNECT, ANSWER)
-    # The request to the namenode has no content: it returns the datanode that takes the content.
+    # The namenode gets no content. It answers with the datanode that takes the content.
     answer = session.request(method, url, params=parameters, timeout=limits, allow_redirects=False)
     if answer.status_code == _REDIRECT:
         place = answer.headers["Location"]
@@ -160,6 +161,6 @@ def passes(error: Exception) -> bool:
 
 @lru_cache(maxsize=4)
 def _session(process: int) -> Any:
-    """Make the HTTP session of a process, which keeps its connections; a fork needs a new one."""
+    """Make the HTTP session of a process; its open connections cannot be used after a fork."""
     del process
     return load_extra("requests", "hdfs", "state in HDFS").Session()

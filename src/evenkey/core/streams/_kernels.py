@@ -1,4 +1,4 @@
-"""Numba kernels of the streams: counter-based random numbers and alias tables."""
+"""Numba kernels of the streams: counter-based random numbers, alias tables and CSV records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FULL = 4294967296.0  # 2**32; chances are in units of 1 / FULL
 
 @njit(cache=True, inline="always")
 def random_word(seed, counter):
-    """Return the random word number `counter` of a seed (splitmix64, which needs no state)."""
+    """Return random word number `counter` of a seed, by splitmix64, which needs no state."""
     word = seed + (np.uint64(counter) + np.uint64(1)) * GOLDEN
     word = (word ^ (word >> np.uint64(30))) * MIX_1
     word = (word ^ (word >> np.uint64(27))) * MIX_2
@@ -24,7 +24,7 @@ def random_word(seed, counter):
 
 @njit(cache=True, inline="always")
 def scaled(word, size):
-    """Map a random word to 0..size-1, size < 2**32: the upper half of the 128-bit product."""
+    """Map a random word to 0..size-1: the upper half of word * size. size is below 2**32."""
     low = ((word & LOW_32) * np.uint64(size)) >> SHIFT_32
     return np.int64(((word >> SHIFT_32) * np.uint64(size) + low) >> SHIFT_32)
 
@@ -37,10 +37,11 @@ def uniform(seed, start, size, out):
 
 @njit(cache=True)
 def build_alias(weights, chance, alias):
-    """Build Vose's alias table: column i is key i with chance `chance[i]` of 2**32, or `alias[i]`.
+    """Build Vose's alias table: column i is key i with chance `chance[i]` / 2**32, else `alias[i]`.
 
-    Overwrites `weights`. One array holds both work lists: the list of columns below their share
-    grows from its left end, the list of columns above it from its right end.
+    The function overwrites `weights`. One array holds both work lists: the list of columns below
+    their share grows from the left end of the array, and the list of the other columns grows from
+    the right end.
     """
     size = len(weights)
     weights *= size / weights.sum()
@@ -69,7 +70,7 @@ def build_alias(weights, chance, alias):
 
 @njit(cache=True)
 def sample_alias(seed, start, chance, alias, out):
-    """Draw keys: the upper half of word * size chooses the column, the next 32 bits the key."""
+    """Draw keys: the upper half of word * size is the column, the next 32 bits choose its key."""
     size = len(chance)
     for i in range(len(out)):
         word = random_word(seed, start + i)
@@ -80,7 +81,7 @@ def sample_alias(seed, start, chance, alias, out):
 
 @njit(cache=True)
 def prime_to(size, number):
-    """Find the smallest number from `number` (at least 1) on that is coprime to `size`."""
+    """Return the smallest number from `number` on, but at least 1, that is coprime to `size`."""
     number = max(number, 1)
     while True:
         one, other = number, size
@@ -113,10 +114,10 @@ MOST_BYTES = 1 << 20
 
 @njit(cache=True)
 def csv_record(text, begin, line_end, width, last):
-    """Find the end of the CSV record at `begin`; -1 if more of the file must be known first.
+    """Return the end of the CSV record at `begin`; -1 if the end depends on bytes after `text`.
 
-    Follows RFC 4180 strictly. If a record of several lines is not valid, its first line alone is
-    the record.
+    The function follows RFC 4180 strictly. If a record of several lines is invalid, only its first
+    line counts as the record.
     """
     size = len(text)
     state, fields, lines, first = FIELD, 1, 1, 0
@@ -154,7 +155,7 @@ def csv_record(text, begin, line_end, width, last):
 
 @njit(cache=True)
 def csv_records(text, line_end, width, last, ends):
-    """Write the ends of records to `ends`, from the first byte on; return how many are known."""
+    """Write the ends of all records in `text` to `ends`; return the number of known ends."""
     found, begin = 0, 0
     while begin < len(text):
         begin = csv_record(text, begin, line_end, width, last)

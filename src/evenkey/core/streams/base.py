@@ -1,4 +1,4 @@
-"""The base of generated streams: messages are a pure function of name, seed and offset."""
+"""The base class of generated streams: a message depends only on name, seed and offset."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MessageBatch:
 
 
 class MessageStream(Protocol):
-    """A stream that the simulator reads from first to last: a generated one, or one in files.
+    """A stream that the simulator reads from first to last: generated, or read from files.
 
     Examples
     --------
@@ -84,19 +84,20 @@ class MessageStream(Protocol):
 
 @dataclass(frozen=True)
 class KeyStream(ABC):
-    """A finite generated stream of keyed messages; any part of it can be generated directly.
+    """A finite generated stream of keyed messages; each part can be generated without the others.
 
-    Subclasses add their parameters as fields. A stream is a small value that is cheap to pickle:
-    each process builds tables when it first needs them, and caches them outside the stream.
+    Subclasses add their parameters as fields. A stream object is small and cheap to pickle: each
+    process builds the tables of the stream when it first needs them, and caches the tables outside
+    the object.
 
     Parameters
     ----------
     messages
         Number of messages. None: the usual number of this kind of stream.
     seed
-        Another seed gives another stream of the same kind.
+        Seed of the random numbers. Another seed yields another stream of the same kind.
     rate
-        Messages per second of event time. None: the stream spans 400 s.
+        Messages per second of event time. None: the rate at which the stream spans 400 s.
 
     Raises
     ------
@@ -108,9 +109,9 @@ class KeyStream(ABC):
     summary: ClassVar[str]
     usual_messages: ClassVar[int] = 1_000_000
     weighs: ClassVar[bool] = False
-    """Whether messages have weights; otherwise each weighs 1."""
+    """Whether messages have weights; otherwise each message weighs 1."""
     fixed: ClassVar[dict[str, dict[str, str]]] = {}
-    """Streams of this family that have names of their own, and the parameters of each."""
+    """Streams of this family that have their own names: for each name, the parameters."""
 
     messages: int | None = field(default=None, kw_only=True)
     seed: int = field(default=0, kw_only=True)
@@ -143,7 +144,7 @@ class KeyStream(ABC):
 
     @property
     def published(self) -> Published | None:
-        """Figures of the published data set that the stream imitates; None if it imitates none."""
+        """Figures of the published data set that the stream imitates; None if there is none."""
         return None
 
     @property
@@ -158,7 +159,7 @@ class KeyStream(ABC):
 
     @property
     def random_seed(self) -> np.uint64:
-        """Seed of the random numbers: a hash of name and seed."""
+        """Seed of the random numbers: a hash of the stream's name and seed."""
         return np.uint64(hash_strings([f"{self.name} {self.seed}"])[0])
 
     def batch(self, start: int, stop: int) -> MessageBatch:
@@ -183,7 +184,7 @@ class KeyStream(ABC):
         return self._ids(start, max(start, min(stop, self.length)))
 
     def counts(self, ids: NDArray[np.int64], start: int) -> NDArray[np.int64]:
-        """Return the weights, int64[n], of the messages from offset `start` on with keys `ids`."""
+        """Return the weights, int64[n], of messages from offset `start` on with the keys `ids`."""
         del start
         return np.ones(len(ids), dtype=np.int64)
 
@@ -199,7 +200,7 @@ class KeyStream(ABC):
     @property
     @abstractmethod
     def key_count(self) -> int:
-        """Number of keys; ids are below it."""
+        """Number of keys; the ids of keys are below this number."""
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
         """Return the texts of keys, as users see them: here the id of the key."""

@@ -46,7 +46,7 @@ def unpack(files: Sequence[Path], directory: Path) -> list[Path]:
     Returns
     -------
     list
-        For each file its unpacked version, or the file itself if it is not compressed.
+        For each file, the path of its unpacked version, or the file itself if it is not compressed.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _unpack(file: Path, target: Path) -> Path:
         Path(name).replace(target)
     except OSError as error:
         Path(name).unlink()
-        if error.errno is not None:  # an error of the disk: those of a codec have no number
+        if error.errno is not None:  # an error of the disk; errors of a codec have no number
             message = f"input {file} cannot be unpacked to {target.parent} ({error.strerror})"
         else:
             message = f"input {file} is not a complete {codec} file ({error}): fetch it again"

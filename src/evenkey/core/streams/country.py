@@ -32,7 +32,7 @@ def countries() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class CountrySkew(KeyStream):
-    """Names of countries: with a chance of `percent` % the hot one, else any of all 204.
+    """Names of countries: with a chance of `percent` % the hot one, else one of all 204 names.
 
     These are the streams ``country-skew-r0`` to ``country-skew-r100`` of the DKG paper, table 2.
 
@@ -67,7 +67,7 @@ class CountrySkew(KeyStream):
         return len(countries())
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Return the names."""
+        """Return the names of countries."""
         return pa.array(countries()).take(pa.array(ids))
 
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
@@ -75,7 +75,7 @@ class CountrySkew(KeyStream):
 
         ids = np.empty(stop - start, dtype=np.int64)
         tosses = np.empty(stop - start, dtype=np.int64)
-        # Two random numbers per message: from the stream's own seed, and from its complement.
+        # Two random numbers per message: one from the seed, and one from the seed's complement.
         _kernels.uniform(self.random_seed, start, self.key_count, ids)
         _kernels.uniform(~self.random_seed, start, _PERCENT, tosses)
         hot = countries().index(HOT_COUNTRY)
@@ -89,7 +89,7 @@ class CountrySkew(KeyStream):
 
 @dataclass(frozen=True)
 class CountryHalfSkew(CountrySkew):
-    """Like `CountrySkew` in the first half of the messages, without a hot key in the second."""
+    """The messages of `CountrySkew` in the first half, and no hot key in the second half."""
 
     family: ClassVar[str] = "country-half-skew"
     summary: ClassVar[str] = "country-skew-rN in the first half, country-skew-r0 in the second"

@@ -1,4 +1,4 @@
-"""Finds the ends of CSV records: line ends that are not inside a quoted field."""
+"""Find the ends of CSV records: line ends that are not inside a quoted field."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def record_ends(content: bytes, line_end: bytes, width: int, *, last: bool) -> NDArray[np.int64]:
-    r"""Find the ends of CSV records in a piece of a file that begins with a record.
+    r"""Find the ends of CSV records in a piece of a file; the piece begins with a record.
 
-    A quoted field may contain line ends, up to 1,000 of them and 1 MiB. A record of several lines
-    is not valid if a quote stays open for longer, if something other than a comma or a line end
-    follows the closing quote, or if the number of fields is not `width`. Then its first line alone
-    is the record, so that an invalid record does not affect others. A quote inside a field that
-    does not begin with a quote has no meaning.
+    A quoted field may contain up to 1,000 line ends and up to 1 MiB. A record of several lines is
+    invalid if a quote stays open for longer, if something other than a comma or a line end follows
+    the closing quote, or if the number of fields is not `width`. Then only the first line of the
+    record counts as a record, so that an invalid record does not affect other records. In a field
+    that does not begin with a quote, a quote is an ordinary character.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Generated datasets: summarizes how skewed one is, and writes one to a file."""
+"""Generated datasets: summarize the skew of a dataset, and write a dataset to a file."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ class DatasetSummary:
     Parameters
     ----------
     messages, keys
-        Number of messages, and of distinct keys that occur.
+        Number of messages, and number of distinct keys that occur.
     weight
-        Weight of all messages; equal to `messages` if each weighs 1.
+        Weight of all messages; equal to `messages` if each message weighs 1.
     seconds
         Event time that the stream spans, in seconds.
     top
         The hottest keys with the weight of their messages, hottest first.
     published
-        Figures of the published data set that the stream imitates; None if it imitates none.
+        Figures of the published data set that the stream imitates. None: the stream imitates no
+        data set.
     """
 
     dataset: str
@@ -59,7 +60,7 @@ class DatasetSummary:
     published: Published | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Convert the figures to values that JSON can represent; keys get shares of the weight."""
+        """Convert the figures to values for JSON; each key also gets its share of the weight."""
         return {
             "dataset": self.dataset,
             "messages": self.messages,
@@ -131,8 +132,9 @@ def write_dataset(
     file
         File to write; directories are made as needed.
     form
-        ``lines`` writes one key per line; ``csv``, ``json`` (one object per line) and
-        ``parquet`` write ``key``, ``count`` and ``time`` (seconds). None: by the suffix of `file`.
+        ``lines`` writes one key per line; ``csv``, ``json`` (one object per line) and ``parquet``
+        write ``key``, ``count`` and ``time`` (seconds). None: the format that the suffix of `file`
+        stands for.
     overwrite
         Whether to replace an existing file.
     on_progress
@@ -188,7 +190,7 @@ def _batches(
 
 @contextlib.contextmanager
 def _replaced(file: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that replaces `file` if there is no error."""
+    """Open a temporary file, which replaces `file` at the end if there was no error."""
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with open(descriptor, "wb") as target:  # noqa: PTH123 - it is open already

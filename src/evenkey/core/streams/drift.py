@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 class Drift(Zipf):
     """A Zipf stream in which other keys become hot at intervals.
 
-    In period ``p = offset // every``, rank r is key ``(a * r + b + c * p) mod keys``. `a` is drawn
-    for each period and is coprime to `keys`, so that the ranks go to other keys, one each. `b` is
-    drawn once. `c` is the smallest number from ``0.618 * keys`` on that is coprime to `keys`, so
-    that every key is the hottest one once before any is again.
+    A rank is drawn for each message as in `Zipf`; rank 0 is the most frequent. In period p, where
+    ``p = offset // every``, rank r stands for the key ``(a * r + b + c * p) mod keys``. `a` is
+    drawn for each period and is coprime to `keys`, so that each rank stands for a different key.
+    `b` is drawn once. `c` is the smallest number of at least ``0.618 * keys`` that is coprime to
+    `keys`, so that every key is the hottest key once before any key is the hottest key again.
 
     Parameters
     ----------

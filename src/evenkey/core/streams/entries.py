@@ -20,10 +20,10 @@ _WITH_PERCENT = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
 
 
 class Entry(NamedTuple):
-    """A stream or family of streams: its spelling, a summary and its usual length.
+    """A stream or family of streams: its spelling, a summary and its usual number of messages.
 
-    `published` has the figures of the published data set that the stream imitates; None if it
-    imitates none.
+    `published` has the figures of the published data set that the stream imitates; None if the
+    stream imitates no data set.
     """
 
     spelling: str
@@ -61,7 +61,7 @@ def generated(
     Raises
     ------
     ConfigurationError
-        The name or a parameter is unknown, or a value is not valid.
+        The name or a parameter is unknown, or a value is invalid.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def generated(
 
 
 def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
-    """Find the class that a spelling names; return it with the parameters, still as text."""
+    """Return the class that a spelling names, and the parameters in the spelling as text."""
     base, parameters = parse_spelling(name)
     matched = _WITH_PERCENT.fullmatch(base)
     if matched is None and base not in _families():

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 class Records(Protocol):
-    """Numbered records of an input; any range of them can be split into messages."""
+    """Numbered records of an input; any range of records can be split into messages."""
 
     def __len__(self) -> int:
         """Return the number of records."""
 
     def split(self, start: int, stop: int) -> Split:
-        """Split records `start` to `stop` - 1; ``line`` of the result counts from `start`."""
+        """Split records `start` to `stop` - 1; in the result, ``line`` is 0 for record `start`."""
 
 
 @dataclass(frozen=True)
 class SplitLines:
-    """Lines of text files, with the splitter that finds their messages."""
+    """Lines of text files, and the splitter that finds the messages in the lines."""
 
     index: LineIndex
     splitter: Splitter
@@ -50,17 +50,18 @@ class SplitLines:
 class FileStream:
     """A stream of the messages in input files.
 
-    It must be read from first to last, because the id of a key depends on the keys before it. The
-    event time of a message is the number of its line divided by `rate`.
+    The stream must be read from first to last, because the id of a key is the number of distinct
+    keys before the key's first message. The event time of a message is the number of its line
+    divided by `rate`.
 
     Parameters
     ----------
     name
-        Name of the stream, such as the paths.
+        Name of the stream, such as the paths of its files.
     records
         Lines with a splitter (`SplitLines`), or rows (`RowIndex`).
     rate
-        Lines or rows per second of event time. None: the stream spans 400 s.
+        Lines or rows per second of event time. None: the rate at which the stream spans 400 s.
 
     Raises
     ------
@@ -80,12 +81,12 @@ class FileStream:
             raise ConfigurationError(message)
 
     def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:
-        """Read the whole stream; a batch has the messages of `size` lines.
+        """Read the whole stream; each batch has the messages of `size` lines.
 
         Raises
         ------
         ConfigurationError
-            At the end, if there was no message at all.
+            The stream has no message at all. The error is raised at the end of the stream.
         """
         self.rejected, messages, reason = 0, 0, None
         for start in range(0, len(self._records), size):
@@ -96,7 +97,7 @@ class FileStream:
                 reason = split.rejected["reason"][0].as_py()
             yield self._batch(start, split)
         if not messages:
-            why = f" (the first that was rejected: {reason})" if reason else ""
+            why = f" (the first rejected line: {reason})" if reason else ""
             message = (
                 f"{self.name}: none of {len(self._records)} lines is a message{why}; check split "
                 "and key"
@@ -104,7 +105,7 @@ class FileStream:
             raise ConfigurationError(message)
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Return the texts of keys, as in the files; only keys of batches read so far have any."""
+        """Return the texts of keys, as in the files; only keys of batches read so far are known."""
         return pa.array(self._numbers, pa.string()).take(pa.array(ids))
 
     @property

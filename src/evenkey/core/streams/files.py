@@ -1,4 +1,4 @@
-"""Reads lines of text files by number: any range of the lines of many files, by seeking."""
+"""Read lines of text files by number: any range of the lines of many files, by seeking."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SPARK_DIRECTORIES = ("_spark_metadata", "_temporary")
 
 
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Find the files that paths name: files, directories (all files in them), globs.
+    """Find the files of paths; a path names a file, a directory (all files in it) or a glob.
 
     In directories, hidden files and the metadata files of Spark are left out.
 
@@ -47,7 +47,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     Raises
     ------
     ConfigurationError
-        A path names nothing or cannot be read; the message says which.
+        A path names no file or cannot be read. The message contains the path.
     """
     found: list[Path] = []
     for path in map(Path, paths):
@@ -77,7 +77,7 @@ def _files_under(path: Path) -> list[Path]:
 
 
 def _counts(file: Path, directory: Path) -> bool:
-    """Return whether a file in a directory is a data file, by its name."""
+    """Return whether a file in a directory is a data file, judging by its path."""
     *directories, name = file.relative_to(directory).parts
     hidden = any(part.startswith(".") for part in (*directories, name))
     return not (
@@ -89,35 +89,36 @@ def _counts(file: Path, directory: Path) -> bool:
 class LineIndex:
     """An index of the lines of files: where every 256th line begins.
 
-    Lines are numbered from 0 through all files in order. A line ends with a line feed (a carriage
-    return before it belongs to the line end) or with its file; in a file without line feeds, a line
-    ends with a carriage return. An empty line is a line. A byte order mark at the start of a file
-    is left out. In CSV files, a line is a record, whose quoted fields may contain line ends (see
-    `record_ends`).
+    Lines are numbered from 0 through all files in order. A line ends with a line feed or at the end
+    of its file. A carriage return before the line feed belongs to the line end. In a file without
+    line feeds, a line ends with a carriage return. An empty line counts as a line. A byte order
+    mark at the start of a file is left out. In CSV files, each record counts as one line, although
+    its quoted fields may contain line ends (see `record_ends`).
 
     Parameters
     ----------
     files
         Absolute paths.
     sizes
-        Size of each file in bytes when it was indexed; a file that has changed since is refused.
+        Size of each file in bytes when it was indexed. Reading a file of another size raises an
+        error.
     skipped
         Number of bytes left out at the start of each file, such as its header line.
     line_ends
         Line end of each file: a line feed, or a carriage return.
     widths
-        For each file in which a record has several lines, the number of fields of its records;
-        0 for other files.
+        Number of fields of a record, for each file in which a record has several lines; 0 for each
+        other file.
     lines
-        Number of lines.
+        Number of lines of all files.
     starts
         int64[blocks, 2], where line ``256 * block`` begins: number of the file, and byte offset.
     segments
         int64[segments, 2], where each segment begins: number of the file, and byte offset. A new
         segment begins with each file and at each offset in `starts`.
     digests
-        uint64[segments], BLAKE2b of each segment; one that has changed since is refused when it is
-        read.
+        uint64[segments], BLAKE2b of each segment. Reading a segment that has changed since it was
+        indexed raises an error.
     """
 
     files: tuple[str, ...]
@@ -141,9 +142,10 @@ class LineIndex:
         paths
             Paths as `find_files` returns them.
         csv
-            Whether the files are CSV: the first record of each is a header, which is left out.
+            Whether the files are CSV. The first record of a CSV file is a header, which is left
+            out.
         may_be_empty
-            Whether no line at all is allowed.
+            Whether files without any line are allowed.
 
         Raises
         ------
@@ -209,11 +211,11 @@ class LineIndex:
         return any(self.widths)
 
     def header(self, file: int = 0) -> bytes:
-        """Return the header that was left out of a file."""
+        """Return the header of a file, which was left out of the lines."""
         return self._read(file, 0, self.skipped[file]).rstrip(b"\r\n")
 
     def _end(self, file: int, stop: int) -> int:
-        """Return a byte offset after line `stop` - 1 of a file, the nearest one in the index."""
+        """Return the nearest byte offset in the index that is after line `stop` - 1 of a file."""
         block = -(-stop // _BLOCK_LINES)
         if block < len(self.starts) and self.starts[block, 0] == file:
             return int(self.starts[block, 1])
@@ -237,7 +239,7 @@ class LineIndex:
         )
 
     def _bytes(self, file: int, offset: int, end: int) -> bytes:
-        """Read a part of a file, and check the digests of the segments that it is in."""
+        """Read a part of a file, and check the digests of all segments that the part overlaps."""
         low, high = np.searchsorted(self.segments[:, 0], [file, file + 1])
         begins = self.segments[low:high, 1]
         first, last = np.searchsorted(begins, offset, "right") - 1, np.searchsorted(begins, end)
@@ -269,7 +271,7 @@ class LineIndex:
 
 
 class _Chunk(NamedTuple):
-    """Byte offsets where lines begin, and a part of the file's content with its own offset."""
+    """Byte offsets at which lines begin; a part of the file's content, and the part's offset."""
 
     begins: NDArray[np.int64]
     content: bytes | memoryview
@@ -281,7 +283,7 @@ class _Chunk(NamedTuple):
 class _Scan(NamedTuple):
     """The index of one file: byte offsets of the lines whose number is a multiple of 256.
 
-    Segments begin at these offsets; the first begins with the file.
+    Segments begin at these offsets; the first segment begins at the start of the file.
     """
 
     starts: NDArray[np.int64]
@@ -347,7 +349,7 @@ def _behind_line(path: Path, offset: int, line_end: bytes) -> int:
 
 
 def _behind_header(path: Path, offset: int, size: int, line_end: bytes) -> tuple[int, int]:
-    """Return the offset after the header of a CSV file, and the number of its fields."""
+    """Return the offset after the header of a CSV file, and the number of fields in the header."""
     behind = _behind_line(path, offset, line_end)
     with path.open("rb") as file:
         file.seek(offset)
@@ -364,7 +366,7 @@ def _behind_header(path: Path, offset: int, size: int, line_end: bytes) -> tuple
 
 
 def _line_starts(path: Path, offset: int, size: int, line_end: bytes) -> Iterator[_Chunk]:
-    """Yield the starts of lines, chunk by chunk; a line begins at `offset`."""
+    """Yield the starts of lines, chunk by chunk; the first line begins at `offset`."""
     yield _Chunk(np.array([offset] if offset < size else [], dtype=np.int64), b"", offset)
     with path.open("rb") as file:
         file.seek(offset)
@@ -378,7 +380,7 @@ def _line_starts(path: Path, offset: int, size: int, line_end: bytes) -> Iterato
 def _record_starts(
     path: Path, offset: int, size: int, line_end: bytes, width: int
 ) -> Iterator[_Chunk]:
-    """Yield the starts of CSV records in chunks of whole records; one begins at `offset`."""
+    """Yield the starts of CSV records in chunks of whole records; the first begins at `offset`."""
     yield _Chunk(np.array([offset] if offset < size else [], dtype=np.int64), b"", offset)
     length = _CHUNK_BYTES
     with path.open("rb") as file:

@@ -17,11 +17,11 @@ class Published:
     source
         Paper and table that state the figures.
     messages
-        Number of messages; the sum of their weights if its records have weights.
+        Number of messages; if the records have weights, the sum of the weights.
     top_percent
         Share of the messages that have the most frequent key, in percent.
     keys
-        Number of keys. None: the paper does not state it.
+        Number of keys. None: the paper does not state the number.
     """
 
     what: str

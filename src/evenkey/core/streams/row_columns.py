@@ -1,4 +1,4 @@
-"""Columns of files with types: checks that they can be read as messages, and finds their types."""
+"""Typed columns of files: check that they can be read as messages, and find their types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OTHERS = {
     pa.string_view(): pa.string(),
     pa.date64(): pa.date32(),
 }
-"""Arrow types that Spark does not have, and the types as which Spark reads them."""
+"""Arrow types that Spark does not have, and the types that Spark reads instead."""
 _KNOWN = (
     pa.types.is_boolean,
     pa.types.is_date32,
@@ -99,7 +99,7 @@ def _spelled_as_text(kind: pa.DataType) -> bool:
 
 
 def key_text(values: pa.Array) -> pa.StringArray:
-    """Convert keys to text, equal keys to equal texts: times in UTC, and zero without a sign."""
+    """Convert keys to text. Equal keys get equal texts: times are in UTC, and zero has no sign."""
     kind = values.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         values = values.cast(_MICROS, safe=False)
@@ -109,19 +109,19 @@ def key_text(values: pa.Array) -> pa.StringArray:
 
 
 def key_type(schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
-    """Return the type of a key in results; string if Spark has none for it or files differ."""
+    """Return the type of a key in results; string if Spark lacks the type or the files differ."""
     kinds = {_of_spark(schema.field(name).type) for schema in schemas}
     kind = kinds.pop()
     return pa.string() if kinds or kind is None else kind
 
 
 def value_type(paths: Sequence[str | Path], schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
-    """Return the type as which a column is read from all files.
+    """Return the type with which a column is read from all files.
 
     Raises
     ------
     ConfigurationError
-        Spark has no type for it, or no common type exists for the types in the files.
+        Spark has no type for the column, or the types in the files have no common type.
     """
     kinds = [schema.field(name).type for schema in schemas]
     fields = [pa.schema([(name, _of_spark(kind) or pa.null())]) for kind in kinds]
@@ -137,7 +137,7 @@ def value_type(paths: Sequence[str | Path], schemas: Sequence[pa.Schema], name: 
 
 
 def _of_spark(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type as which Spark reads such values; None if it has none."""
+    """Return the type with which Spark reads values of an Arrow type; None if there is none."""
     if pa.types.is_dictionary(kind):
         return _of_spark(kind.value_type)
     found = _OTHERS.get(kind, kind)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _DIGEST_BYTES = 16
 _END_BYTES = 8
-"""Number of bytes at the end of a Parquet file: the length of the footer, and the magic number."""
+"""Number of bytes at the end of a Parquet file that hold the footer's length and the magic
+number."""
 
 
 class RowGroup(NamedTuple):
@@ -48,14 +49,14 @@ class RowGroup(NamedTuple):
     def find(
         cls, path: str | Path, columns: tuple[str, ...] | None = None, form: RowFiles | None = None
     ) -> list[Self]:
-        """Find the row groups of a file, and compute the digest of columns of each.
+        """Find the row groups of a file, and compute a digest of the columns of each row group.
 
         Parameters
         ----------
         path
             The file.
         columns
-            Names of the columns. None: all.
+            Names of the columns. None: all columns.
         form
             Format of the file. None: Parquet.
 
@@ -85,14 +86,14 @@ class RowGroup(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Number of rows of a row group, and offset and length of the bytes of some columns."""
+    """Number of rows of a row group; offset and length of the parts that hold some columns."""
 
     rows: int
     spans: tuple[tuple[int, int], ...]
 
 
 class RowFiles(ABC):
-    """Reads files of one format that contain row groups and columns with types.
+    """Reads files of one format, which contain row groups and columns with types.
 
     Methods raise an `OSError` or a `pyarrow.ArrowInvalid` if a file is not of the format.
     """
@@ -108,16 +109,17 @@ class RowFiles(ABC):
 
     @abstractmethod
     def extents(self, path: str | Path, columns: tuple[str, ...]) -> list[Extent]:
-        """Find the row groups of a file, and the bytes of columns in them."""
+        """Find the row groups of a file, and the parts of the file that hold the columns."""
 
     @abstractmethod
     def read(self, path: str | Path, number: int, columns: tuple[str, ...]) -> pa.Table:
         """Read columns of a row group."""
 
     def footer(self, file: BinaryIO, size: int) -> int:
-        """Return the offset of the footer: the bytes to the file's end that all row groups need.
+        """Return the offset of the footer, the last part of a file, which every row group needs.
 
-        It must work for any content, also of a damaged file. By default it is the whole file.
+        The method must work for any content, also of a damaged file. By default, the footer is the
+        whole file.
         """
         del file, size
         return 0
@@ -154,7 +156,7 @@ class ParquetFiles(RowFiles):
         return _opened(path).read_row_group(number, columns=list(columns))
 
     def footer(self, file: BinaryIO, size: int) -> int:
-        """Find the footer by its length, which is at the end of the file."""
+        """Find the footer by its length, which is stored at the end of the file."""
         file.seek(max(0, size - _END_BYTES))
         end = file.read()
         length = struct.unpack("<i", end[:4])[0] if len(end) == _END_BYTES else 0
@@ -170,8 +172,8 @@ PARQUET = ParquetFiles()
 
 @lru_cache(maxsize=2)  # rows are read in blocks, and a block can be in two row groups
 def _read(path: str, changed: int, group: RowGroup, form: RowFiles) -> pa.Table:
-    del changed  # part of the cache key, so that another version of the file is read again
-    # Checked before anything parses the file: an invalid footer can end the process.
+    del changed  # part of the cache key, so that a changed file is read again
+    # Check before anything parses the file, because an invalid footer can end the process.
     if _digest(path, group.spans, form) != group.digest:
         message = "it has changed since the run began"
         raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Reads rows by number, as messages, from files whose columns have types."""
+"""Read rows by number, as messages, from files whose columns have types."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class RowIndex:
     key_types
         Types of the key's columns in results.
     groups
-        Number of the file, and the row group with its digest. A row group that has changed since
-        is refused when it is read.
+        For each row group, the index of its file in `files`, and the row group with its digest.
+        Reading a row group that has changed since it was indexed raises an error.
     ends
-        Number of the first row after each row group, ascending.
+        For each row group, the number of the first row after the row group; ascending.
     form
         Format of the files.
     """
@@ -64,7 +64,7 @@ class RowIndex:
         values: Iterable[str] = (),
         form: RowFiles = PARQUET,
     ) -> RowIndex:
-        """Index the row groups of files, and compute digests of what will be read.
+        """Index the row groups of files, and compute digests of the data that will be read.
 
         Parameters
         ----------
@@ -73,17 +73,18 @@ class RowIndex:
         columns
             Columns of the key, the count and the time.
         values
-            Names of other columns to read. Each is read as its type in the files, or as a common
-            type if files differ.
+            Names of other columns to read. Each column is read with its type in the files, or with
+            a common type if the files differ.
         form
             Format of the files.
 
         Raises
         ------
         ConfigurationError
-            A file is not of the format or lacks a column (the message lists those it has); a key
-            cannot be written as text, a count is not an integer, a time is not of a type of times;
-            a value is not a single value, or files have no common type for it; or there is no row.
+            A file has another format, or lacks a column (the message lists the columns of the
+            file). A key column cannot be written as text, a count column does not hold integers, or
+            a time column does not hold times. A column of `values` does not hold single values, or
+            the files have no common type for the column. The files have no row.
         """
         values = tuple(values)
         names = tuple(dict.fromkeys((*columns.names, *values)))
@@ -96,8 +97,8 @@ class RowIndex:
                 found = RowGroup.find(path, names, form)
             except (OSError, pa.ArrowInvalid) as error:
                 message = (
-                    f"input {path} is not a {form.title} file ({error}): name another, or pass "
-                    "split"
+                    f"input {path} is not a {form.title} file ({error}): name another file, "
+                    "or pass split"
                 )
                 raise ConfigurationError(message) from error
             check_columns(path, schema, columns, values)
@@ -124,7 +125,7 @@ class RowIndex:
 
     @property
     def extra(self) -> pa.Schema:
-        """Columns of messages besides key and count; if there are times, `FAULT` is the last."""
+        """Columns of messages besides key and count; if there is a time, the last is `FAULT`."""
         columns = self.columns
         if columns.time is None:
             return columns.extra
@@ -137,7 +138,7 @@ class RowIndex:
         return vet(found_in(rows, places, self.columns.extra))
 
     def read(self, start: int, stop: int) -> pa.Table:
-        """Read rows `start` to `stop` - 1: ``key`` as text, ``count`` and the columns of `extra`.
+        """Read ``key`` as text, ``count`` and the columns of `extra` of rows `start` to `stop` - 1.
 
         Raises
         ------
@@ -192,7 +193,7 @@ class RowIndex:
 
 
 def found_in(rows: pa.Table | pa.RecordBatch, line: pa.Int64Array, extra: pa.Schema) -> RawMessages:
-    """Convert rows from `RowIndex.read` to the input of `vet`.
+    """Convert rows from `RowIndex.read` to the argument of `vet`, which checks messages.
 
     Parameters
     ----------

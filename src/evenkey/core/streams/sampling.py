@@ -1,4 +1,4 @@
-"""Samples of records: the first ones, or some at equal distances."""
+"""Samples of records: the first records, or records at equal distances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class FirstRecords:
-    """The first `length` of `records`."""
+    """A sample: the first `length` records of `records`."""
 
     records: Records
     length: int
@@ -30,15 +30,16 @@ class FirstRecords:
         return self.length
 
     def split(self, start: int, stop: int) -> Split:
-        """Split records `start` to `stop` - 1; ``line`` of the result counts from `start`."""
+        """Split records `start` to `stop` - 1; in the result, ``line`` is 0 for record `start`."""
         return self.records.split(start, min(stop, self.length))
 
 
 @dataclass(frozen=True)
 class SpreadRecords:
-    """A sample at equal distances: record i of n in the sample is ``i * N // n`` of N `records`.
+    """A sample at equal distances: record i of the sample is record ``i * N // n`` of `records`.
 
-    All records between the first and the last requested one are read and split, piece by piece.
+    N is the number of `records`, and n is `length`. All records between the first and the last
+    requested record are read and split, piece by piece.
     """
 
     records: Records
@@ -49,7 +50,7 @@ class SpreadRecords:
         return self.length
 
     def split(self, start: int, stop: int) -> Split:
-        """Split records `start` to `stop` - 1; ``line`` of the result counts from `start`."""
+        """Split records `start` to `stop` - 1; in the result, ``line`` is 0 for record `start`."""
         numbers = np.arange(start, min(stop, self.length)) * len(self.records) // self.length
         first, last = (int(numbers[0]), int(numbers[-1]) + 1) if len(numbers) else (0, 0)
         pieces = [
@@ -65,7 +66,7 @@ class SpreadRecords:
 
 
 def _chosen(table: pa.Table, begin: int, numbers: NDArray[np.int64]) -> pa.Table:
-    """Keep the rows of records that are in `numbers`; ``line`` becomes their index there."""
+    """Keep the rows of records in `numbers`; ``line`` becomes the record's index in `numbers`."""
     lines = table["line"].to_numpy() + begin
     places = np.minimum(np.searchsorted(numbers, lines), len(numbers) - 1)
     kept = numbers[places] == lines

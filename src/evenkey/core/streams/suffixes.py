@@ -1,4 +1,4 @@
-"""Names of input formats (values of ``split``), and which of them a file's suffix stands for."""
+"""Names of input formats (values of the option ``split``), and the format of each file suffix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-# A type checker does not know the names of the formats, which are found when this is imported.
+# A type checker does not know the names of the formats, which are found at import.
 if TYPE_CHECKING:
     SplitName: TypeAlias = str
 else:
@@ -24,7 +24,7 @@ else:
 
 
 def split_of_suffix(file: Path) -> SplitName:
-    """Return the input format of a file by its suffix, ignoring a suffix of compression.
+    """Return the input format of a file by its suffix; a suffix of compression is ignored.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def split_of(paths: Sequence[Path]) -> SplitName:
     Raises
     ------
     ConfigurationError
-        A path names nothing, or the files have different formats.
+        A path names no file, or the files have different formats.
     """
     files = find_files(paths)
     splits = sorted({split_of_suffix(file) for file in files})
@@ -58,7 +58,7 @@ def check_input(paths: Sequence[Path]) -> None:
     Raises
     ------
     ConfigurationError
-        A path names nothing or cannot be read, or all files are empty.
+        A path names no file or cannot be read, or all files are empty.
     """
     files = find_files(paths)
     for file in files:

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_KEYS = (1 << 31) - 1
-"""Most keys that a generated stream can have: tables hold 32-bit ids."""
+"""Maximum number of keys of a generated stream, because tables hold 32-bit ids."""
 
 
 @dataclass(frozen=True)
 class Weighted(KeyStream):
     """A stream that draws each message's key from a fixed distribution.
 
-    A draw takes one random number and one lookup in an alias table (Walker 1977, built by
-    Vose's method, 1991), for any number of keys; the table takes 8 bytes per key.
+    For any number of keys, a draw takes one random number and one lookup in an alias table (Walker
+    1977; the table is built by Vose's method, 1991). The table takes 8 bytes per key.
     """
 
     @abstractmethod
     def weights(self) -> NDArray[np.float64]:
-        """Return numbers, float64[keys], to which the probabilities of keys are proportional."""
+        """Return a weight of each key, float64[keys], to which its probability is proportional."""
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Return the probability of each key, float64[keys]; they add up to 1."""
+        """Return the probability of each key, float64[keys]; the probabilities add up to 1."""
         weights = self.weights()
         weights /= weights.sum()
         return weights

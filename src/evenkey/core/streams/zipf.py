@@ -23,7 +23,7 @@ class Zipf(Weighted):
     Parameters
     ----------
     z
-        Exponent, at least 0; 0 is uniform.
+        Exponent, at least 0. With 0, all keys have the same probability.
     keys
         Number of keys.
 

@@ -15,7 +15,7 @@ POSITION, WEIGHT, LOW, HIGH = 0, 1, 2, 3
 
 @njit(cache=True)
 def update(bins, starts, held, groups, values, weights):
-    """Add values to the histograms of their groups; those of weight 0 change nothing."""
+    """Add values to the histograms of their groups; values of weight 0 change nothing."""
     for i in range(len(values)):
         if weights[i] > 0:
             group = groups[i]
@@ -25,7 +25,7 @@ def update(bins, starts, held, groups, values, weights):
 
 @njit(cache=True)
 def reduce(parts, part_starts, bins, starts, held):
-    """Merge the bins of each group, ordered by (group, position, weight); overwrites `parts`."""
+    """Merge each group's bins; `parts`, sorted by (group, position, weight), is overwritten."""
     for group in range(len(held)):
         begin, end = part_starts[group], part_starts[group + 1]
         if begin < end:
@@ -56,7 +56,8 @@ def sums(bins, points, between, below, above):
 def uniform(bins, lows, weights_by_low, highs, weights_by_high, points):
     """Find the points that cut the weight into equal parts: the inverse of `sums`.
 
-    `lows` and `highs` are ascending, each with the weight of all bins up to it.
+    `lows` and `highs` are the ends of the bins in ascending order. `weights_by_low` and
+    `weights_by_high` are the weights of all bins up to each of these ends.
     """
     held = bins.shape[1]
     total = weights_by_low[held - 1]
@@ -87,13 +88,13 @@ def uniform(bins, lows, weights_by_low, highs, weights_by_high, points):
 
 @njit(cache=True, inline="always")
 def _height(bins, i):
-    """Return the height of the trapezoids at a bin; 0 if it has a single value, so is a step."""
+    """Return the height of the trapezoids at a bin; 0 for a bin with a single value (a step)."""
     return bins[WEIGHT, i] if bins[LOW, i] < bins[HIGH, i] else 0.0
 
 
 @njit(cache=True)
 def _trapezoids(bins, point):
-    """Estimate the weight up to a point (Algorithm 3): half of a bin's weight is on each side."""
+    """Estimate the weight up to a point (Algorithm 3); a bin has half its weight on each side."""
     held = bins.shape[1]
     left, height, running = bins[LOW].min(), 0.0, 0.0
     if point < left:
@@ -122,7 +123,7 @@ def _place(height, other, weight):
 
 @njit(cache=True, inline="always")
 def _mean(left, left_weight, right, right_weight):
-    """Return the position of two joined bins; rounding must not move it past the right one."""
+    """Return the position of two joined bins; rounding must not move it past the right bin."""
     return min(left + (right - left) * (right_weight / (left_weight + right_weight)), right)
 
 
@@ -147,7 +148,7 @@ def _write(bins, place, value, weight):
 
 @njit(cache=True)
 def _add(bins, held, value, weight):
-    """Insert a bin, then join the two closest if it is one too many; return the number of bins."""
+    """Add a bin for a value; if bins are full, join the two closest. Return the number of bins."""
     capacity = bins.shape[1]
     place = np.searchsorted(bins[POSITION, :held], value)
     if place < held and bins[POSITION, place] == value:
@@ -159,8 +160,9 @@ def _add(bins, held, value, weight):
                 bins[row, i] = bins[row, i - 1]
         _write(bins, place, value, weight)
         return held + 1
-    # Algorithm 1: find the two closest of capacity + 1 bins, the leftmost pair of equals. The new
-    # bin is joined to its neighbour, or two others are joined and it takes the column that is free.
+    # Algorithm 1: find the closest pair of capacity + 1 bins, the leftmost of equally close pairs.
+    # Either the new bin is joined to a neighbour, or two other bins are joined and the new bin
+    # takes the column that is then free.
     best, pair = np.inf, -1
     for i in range(place - 1):
         gap = bins[POSITION, i + 1] - bins[POSITION, i]
@@ -194,7 +196,7 @@ def _add(bins, held, value, weight):
 
 @njit(cache=True)
 def _absorb(bins, place, value, weight):
-    """Join a new value to a bin."""
+    """Add a new value to an existing bin."""
     position, old = bins[POSITION, place], bins[WEIGHT, place]
     if value < position:
         bins[POSITION, place] = _mean(value, weight, position, old)
@@ -221,7 +223,7 @@ def _unite_equals(parts):
 
 @njit(cache=True)
 def _shrink(parts, bins):
-    """Join the two closest bins, the leftmost pair of equals, until all fit (Algorithm 2)."""
+    """Join the closest bins, the leftmost of equally close ones, until all fit (Algorithm 2)."""
     count, capacity = parts.shape[1], bins.shape[1]
     following = np.arange(1, count + 1)
     before = np.arange(-1, count - 1)

@@ -24,31 +24,31 @@ _MAGIC = b"evenkeyH"
 class ApproximateHistogram(Sketch):
     """Summarizes the distribution of a weighted stream of numbers in at most `capacity` bins.
 
-    Each value gets its own bin. If there is one bin too many, the two closest are joined at their
-    weighted mean (Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm, JMLR 11,
-    2010: `update` is Algorithm 1, `merge` Algorithm 2, `sum` Algorithm 3, `uniform` Algorithm 4).
-    Of several equally close pairs, the leftmost is joined first, so that the histogram is a
-    function of the values and their order.
+    Each new value gets its own bin. If there is then one bin too many, the two closest bins are
+    joined at their weighted mean. If several pairs of bins are equally close, the leftmost pair is
+    joined first, so that the histogram depends only on the values and their order. The algorithms
+    are those of Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm, JMLR 11, 2010:
+    `update` is Algorithm 1, `merge` Algorithm 2, `sum` Algorithm 3, `uniform` Algorithm 4.
 
-    Each bin also keeps the lowest and the highest value that went into it. This is not in the
-    paper (decision 070). It makes a bin with a single value a step instead of a trapezoid, and
-    gives bounds between which estimates stay.
+    Each bin also keeps the lowest and the highest value that went into the bin, which the paper
+    does not do (decision 070). With these two values, `sum` treats a bin with a single value as a
+    step instead of a trapezoid, and `bounds` returns limits for all estimates.
 
-    Guarantees, however the values were divided among histograms and in any order of merging:
+    Guarantees, for any division of the values among histograms and any order of merging:
 
-    - the true weight is within `bounds`, and so is `sum`;
+    - the true weight at or below a point is within `bounds`, and so is the estimate `sum`;
     - all results are exact while there are at most `capacity` distinct values;
     - `merge` is commutative; it is associative within the bounds.
 
     The error of `sum` depends on the distribution, and the paper proves no bound. Measured
     (`tests/sketches/test_histogram_accuracy.py`): with 64 bins it is less than 3 % of the weight
-    for normal, uniform, exponential, log-normal and two-peaked values, both in one histogram and
-    merged from 16.
+    for normal, uniform, exponential, log-normal and two-peaked values, both for one histogram and
+    for a merge of 16 histograms.
 
     Parameters
     ----------
     capacity
-        Maximum number of bins, at least 2; 32 bytes each.
+        Maximum number of bins, at least 2. Each bin takes 32 bytes.
 
     Raises
     ------
@@ -112,13 +112,13 @@ class ApproximateHistogram(Sketch):
         values
             float64[n], finite.
         weights
-            float64[n], not negative. None: 1 each. A value of weight 0 changes nothing.
+            float64[n], not negative. None: each weight is 1. A value of weight 0 changes nothing.
 
         Raises
         ------
         ConfigurationError
-            A value is not finite, a weight is negative or not finite, or there is not one weight
-            per value.
+            A value is not finite, a weight is negative or not finite, or the numbers of values and
+            weights differ.
         """
         from evenkey.core.sketches.histograms import _kernels
 
@@ -156,12 +156,12 @@ class ApproximateHistogram(Sketch):
         return self._sums(points)[0]
 
     def bounds(self, points: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a lower and an upper bound of the weight at or below each point, float64[n]."""
+        """Return a lower and an upper bound, float64[n], of the weight at or below each point."""
         _, least, most = self._sums(points)
         return least, most
 
     def uniform(self, parts: int) -> NDArray[np.float64]:
-        """Find the points that cut the values into parts of equal weight, ascending.
+        """Return the points, in ascending order, that cut the values into parts of equal weight.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class ApproximateHistogram(Sketch):
 
     @classmethod
     def of(cls, capacity: int, bins: Bins, number: int = 0) -> Self:
-        """Make a histogram from `bins`, which holds several: from that with index `number`."""
+        """Make a histogram from the histogram that has the index `number` in `bins`."""
         histogram = cls(capacity)
         begin, end = bins.offsets[number : number + 2]
         histogram._held[0] = end - begin
@@ -260,6 +260,6 @@ class ApproximateHistogram(Sketch):
 def _accumulated(
     ends: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sort the ends of bins; return them, and the weight of all bins up to each end."""
+    """Sort the ends of bins; return the ends, and the weight of all bins up to each end."""
     order = np.argsort(ends)
     return ends[order], np.cumsum(weights[order])

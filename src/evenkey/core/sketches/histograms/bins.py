@@ -1,4 +1,4 @@
-"""The bins of many histograms in flat arrays, as the histogram aggregator passes them on."""
+"""The bins of many histograms in flat arrays, which the histogram aggregator turns into tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MOST_BINS = 1 << 20
-_LARGEST = 2.0**1022  # of a value, so that the difference of two is finite
+_LARGEST = 2.0**1022  # maximum size of a value; differences of values remain finite
 _ROWS = 4
 
 
@@ -27,7 +27,8 @@ class Bins(NamedTuple):
     """
 
     offsets: NDArray[np.int64]
-    """int64[histograms + 1], the index of the first bin of each, and the end of the last."""
+    """int64[histograms + 1], the index of each histogram's first bin, then the number of all
+    bins."""
     positions: NDArray[np.float64]
     """float64[bins], the mean of the values in each bin."""
     weights: NDArray[np.float64]
@@ -46,7 +47,7 @@ class Bins(NamedTuple):
         groups: NDArray[np.int64],
         count: int,
     ) -> Self:
-        """Make `count` histograms, one per group, from the values of each group in order.
+        """Make `count` histograms, one per group; each group's values are added in their order.
 
         Parameters
         ----------
@@ -64,7 +65,7 @@ class Bins(NamedTuple):
         return cls.used(bins, starts, held)
 
     def merged(self, capacity: int, groups: NDArray[np.int64], count: int) -> Bins:
-        """Merge histograms by group into `count` histograms; the groups may be in any order."""
+        """Merge the histograms of each of `count` groups; histogram i is in group ``groups[i]``."""
         from evenkey.core.sketches.histograms import _kernels
 
         group = np.repeat(groups, np.diff(self.offsets))
@@ -79,7 +80,7 @@ class Bins(NamedTuple):
     def used(
         cls, bins: NDArray[np.float64], starts: NDArray[np.int64], held: NDArray[np.int64]
     ) -> Self:
-        """Copy the bins in use from arrays in the layout of the kernels."""
+        """Copy the bins in use out of arrays that have the layout of the kernels."""
         sizes = np.diff(starts)
         place = np.arange(bins.shape[1]) - np.repeat(starts[:-1], sizes)
         inside = place < np.repeat(held, sizes)
@@ -89,10 +90,11 @@ class Bins(NamedTuple):
 def allocated(
     counts: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Allocate histograms for these numbers of values: bins, starts and held, as kernels use them.
+    """Allocate empty histograms; return the arrays ``bins``, ``starts``, ``held`` of the kernels.
 
-    A histogram with fewer values than `capacity` needs only one bin per value. There can be very
-    many of these, so this saves much memory.
+    `counts` is the number of values that each histogram will get. A histogram with fewer values
+    than `capacity` needs only one bin per value. This saves much memory, because there can be very
+    many such histograms.
     """
     starts = np.concatenate([[0], np.cumsum(np.minimum(counts, capacity))])
     return np.zeros((_ROWS, starts[-1])), starts, np.zeros(len(counts), dtype=np.int64)
@@ -109,13 +111,13 @@ def check_capacity(bins: int) -> None:
 def check_values(
     values: ArrayLike, weights: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Check values and their weights, and return them as float64 arrays; by default 1 each.
+    """Check values and weights, and return them as float64 arrays; by default, each weight is 1.
 
     Raises
     ------
     ConfigurationError
-        A value is not finite or above 2**1022 in size, a weight is negative or not finite, or there
-        is not one weight per value.
+        A value is not finite or above 2**1022 in size, a weight is negative or not finite, or the
+        numbers of values and weights differ.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if weights is None:
@@ -126,10 +128,12 @@ def check_values(
         raise ConfigurationError(message)
     wrong = values[~(np.abs(values) <= _LARGEST)]
     if wrong.size:
-        message = f"value {wrong[0]:g}: values are finite, at most 2^1022 in size; leave it out"
+        message = (
+            f"value {wrong[0]:g}: a value must be finite and at most 2^1022 in size; leave it out"
+        )
         raise ConfigurationError(message)
     wrong = weights[~((weights >= 0) & (weights < np.inf))]
     if wrong.size:
-        message = f"weight {wrong[0]:g}: weights are finite and not negative"
+        message = f"weight {wrong[0]:g}: a weight must be finite and not negative"
         raise ConfigurationError(message)
     return values, weights

@@ -1,4 +1,4 @@
-"""Input formats: the one list of them, from which options, checks and help texts are made."""
+"""The list of all input formats, from which options, checks and help texts are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of input formats: how messages, and labelled records, are read from files."""
+"""The base classes of input formats, which read messages, or records with columns, from files."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ class Piece(NamedTuple):
     Parameters
     ----------
     table
-        Columns of the records. In formats without types, all are strings; null if a record has no
-        value.
+        Columns of the records. In formats without types, all columns are strings. A missing value
+        is null.
     fault
-        string[n], why a record cannot be read; null if it can.
+        string[n], why a record cannot be read; null if the record can be read.
     text
-        The records as they are written in the file, for dead letters. None: they are not text.
+        The records as they are written in the file, for dead letters. None: the records are not
+        text.
     """
 
     table: pa.Table
@@ -53,7 +54,8 @@ class RecordFile(ABC):
     def schema(self) -> pa.Schema:
         """The columns of the records.
 
-        In a format without types, a column with mostly numbers is float64, and others are string.
+        In a format without types, a column with mostly numbers is float64, and each other column is
+        string.
         """
 
     def check(self, columns: Iterable[str]) -> None:
@@ -62,7 +64,7 @@ class RecordFile(ABC):
         Raises
         ------
         ConfigurationError
-            A column is missing, or two columns have its name.
+            A column is missing, or two columns have the same name.
         """
         check_there(self.path, columns, self.schema.names)
 
@@ -73,8 +75,8 @@ class RecordFile(ABC):
         Raises
         ------
         ConfigurationError
-            A column is missing, or two columns have its name. A format whose columns are known only
-            from the records does not raise it.
+            A column is missing, or two columns have the same name. A format whose columns are known
+            only from the records does not raise this error.
         """
 
 
@@ -86,12 +88,13 @@ class InputFormat(ABC):
     suffixes: tuple[str, ...] = ()
     """Suffixes of files that are read in this format if no split is passed."""
     reader: str | None = None
-    """Code to paste that reads such files by Spark: ``$paths`` stands for one path or a list,
-    ``$unpacked`` for the paths as separate arguments. None: Spark has no reader for them."""
+    """Code for users to paste, which reads files of this format with Spark. ``$paths`` stands for
+    one path or a list of paths, and ``$unpacked`` for the paths as separate arguments. None: Spark
+    has no reader for this format."""
     long_reader: str | None = None
-    """The same for files with records of several lines, if it is different."""
+    """Code as in `reader`, for files with records of several lines. None: the code of `reader`."""
     key: str | None = None
-    """Column of the reader's result that holds the key. None: the user names it."""
+    """Column of the result of `reader` that holds the key. None: the user names the column."""
     in_topics: bool = False
     """Whether a record of a Kafka topic can have this format."""
 
@@ -108,8 +111,8 @@ class InputFormat(ABC):
         columns
             Columns that make a message; a format without columns ignores them.
         values
-            Names of other columns to read. A format without types ignores them: it reads the values
-            that have a type in `columns`.
+            Names of other columns to read. A format without types ignores these names: it reads the
+            values that have a type in `columns`.
 
         Raises
         ------
@@ -122,7 +125,7 @@ class ColumnFormat(InputFormat):
     """A format whose records have columns or fields, one of which is the key."""
 
     has_types: bool = False
-    """Whether its files state the types of their columns."""
+    """Whether files of this format state the types of their columns."""
 
     @abstractmethod
     def records(self, path: str) -> RecordFile:

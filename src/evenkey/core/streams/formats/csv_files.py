@@ -46,13 +46,13 @@ class CsvFiles(ColumnLines):
         return headers.pop() if headers else ()
 
     def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> CsvRecords:
-        """Make the splitter for files with a header."""
+        """Make the splitter for files with this header."""
         return CsvRecords(tuple(header or ()), columns)
 
 
 def _header(lines: LineIndex, number: int) -> tuple[str, ...]:
     header = lines.header(number)
-    # A quoted name may contain line ends.
+    # A quoted name may contain line ends, so line ends are not checked.
     names = header.replace(b"\r\n", b"").replace(lines.line_ends[number].encode(), b"")
     control = next((each for each in names if each < ord(" ") and each != ord("\t")), None)
     if control is not None:

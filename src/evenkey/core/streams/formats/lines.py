@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenkey.core.streams.splits import ColumnSplitter, Splitter
 
 _SEEN = 1000
-"""Number of records that decide which columns hold numbers."""
+"""Number of records that are read to decide which columns hold numbers."""
 
 
 class LineFormat(InputFormat):
@@ -41,7 +41,7 @@ class TextFormat(LineFormat):
     Parameters
     ----------
     splitter
-        Finds the messages in lines.
+        Splitter that finds the messages in lines.
     reader, key
         As in `InputFormat`.
     """

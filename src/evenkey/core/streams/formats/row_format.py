@@ -24,7 +24,7 @@ class RowFormat(ColumnFormat):
     Parameters
     ----------
     files
-        Reads such files.
+        Object that reads files of this format.
     suffixes, reader
         As in `InputFormat`.
     """

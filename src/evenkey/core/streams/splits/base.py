@@ -1,4 +1,4 @@
-"""The base of splitters, and the result of splitting a batch of lines."""
+"""The base class of splitters, and the result of splitting a batch of lines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Split(NamedTuple):
     ----------
     messages
         Messages in the order of the lines. Columns: ``line`` (int64, index of the line in the
-        batch), ``key`` (string), ``count`` (int64), ``sender`` (string, if the lines name it), and
-        those of `Splitter.extra`.
+        batch), ``key`` (string), ``count`` (int64), ``sender`` (string, if the lines name senders),
+        and the columns of `Splitter.extra`.
     rejected
         Rejected lines in order. Columns: ``line`` (int64), ``reason`` (string).
     """
@@ -31,7 +31,7 @@ class Split(NamedTuple):
 
 
 class RawMessages(NamedTuple):
-    """What a splitter finds in a batch of texts, before keys and counts are checked.
+    """The messages that a splitter finds in a batch of texts, before keys and counts are checked.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class RawMessages(NamedTuple):
     count
         int64[n]; null and values below 1 are rejected.
     fault
-        string[n], why the line cannot be read, null if it can.
+        string[n], why the line cannot be read; null if it can be read.
     sender
         string[n], sender of each message. None: the lines name no senders.
     extra
@@ -59,19 +59,19 @@ class RawMessages(NamedTuple):
 
 @dataclass(frozen=True)
 class Splitter(ABC):
-    """Finds the messages in raw lines; a line has one message, several or none, or is rejected."""
+    """Finds the messages in raw lines; a line has any number of messages, or is rejected."""
 
     name: ClassVar[str]
 
     @property
     def extra(self) -> pa.Schema:
-        """Columns of messages that it finds besides key, count and sender."""
+        """Columns of messages besides key, count and sender."""
         return pa.schema([])
 
     def split(self, lines: pa.BinaryArray) -> Split:
         """Split a batch of raw lines.
 
-        A line is rejected if it is not UTF-8, does not parse, has no key or an empty one, or if its
+        A line is rejected if it is not UTF-8, does not parse, has no key or an empty key, or if its
         count is not a whole number of at least 1. A null is a valid key (decision 092).
         """
         readable, unreadable = decode(lines)
@@ -88,7 +88,7 @@ class Splitter(ABC):
 
 
 def vet(found: RawMessages) -> Split:
-    """Divide lines into messages and rejected lines.
+    """Check keys and counts, and divide lines into messages and rejected lines.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Readable(NamedTuple):
 
 
 def decode(lines: pa.BinaryArray) -> tuple[Readable, pa.Table]:
-    """Return the lines that are UTF-8, and a table of those that are not, or that are null."""
+    """Return the lines that are UTF-8, and a table of the lines that are null or not UTF-8."""
     places, reasons = [], []
     every = pa.array(np.arange(len(lines)))
     try:

@@ -1,4 +1,4 @@
-"""The base of splitters for records with columns, which can also return the columns as text."""
+"""The base class of splitters for records with columns, which can also return columns as text."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class ColumnSplitter(Splitter):
 
     @property
     def extra(self) -> pa.Schema:
-        """Columns for the event time and the values, as `Columns.extra` has them."""
+        """Columns of the event time and the values, from `Columns.extra`."""
         return self.columns.extra
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns that each record has; empty if only the records themselves name them."""
+        """Columns that each record has; empty if only the records themselves name columns."""
         return ()
 
     def with_columns(self, columns: Columns) -> Self:
@@ -45,8 +45,8 @@ class ColumnSplitter(Splitter):
         Returns
         -------
         tuple
-            string[n] for each column, null if a line has no value or cannot be read; and
-            string[n], why a line cannot be read, null if it can.
+            The wanted columns by name, string[n], null where a line has no value or cannot be read;
+            and the reasons why lines cannot be read, string[n], null where they can be read.
         """
         readable, unreadable = decode(lines)
         values, fault = self._values(readable.text)
@@ -60,7 +60,7 @@ class ColumnSplitter(Splitter):
         return {name: each.take(order) for name, each in values.items()}, faults
 
     def fields(self, text: pa.StringArray) -> tuple[set[str], dict[str, None]]:
-        """Return the wanted columns in records, null or not, and the names of all columns there."""
+        """Return the wanted columns that occur (also as null), and the names of all columns."""
         del text
         return set(self.columns.names), dict.fromkeys(self.names)
 
@@ -70,4 +70,4 @@ class ColumnSplitter(Splitter):
 
     @abstractmethod
     def _values(self, text: pa.StringArray) -> tuple[Mapping[str, pa.StringArray], pa.StringArray]:
-        """Read the wanted columns as `read` does, of lines that are text."""
+        """Read the wanted columns of lines that are text; the result is that of `read`."""

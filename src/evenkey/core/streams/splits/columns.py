@@ -24,7 +24,7 @@ _VALUE = "value_"
 
 
 def value_name(number: int) -> str:
-    """Return the internal name of a value column by its number, as users' names can be any text."""
+    """Return the internal name of value column `number`, because users' names can be any text."""
     return f"{_VALUE}{number}"
 
 
@@ -42,7 +42,7 @@ def read_names(text: str) -> tuple[str, ...]:
 
 
 def spell_names(names: Iterable[str]) -> str:
-    """Write column names as `read_names` reads them."""
+    """Write column names as one text that `read_names` can read."""
     names = list(names)
     if len(names) == 1 and read_names(names[0]) == (names[0],):
         return names[0]
@@ -60,7 +60,7 @@ def check_there(path: str | Path, names: Iterable[str], there: Sequence[str]) ->
     Raises
     ------
     ConfigurationError
-        A column is missing, or two columns have its name.
+        A column is missing, or two columns have the same name.
     """
     for name in names:
         if there.count(name) != 1:
@@ -76,7 +76,7 @@ class Columns:
     Parameters
     ----------
     key
-        Columns of the key; several make a composite key.
+        Columns of the key; several columns make a composite key.
     count
         Column of the message's weight. None: each message weighs 1.
     time

@@ -1,4 +1,4 @@
-"""Converts composite keys to one text, which is routed, counted and shown like any other key."""
+"""Convert a composite key to one text, which is routed, counted and shown like any other key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ESCAPED = r"[\x00-\x1f]"
 
 
 def compose(parts: Sequence[pa.StringArray], *, empty_is_null: bool = False) -> pa.StringArray:
-    """Write keys of several parts as JSON lists of texts and nulls; a key of one part stays.
+    """Write keys of several parts as JSON lists of texts and nulls; return other keys unchanged.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def _without_empty(part: pa.StringArray) -> pa.StringArray:
 
 
 def _spelled(part: pa.StringArray) -> pa.StringArray:
-    """Write texts as JSON strings, with ``null`` for missing ones."""
+    """Write texts as JSON strings, with ``null`` for missing texts."""
     if pc.any(pc.match_substring_regex(part, _ESCAPED)).as_py():
         return pa.array([json.dumps(each, ensure_ascii=False) for each in part.to_pylist()])
     escaped = pc.replace_substring(pc.replace_substring(part, "\\", "\\\\"), '"', '\\"')

@@ -41,7 +41,7 @@ class CsvRecords(ColumnSplitter):
     Raises
     ------
     ConfigurationError
-        A column is missing, or two columns have its name; the message lists all columns.
+        A column is missing, or two columns have the same name. The message lists all columns.
 
     Examples
     --------

@@ -18,9 +18,10 @@ _SECONDS = r"^[0-9]+(\.[0-9]+)?$"
 
 @dataclass(frozen=True)
 class _Table(Splitter, ABC):
-    """Lines of fields with separators between; class variables give the index of each field.
+    """Lines of fields with a separator between them; class variables hold the index of each field.
 
-    The time is checked but not used: the event time of a message is that of its line.
+    The time in a line is checked but not used: a message has the event time that is assigned to its
+    line.
     """
 
     separator: ClassVar[str] = "\t"

@@ -14,13 +14,14 @@ from evenkey.core.streams.splits.base import RawMessages, Splitter
 
 @dataclass(frozen=True)
 class TwitterElection(Splitter):
-    """Tweets as JSON, one per line: each of its hashtags is a message.
+    """Tweets as JSON, one per line: each hashtag of a tweet is a message.
 
-    The key is the hashtag as it is written, or ``ElectionDay`` if it contains one of `words`, in
-    upper or lower case. Words and rule are those of the DKG paper's reference implementation, so
-    ``us`` is found in ``MusicMonday`` too. Empty hashtags are left out, and so are hashtags with a
-    question mark, which replaces lost characters. A tweet without hashtags and a notice with a
-    field ``limit`` have no message; they are not rejected.
+    If the hashtag contains one of `words`, in upper or lower case, the key is ``ElectionDay``.
+    Otherwise the key is the hashtag as it is written. The words and this rule are those of the DKG
+    paper's reference implementation, so ``us`` is also found in ``MusicMonday``. Empty hashtags are
+    left out. Hashtags with a question mark are left out too, because a question mark stands for
+    lost characters. A tweet without hashtags, or a notice with a field ``limit``, has no message
+    and is not rejected.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class TwitterElection(Splitter):
 
 
 def _hashtags(line: str) -> tuple[list[str], str | None]:
-    """Find the hashtags of a tweet, or say why it cannot be read."""
+    """Return the hashtags of a tweet, or the reason why the tweet cannot be read."""
     try:
         tweet: Any = json.loads(line)
     except (ValueError, RecursionError) as error:

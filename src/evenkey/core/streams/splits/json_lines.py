@@ -66,7 +66,7 @@ class JsonLines(ColumnSplitter):
         return dict(zip(names, _transposed(rows, len(names)), strict=True))
 
     def fields(self, text: pa.StringArray) -> tuple[set[str], dict[str, None]]:
-        """Return the wanted fields that occur, null or not, and the names of top-level fields."""
+        """Return the wanted fields that occur (also as null), and the names of top-level fields."""
         there: set[str] = set()
         names: dict[str, None] = {}
         for line in text.to_pylist():
@@ -121,8 +121,8 @@ class JsonLines(ColumnSplitter):
         """Read the parts of the key and the other wanted fields, as texts, and the count."""
         columns = self.columns
         record = _parsed(line, exact=bool(others))
-        # Values are read as they are written, but a key must have the same text with or without
-        # values, so it is never read as it is written.
+        # Values keep numbers as they are written. A key does not, because the text of a key must be
+        # the same whether values are read or not.
         if len(columns.key) == 1:
             key = _field(record, columns.key[0])
             parts: Row = (_single(line, key, columns.key[0], "the key", as_written=False),)
@@ -146,7 +146,7 @@ class _FaultyError(Exception):
 
 
 class _Number(float):
-    """A number with a point or an exponent, with the text by which it was written."""
+    """A number with a point or an exponent, and the text in which it was written."""
 
     text: str
 
@@ -160,7 +160,7 @@ _EXACT = json.JSONDecoder(parse_float=_Number)
 
 
 def _parsed(line: str, *, exact: bool) -> Any:
-    """Parse a line; `exact` keeps the texts by which numbers were written."""
+    """Parse a line; `exact` keeps the texts in which numbers were written."""
     try:
         return _EXACT.decode(line) if exact else json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -189,7 +189,7 @@ def _missing(record: Any, path: str) -> bool:
 def _text(
     line: str, record: Any, path: str, what: str = "", *, as_written: bool = True
 ) -> str | None:
-    """Return a field as text; None if it is null or missing."""
+    """Return a field as text; None if the field is null or missing."""
     try:
         value = _field(record, path)
     except _FaultyError:

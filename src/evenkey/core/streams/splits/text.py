@@ -46,9 +46,9 @@ class Country(Lines):
 
 @dataclass(frozen=True)
 class Words(Splitter):
-    """Each word is a message: alphabetic characters with marks, digits, underscores; lower case.
+    """Each word is a message; a word is alphabetic characters with marks, digits and underscores.
 
-    A line without words has no message; it is not rejected.
+    Words are converted to lower case. A line without words has no message and is not rejected.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Words(Splitter):
     def _find(self, text: pa.StringArray) -> RawMessages:
         parts = pc.split_pattern_regex(pc.utf8_lower(text), self._BETWEEN)
         words = pc.list_flatten(parts)
-        some = pc.not_equal(words, "")  # a line that begins or ends with a gap gives an empty word
+        some = pc.not_equal(words, "")  # a gap at an end of a line yields an empty word
         return _once_each(pc.list_parent_indices(parts).filter(some), words.filter(some))
 
 

@@ -1,4 +1,4 @@
-"""Converts event times of records, in several notations, to timestamps."""
+"""Convert event times of records, in several notations, to timestamps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WITH_ZONE = rf"{_DAY}{_CLOCK}(?:Z|[+-]\d{{2}}:\d{{2}})$"
 _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """First and last microsecond of the years 1 to 9999, for which Spark has timestamps."""
 _UNITS = ((1e11, 1_000_000.0), (1e14, 1_000.0), (1e17, 1.0), (np.inf, 1e-3))
-"""For each unit, the size below which a number is in it, and the microseconds of the unit."""
+"""For each unit, the size below which a number is in this unit, and the unit in microseconds."""
 _IN_MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}
 _DAY_MICROS = 86_400_000_000
 _MOST = 1e20
@@ -28,15 +28,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def read_times(texts: pa.StringArray, column: str) -> tuple[pa.TimestampArray, pa.StringArray]:
     """Read times that are written as text.
 
-    ISO 8601 (``2026-11-22``, ``2026-11-22 10:00``, ``2026-11-22T10:00:00.5+01:00``), in UTC if no
-    time zone is stated. A number counts from 1970, in a unit that depends on its size: seconds
-    below 10^11, then milliseconds below 10^14, microseconds below 10^17, and then nanoseconds.
+    A time is written in ISO 8601 (``2026-11-22``, ``2026-11-22 10:00``,
+    ``2026-11-22T10:00:00.5+01:00``) or as a number. A time without a time zone is in UTC. A number
+    counts from 1970, in a unit that depends on the size of the number: seconds below 10^11,
+    milliseconds below 10^14, microseconds below 10^17, otherwise nanoseconds.
 
     Returns
     -------
     tuple
-        timestamp(us, UTC)[n], null if a text is not a time; and string[n], the reason, null if it
-        is a time.
+        Two arrays as long as `texts`: the times, timestamp(us, UTC), null where a text is not a
+        time; and the reasons why texts are not times, string, null where they are.
 
     Examples
     --------
@@ -56,9 +57,9 @@ def read_times(texts: pa.StringArray, column: str) -> tuple[pa.TimestampArray, p
 
 
 def times_of(values: pa.Array, column: str) -> tuple[pa.TimestampArray, pa.StringArray]:
-    """Convert a typed column to times, with the same result as `read_times`.
+    """Convert a typed column to times; return the times and the reasons as `read_times` does.
 
-    Timestamps without a time zone and dates are in UTC; numbers and texts are read as by
+    Dates, and timestamps without a time zone, are in UTC. Numbers and texts are read as in
     `read_times`.
 
     Raises
@@ -88,7 +89,7 @@ def times_of(values: pa.Array, column: str) -> tuple[pa.TimestampArray, pa.Strin
 
 
 def _numbers(texts: pa.StringArray) -> pa.Int64Array:
-    """Compute the microseconds of numbers that are written as text."""
+    """Convert numbers that are written as text to microseconds."""
     none = pa.scalar(None, pa.string())
     whole = pc.fill_null(pc.match_substring_regex(texts, WHOLE), fill_value=False)
     exact = _of_numbers(pc.if_else(whole, texts, none).cast(pa.int64()))
@@ -98,7 +99,7 @@ def _numbers(texts: pa.StringArray) -> pa.Int64Array:
 
 
 def _of_numbers(values: pa.Array) -> pa.Int64Array:
-    """Compute the microseconds of numbers, whose size determines the unit; null if too large."""
+    """Convert numbers to microseconds; a number's size determines its unit. Null if too large."""
     if pa.types.is_integer(values.type) and values.type != pa.uint64():
         given = values.cast(pa.int64())
         known = pc.fill_null(given, 0).to_numpy(zero_copy_only=False)
@@ -121,7 +122,7 @@ def _of_numbers(values: pa.Array) -> pa.Int64Array:
 
 
 def _of_iso(texts: pa.StringArray) -> pa.Int64Array:
-    """Compute the microseconds of ISO 8601 times; null if a text is not one."""
+    """Convert ISO 8601 times to microseconds; null if a text is not such a time."""
     none = pa.scalar(None, pa.string())
     found = pa.nulls(len(texts), pa.int64())
     for pattern, zone in ((_WITHOUT_ZONE, None), (_WITH_ZONE, "UTC")):
@@ -129,7 +130,7 @@ def _of_iso(texts: pa.StringArray) -> pa.Int64Array:
         try:
             times = pc.if_else(like, texts, none).cast(pa.timestamp("us", zone))
         except pa.ArrowInvalid:
-            continue  # one of them is not a time, such as the 31st of June
+            continue  # a text is not a time, such as the 31st of June
         found = pc.coalesce(found, times.cast(pa.int64()))
     rest = pc.is_null(pc.if_else(pc.is_null(texts), 0, found))
     if not pc.any(rest).as_py():
@@ -151,7 +152,7 @@ def _micros_of(text: str) -> int | None:
 
 
 def _scaled(values: pa.Int64Array, factor: int) -> pa.Int64Array:
-    """Convert whole units to microseconds; null if there are too many."""
+    """Convert values in a unit of `factor` microseconds to microseconds; null if too large."""
     inside = pc.less_equal(pc.abs_checked(pc.max_element_wise(values, -_LATEST)), _LATEST // factor)
     return pc.multiply(pc.if_else(inside, values, None), factor)
 
@@ -159,7 +160,7 @@ def _scaled(values: pa.Int64Array, factor: int) -> pa.Int64Array:
 def _vetted(
     micros: pa.Int64Array, given: pa.Array, column: str
 ) -> tuple[pa.TimestampArray, pa.StringArray]:
-    """Convert microseconds to timestamps; also return the reason if there is none."""
+    """Convert microseconds to timestamps; also return the reasons where there is no timestamp."""
     inside = pc.and_(pc.greater_equal(micros, _EARLIEST), pc.less_equal(micros, _LATEST))
     micros = pc.if_else(inside, micros, pa.scalar(None, pa.int64()))
     times = micros.cast(TIMES)

@@ -1,4 +1,4 @@
-"""Reads values of a type from the texts in CSV and JSON."""
+"""Read values of a type from the texts in CSV and JSON."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def read_types(text: str) -> dict[str, pa.DataType]:
 
 
 def spell_type(kind: pa.DataType) -> str:
-    """Return Spark's name of a type, one of those that `read_types` can read."""
+    """Return Spark's name of a type; the type is one that `read_types` can read."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     return _NAMES[kind]
 
 
 def quoted(value: object) -> str:
-    """Format a value for a reason; a long one is shortened."""
+    """Format a value for the reason of a dead letter; a long value is shortened."""
     return repr(value if isinstance(value, str) else str(value))[:_SHOWN]
 
 
@@ -75,7 +75,7 @@ def read_values(
     """Parse texts as values of a type; a null stays null.
 
     Nothing is rounded: a number with more decimal places than its type allows is invalid, and so is
-    a number with a decimal point if the type is a whole number.
+    a number with a decimal point if the type holds whole numbers.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
     numbers = pc.if_else(like, texts, pa.scalar(None, pa.string()))
     try:
         return pc.utf8_ltrim(numbers, "+").cast(kind)
-    except pa.ArrowInvalid:  # one of them does not fit
+    except pa.ArrowInvalid:  # a number does not fit into the type
         return pa.array([_fitting(each, kind) for each in numbers.to_pylist()], kind)
 
 
@@ -137,9 +137,9 @@ class Guess:
     """Finds the type of a column of texts from all of its values.
 
     The type is ``string`` if more than half of the values are not numbers. Otherwise it is
-    ``bigint`` if all numbers are whole, a decimal of 38 digits if some of these are too long for
-    ``bigint``, and ``double`` in all other cases. Values that are not numbers in a column of
-    numbers become dead letters.
+    ``bigint`` if all numbers are whole and fit into ``bigint``, a decimal of 38 digits if all
+    numbers are whole and have at most 38 digits, and ``double`` in all other cases. In a column of
+    numbers, a value that is not a number becomes a dead letter.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class Guess:
         self._values = self._numbers = self._whole = self._longest = 0
 
     def add(self, texts: pa.StringArray) -> None:
-        """Add some of the values."""
+        """Add some of the values of the column."""
         bare = pc.utf8_trim_whitespace(texts)
         self._values += len(texts) - texts.null_count
         self._numbers += _matching(bare, _FLOATING)
@@ -179,7 +179,7 @@ def _matching(texts: pa.StringArray, pattern: str) -> int:
 
 
 def _lengths(whole: Iterable[str]) -> Iterable[int]:
-    """Yield the number of digits of whole numbers; 0 for those that fit into 64 bits."""
+    """Yield the number of digits of each whole number; 0 for a number that fits into 64 bits."""
     for text in whole:
         digits = text.lstrip("+-0")[: _MOST_DIGITS + 1]
         yield len(digits) if int(digits or 0) > _LARGEST else 0

@@ -1,4 +1,4 @@
-"""Reads the times and values of records from texts."""
+"""Read the times and values of records from texts."""
 
 from __future__ import annotations
 
