@@ -135,8 +135,8 @@ def _receive(session: SparkSession | None, name: str, values: Any, progress: Any
         spelled = name.removeprefix(_METRIC).partition("-")[2]
         logger.warning(
             "query %s: the functions of %s have changed since its checkpoint was written; states "
-            "of old and new functions are combined from epoch %s on. Start with a new checkpoint if "
-            "these states do not fit together",
+            "of old and new functions are combined from epoch %s on. Start with a new checkpoint "
+            "if these states do not fit together",
             progress.id,
             spelled,
             progress.batchId,
