@@ -65,8 +65,8 @@ def _simulate(
         str,
         typer.Option(
             metavar="local|global|probing(SECONDS)",
-            help="Loads that a source knows: what it sent itself, or the true loads of the workers, "
-            "always or at intervals.",
+            help="Loads that a source knows: what it sent itself, or the true loads of all "
+            "workers, always or at intervals.",
             rich_help_panel=_PANEL,
         ),
     ] = "local",
