@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class JoinMeasures:
-    """Measures each epoch from the records of the slots.
+    """Measures and records each epoch, from the log that the slots of the join write.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class JoinMeasures:
         self.max_over_mean: float | None = None
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
-        """Read the epochs that ended since the last call, at most up to the epoch `last`."""
+        """Measure the epochs that have ended since the last call, up to the epoch `last`."""
         log = self._log(query)
         ended = [
             progress
