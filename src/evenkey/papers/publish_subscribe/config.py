@@ -70,7 +70,11 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Stream", 0.6, "Share of polygons among publications; the rest are points.", ge=0, le=1
     )
     polygon_clustering: float = option(
-        "Stream", 0.0, "How much the polygon share varies by region: 0 not, 1 most.", ge=0, le=1
+        "Stream",
+        0.0,
+        "How much the share of polygons varies by region: 0 not at all, 1 most.",
+        ge=0,
+        le=1,
     )
     seconds: float = option("Stream", 120.0, "Length of the stream in event time.", gt=0)
     sources: int = option(
