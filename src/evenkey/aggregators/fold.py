@@ -103,7 +103,7 @@ class Fold(Aggregator):
 
     @abstractmethod
     def add(self, state: Any, message: tuple[Any, ...]) -> Any:
-        """Return a state after one more message, a tuple of the key and the values of `columns`."""
+        """Add a message to a state; `message` is a tuple of the key and the values of `columns`."""
 
     @abstractmethod
     def combine(self, first: Any, second: Any) -> Any:
@@ -175,7 +175,7 @@ class Fold(Aggregator):
         return pa.table(columns)
 
     def _column(self, field: pa.Field, values: list[Any]) -> pa.Array:
-        """Convert answers to a column; the error for an answer of another type names the answer."""
+        """Convert answers to a column; raise an error that shows an answer of another type."""
         try:
             return pa.array(values, field.type)
         except NO_VALUES:
@@ -206,7 +206,7 @@ class Fold(Aggregator):
         return pa.table({**_columns(groups), "state": column})
 
     def _stored(self, values: list[Any], declared: pa.DataType) -> pa.Array:
-        """Convert states to a column; the error for a state of another type names the state."""
+        """Convert states to a column; raise an error that shows a state of another type."""
         try:
             return stored(values, declared)
         except NO_VALUES:

@@ -132,7 +132,7 @@ def number_groups(table: pa.Table, by: Sequence[str]) -> tuple[NDArray[np.int64]
 
 
 def check_names(table: pa.Table, columns: Sequence[str], outputs: Collection[str] = ()) -> None:
-    """Raise `ConfigurationError` if a column is missing or has the name of an output."""
+    """Raise `ConfigurationError` if a column is missing or has the name of an output column."""
     for column in columns:
         if column not in table.column_names:
             has = columns_listed(table.column_names)
@@ -205,7 +205,7 @@ def fitting(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _limits(wide: pa.DataType, kind: pa.DataType) -> tuple[Decimal, ...]:
-    """Return the least and greatest value of a type; nothing if no `wide` decimal exceeds them."""
+    """Return the least and greatest value of `kind`; nothing if type `wide` cannot exceed them."""
     if pa.types.is_integer(kind):
         return Decimal(np.iinfo(np.int64).min), Decimal(np.iinfo(np.int64).max)
     if pa.types.is_decimal(kind):

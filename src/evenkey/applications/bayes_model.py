@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DOCUMENT = ""
 """Key of the message that each document adds to count the document; other keys are words."""
 UNIT = 2.0**-36
-"""Log-probabilities are integer multiples of this number, and are stored as these integers."""
+"""Log-probabilities are rounded to integer multiples of this number and added as integers."""
 
 _ALPHA = b"alpha"
 

@@ -20,9 +20,9 @@ class FindHeavyHitters(PipelineApplication):
     """Finds the most frequent keys (``heavy-hitters``; PKG paper, section 4.2).
 
     The aggregator is `HeavyHitters`. Its parameter ``choices`` is the maximum number of workers
-    that the grouping sends a key to. So the error of a key has one term under ``kg``, two under
-    ``pkg``, and up to W under groupings that may send a key to any of the W workers. Lines of text
-    are split into words; other input keeps its own keys.
+    that the grouping sends a key to. So the error of a key adds up the errors of one worker under
+    ``kg``, of two workers under ``pkg``, and of up to W workers under groupings that may send a key
+    to any of the W workers. Lines of text are split into words; other input keeps its own keys.
 
     Parameters
     ----------

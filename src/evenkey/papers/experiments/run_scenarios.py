@@ -150,7 +150,10 @@ def _measured(
 
 
 def _passes(scenarios: Sequence[Scenario], jobs: int) -> Iterator[Sequence[Scenario]]:
-    """Group scenarios so that one pass over a stream measures a group; use all jobs if possible."""
+    """Group scenarios so that one pass over a stream measures a group.
+
+    Groups are small enough to divide the scenarios of a stream among all jobs.
+    """
     groups: dict[tuple[type[Scenario], Dataset, int], list[Scenario]] = {}
     for each in scenarios:
         groups.setdefault((type(each), each.dataset, each.at_once), []).append(each)

@@ -51,7 +51,7 @@ class Loaded(Protocol):
 
     @property
     def items(self) -> NDArray[np.float64]:
-        """The number of items that came to each slot, float64[W]."""
+        """The number of items (rows that publications become) of each slot, float64[W]."""
 
     @property
     def seconds(self) -> NDArray[np.float64]:

@@ -86,7 +86,7 @@ class JoinMeasures:
         )
 
     def _distance(self, log: EpochLog, epoch: int) -> float:
-        """Compute MLDC of an epoch: the load of the most loaded slot over the mean, minus 1."""
+        """Compute the MLDC of an epoch: the load of the most loaded slot over the mean, minus 1."""
         config = self._config
         epochs = epochs_of(log, config.partitions_or_default, config.workers, only=epoch)
         return epochs[0].max_load_distance(config.load_measure) if epochs else 0.0

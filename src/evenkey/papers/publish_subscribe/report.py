@@ -37,7 +37,7 @@ class JoinEpoch:
     epoch
         Number of the epoch.
     items, seconds
-        Load of each slot in items and in seconds, float64[W].
+        Load of each slot in items (rows that publications become) and in seconds, float64[W].
     slot_seconds
         Computing time of each slot, including the time to load static data; float64[W].
     moved

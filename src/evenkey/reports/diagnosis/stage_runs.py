@@ -1,4 +1,7 @@
-"""Find the stages that ran a keyed read, and the rows and times of their tasks."""
+"""Find the stages that ran a keyed read, and the rows and times of their tasks.
+
+A keyed read is an operator that reads rows by key from a shuffle, such as a join.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A stage that ran a keyed read.
+    """A stage that ran a keyed read: an operator that reads rows by key from a shuffle.
 
     Parameters
     ----------
