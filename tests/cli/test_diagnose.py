@@ -58,7 +58,7 @@ def test_nothing_to_change(invoke, tmp_path):
     said = invoke("diagnose", Log().write(tmp_path / "log"))
     assert said.exit_code == 0
     assert "no stages to change" in said.stdout
-    assert "No keyed shuffle: no stage of a query takes in rows by key." in said.stdout
+    assert "No keyed shuffle: no stage of a query reads rows by key." in said.stdout
 
 
 def test_spark_is_not_imported(log):

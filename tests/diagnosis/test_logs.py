@@ -126,7 +126,7 @@ def test_events_that_lack_something_are_counted(tmp_path):
     event = b'{"Event":"SparkListenerTaskEnd","Stage ID":0}\n'
     (tmp_path / "log").write_bytes(GOOD + event + event)
     (one,) = diagnose(tmp_path / "log").applications
-    assert one.cautions == ("2 events are not as Spark 4.3.0 writes them: left out.",)
+    assert one.cautions == ("2 events are not as Spark 4.3.0 writes them, and are left out.",)
 
 
 def test_an_unknown_version_is_reported(tmp_path):
@@ -134,7 +134,7 @@ def test_an_unknown_version_is_reported(tmp_path):
     log.events[0]["Spark Version"] = "7.1.0"
     (one,) = diagnose(log.write(tmp_path / "log")).applications
     assert one.cautions == (
-        "Written by Spark 7.1.0: only logs of Spark 3 and 4 are known; figures may be missing.",
+        "Written by Spark 7.1.0: only logs of Spark 3 and 4 are supported; figures may be missing.",
     )
     assert len(one.named) == 1
 
@@ -206,7 +206,7 @@ def test_a_uri_of_a_file_and_one_of_a_store(tmp_path):
 
 def test_no_keyed_shuffle_is_one_line(tmp_path):
     (one,) = diagnose(Log().write(tmp_path / "log")).applications
-    assert one.cautions == ("No keyed shuffle: no stage of a query takes in rows by key.",)
+    assert one.cautions == ("No keyed shuffle: no stage of a query reads rows by key.",)
 
 
 @pytest.mark.parametrize(

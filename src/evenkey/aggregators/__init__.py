@@ -59,7 +59,7 @@ __getattr__ = lazy_names(__name__)
 
 
 def available() -> dict[str, type[Aggregator]]:
-    """Return all aggregator classes of the package by name, found among the public names.
+    """Return the aggregator classes that this package exports, by name.
 
     Examples
     --------
@@ -80,14 +80,14 @@ def parse(text: str | Aggregator) -> Aggregator:
     """Read an aggregator from its spelling, such as ``count`` or ``sum(column=amount)``.
 
     Spellings with names, such as ``orders=count,revenue=sum(column=amount)``, make one aggregator
-    that computes all of them in one pass. Your own aggregator is spelled as its module and its
-    name in it, such as ``shop.folds:visits``; the module may be in the current directory. An
+    that computes all of them in one pass. To name your own aggregator, write its module and its
+    name there, such as ``shop.folds:visits``. The module may be in the current directory. An
     `Aggregator` is returned unchanged.
 
     Raises
     ------
     ConfigurationError
-        There is no such aggregator or parameter, or the value is invalid; the message lists
+        The aggregator or a parameter does not exist, or a value is invalid; the message lists
         the alternatives.
 
     Examples
@@ -105,13 +105,15 @@ def parse(text: str | Aggregator) -> Aggregator:
 
 
 def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:
-    """Read several aggregators, given by the names of their results, each as `parse` does.
+    """Read several aggregators; the keys of `aggregators` are the names of their results.
+
+    `parse` reads each aggregator.
 
     Raises
     ------
     ConfigurationError
-        As for `parse`; or there is no aggregator, a name is not a string, or an aggregator has
-        one result per window and not per key.
+        `parse` cannot read an aggregator; or `aggregators` is empty, a name is not a string, or
+        an aggregator has one result per window instead of one per key.
 
     Examples
     --------

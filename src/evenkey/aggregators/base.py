@@ -1,4 +1,4 @@
-"""Base classes of aggregators: Arrow tables in and out, merged in any order."""
+"""Base classes of aggregators, which take and return Arrow tables."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Cast(NamedTuple):
     state
         The state column.
     values
-        State column with the number of values in `state`; where it is 0 the result is null. None:
-        the result does not depend on that number.
+        State column with the number of values that `state` was computed from. Where this number
+        is 0, the result is null. None: the result does not depend on the number of values.
     """
 
     state: str
@@ -81,11 +81,12 @@ class Aggregator(ABC):
     scope: ClassVar[Literal["key", "window"]] = "key"
     """``key``: one result for each (window, key). ``window``: one for all keys of a window."""
     rows: ClassVar[Literal["one", "several"]] = "one"
-    """Number of rows that `finish` returns per group. If several aggregators are computed in one
-    pass, several rows of a group become one array."""
+    """Number of rows that `finish` returns per group. When several aggregators are computed in
+    one pass, the rows of a group are put into one array."""
     column_types: ClassVar[Mapping[str, pa.DataType]] = MappingProxyType({})
-    """Required types, by column. `bind` raises for other types (units and time zones may differ);
-    the checks of `evenkey.checks` generate messages of these types."""
+    """Required types, by column. `bind` raises `ConfigurationError` for a column of another type;
+    it does not compare units and time zones. The checks of `evenkey.checks` generate messages of
+    these types."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -119,8 +120,8 @@ class Aggregator(ABC):
     def bind(self, messages: pa.Schema) -> Self:
         """Check the messages' schema, and take from it the types that `state` needs.
 
-        `partial` binds by itself. Only `state` and `result` need a bound aggregator, if their
-        types depend on those of the messages.
+        `partial` calls `bind` itself. Call `bind` before you read `state` or `result`, if their
+        types depend on the types of the messages.
 
         Parameters
         ----------
@@ -154,14 +155,14 @@ class Aggregator(ABC):
 
     @abstractmethod
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Aggregate messages: the columns `by` and `state`, one row per group.
+        """Aggregate messages to one row per group, with the columns `by` and `state`.
 
         Parameters
         ----------
         messages
             One row per message; has the columns `by`, ``"key"`` and `columns`.
         by
-            Columns whose values make a group: ``("window", "key")``, ``("window",)``,
+            Columns by which messages are grouped: ``("window", "key")``, ``("window",)``,
             ``("key",)``, or ``()`` if all messages are one group.
         """
 
@@ -178,14 +179,14 @@ class Aggregator(ABC):
         return spell_changed(self)
 
     def _with(self, **fields: object) -> Self:
-        """Return a copy with changed fields, also those that the constructor does not take."""
+        """Return a copy with changed fields, which the constructor need not accept."""
         bound = copy.copy(self)
         for name, value in fields.items():
             object.__setattr__(bound, name, value)
         return bound
 
     def _bound(self, value: pa.DataType | None) -> pa.DataType:
-        """Return a type that `bind` found; raise `ConfigurationError` if it has not run yet."""
+        """Return a type that `bind` has set; raise `ConfigurationError` if it is not set yet."""
         if value is None:
             message = (
                 f"{self}: its columns depend on the types of the messages; call "
@@ -199,8 +200,8 @@ class Aggregator(ABC):
 class Algebraic(Aggregator):
     """An aggregator whose state columns merge column by column.
 
-    An engine such as Spark can merge these partial aggregates with its own sum, min and max
-    instead of `merge`, and then casts the results to the types of `state`. Subclasses whose
+    An engine such as Spark can merge the partial aggregates with its own sum, min and max instead
+    of `merge`. The engine then casts the merged columns to the types of `state`. Subclasses whose
     `result` differs from `state` override `finish`.
 
     Examples
@@ -218,9 +219,10 @@ class Algebraic(Aggregator):
     def merges(self) -> Mapping[str, Merge]:
         """How each state column merges.
 
-        ``"sum"``, ``"min"`` and ``"max"`` skip nulls, and are null if all values are.
-        ``"exact"`` is a sum that is null if one of its parts is null, or if it does not fit the
-        type of the column: a key whose sum is too large gets null, and the run continues.
+        ``"sum"``, ``"min"`` and ``"max"`` skip nulls; their result is null if all values are
+        null. ``"exact"`` is a sum that does not skip nulls. It is null if one of the added values
+        is null, or if the sum does not fit the type of the column. So a key whose sum is too
+        large gets null, and the run continues.
         """
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
@@ -229,7 +231,8 @@ class Algebraic(Aggregator):
         Raises
         ------
         RunError
-            An integer or decimal column that merges by ``"sum"`` does not fit.
+            The sum of an integer or decimal column that merges by ``"sum"`` does not fit the type
+            of the column.
         """
         reductions = {column: (column, how) for column, how in self.merges.items()}
         types = {column: partials.schema.field(column).type for column in reductions}
@@ -239,7 +242,8 @@ class Algebraic(Aggregator):
     def casts(self) -> Mapping[str, Cast] | None:
         """How to compute each result column from merged state columns, without `finish`.
 
-        None: only `finish` can compute them, as in classes that override it.
+        None: only `finish` can compute the result. This is the default of subclasses that
+        override `finish`.
         """
         if type(self).finish is not Algebraic.finish:
             return None

@@ -11,9 +11,10 @@ from typing import Any
 def code_of(*functions: Any) -> str:
     """Compute a digest of the code of functions: 128 bits in hexadecimal.
 
-    It changes with the functions, with functions of their module that they call, and with values
-    that they close over; not with comments or line numbers. It differs between versions of
-    Python, whose bytecode differs.
+    The digest changes if one of the functions changes, if a function of the same module that it
+    calls changes, or if a value that it closes over changes. Comments and line numbers do not
+    change the digest. The digest differs between versions of Python, because their bytecode
+    differs.
 
     Examples
     --------
@@ -27,7 +28,7 @@ def code_of(*functions: Any) -> str:
 
 
 def _described(value: Any, seen: set[int]) -> str:
-    """Describe a function by its code, and any other object by its ``repr`` or its class."""
+    """Describe an object as text: a function by its code, others by their ``repr`` or class."""
     if isinstance(value, functools.partial):
         parts = (value.func, *value.args, *value.keywords.items())
         return f"partial({', '.join(_described(each, seen) for each in parts)})"

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Count(Algebraic):
-    """The number of messages, as Spark's ``count(1)``.
+    """The number of messages, like Spark's ``count(1)``.
 
-    State and result are one int64 column, ``count``. Exact.
+    State and result are one int64 column, ``count``. The count is exact.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Count(Algebraic):
 
     @property
     def merges(self) -> Mapping[str, Merge]:
-        """Counts add up."""
+        """Counts merge by ``sum``."""
         return {"count": "sum"}
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:

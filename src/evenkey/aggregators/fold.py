@@ -1,4 +1,4 @@
-"""The base class of users' own aggregators, written in plain Python."""
+"""The base class of aggregators that users write in plain Python."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 class Fold(Aggregator):
     """Base of aggregators whose state is a Python object of a declared type.
 
-    A subclass defines `zero`, `add`, `combine`, `answer`, `result` and `state_type`; `columns`, if
-    it reads other columns than the key; and `column_types`, if these columns must have certain
-    types, such as timestamps instead of numbers. If the key has several columns, `add` gets it as
-    a dict. Evenkey groups messages, moves states between workers (as one column, ``state``) and
-    builds tables.
+    A subclass defines `zero`, `add`, `combine`, `answer`, `result` and `state_type`. If the
+    subclass reads columns other than the key, it also defines `columns`. If these columns must
+    have certain types, such as timestamps instead of numbers, it defines `column_types`. `add`
+    gets a key of several columns as a dict. Evenkey groups messages, moves states between workers
+    (as one column, ``state``) and builds tables.
 
-    `state_type` is a type as Spark writes it, ``"bigint"`` or
-    ``"struct<rows: bigint, last: timestamp>"``, or an Arrow type. A struct may be a tuple or a
-    dict; an array may be a list, tuple or set; a map is a dict. `add` and `combine` get states
-    back with the Python types that ``zero()`` has. States that no type describes are pickled if
-    the class has ``pickle_state = True``. Reading a pickle can run code: anyone who can write the
-    checkpoint can then run code on the workers.
+    `state_type` is an Arrow type, or a type as Spark writes it, such as ``"bigint"`` or
+    ``"struct<rows: bigint, last: timestamp>"``. In Python, a struct may be a tuple or a dict; an
+    array may be a list, tuple or set; a map is a dict. When `add` and `combine` get a stored
+    state, it has the Python types of ``zero()``. If no type describes the states, set
+    ``pickle_state = True`` in the class: states are then pickled. Reading a pickle can run code:
+    anyone who can write the checkpoint can then run code on the workers.
 
     The result does not depend on how messages are divided into parts if, for all states,
 
@@ -77,7 +77,7 @@ class Fold(Aggregator):
     pickle_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Check the parameters, and that the type of states is declared.
+        """Check the parameters, and check that the type of states is declared.
 
         Raises
         ------
@@ -89,11 +89,11 @@ class Fold(Aggregator):
 
     @property
     def state_type(self) -> str | pa.DataType | None:
-        """Type of a state, as Spark writes it, or an Arrow type."""
+        """The type of a state: an Arrow type, or text as Spark writes a type. None: undeclared."""
         return None
 
     def _declared(self) -> pa.DataType | None:
-        """Read the declared type of states. None: they are pickled."""
+        """Return the declared type of states; None if states are pickled."""
         what = type(self).__name__
         return check_state_type(what, self.state_type, pickle_state=self.pickle_state)
 
@@ -103,11 +103,11 @@ class Fold(Aggregator):
 
     @abstractmethod
     def add(self, state: Any, message: tuple[Any, ...]) -> Any:
-        """Add a message to a state: a tuple of its key and its values of `columns`."""
+        """Add a message to a state; `message` is a tuple of the key and the values of `columns`."""
 
     @abstractmethod
     def combine(self, first: Any, second: Any) -> Any:
-        """Combine two states to one for the messages of both; associative and commutative."""
+        """Merge two states into one; `combine` must be associative and commutative."""
 
     @abstractmethod
     def answer(self, state: Any) -> Mapping[str, Any]:
@@ -126,7 +126,7 @@ class Fold(Aggregator):
         return pa.schema([("state", pa.binary() if declared is None else declared)])
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Add the messages of each group to its state, one by one.
+        """Add the messages of each group, one by one, to the state of the group.
 
         Raises
         ------
@@ -157,7 +157,8 @@ class Fold(Aggregator):
         Raises
         ------
         ConfigurationError
-            The columns of an answer are not those of `result`, or a value has another type.
+            An answer does not have the columns of `result`, or a value does not have the type of
+            its column.
         """
         check_names(merged, by, self.result.names)
         answers = [self.answer(state) for state in self._restored(merged)]
@@ -174,7 +175,7 @@ class Fold(Aggregator):
         return pa.table(columns)
 
     def _column(self, field: pa.Field, values: list[Any]) -> pa.Array:
-        """Convert answers to a column; an error names the answer that is not of its type."""
+        """Convert answers to a column; raise an error that shows an answer of another type."""
         try:
             return pa.array(values, field.type)
         except NO_VALUES:
@@ -205,7 +206,7 @@ class Fold(Aggregator):
         return pa.table({**_columns(groups), "state": column})
 
     def _stored(self, values: list[Any], declared: pa.DataType) -> pa.Array:
-        """Convert states to a column; an error names the state that is not of the declared type."""
+        """Convert states to a column; raise an error that shows a state of another type."""
         try:
             return stored(values, declared)
         except NO_VALUES:

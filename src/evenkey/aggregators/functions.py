@@ -36,52 +36,51 @@ def fold(
         Column or columns whose values `add` gets, as Python objects. Columns of the key are
         allowed.
     zero
-        The state before the first message: a value, of which each group gets a copy, or a function
-        without arguments that returns one, such as ``list``.
+        The state before the first message. Either a value, of which each group gets a copy; or a
+        function without arguments that returns the state, such as ``list``.
     add
         ``add(state, *values)`` returns the state after one more message; a null value is None.
     combine
-        ``combine(first, second)`` returns one state for the messages of both; it must be
-        associative and commutative. `add` and `combine` may change their first argument and
-        return it.
+        ``combine(first, second)`` merges two states into one; it must be associative and
+        commutative. `add` and `combine` may change their first argument and return it.
     answer
         ``answer(state)`` returns the result: one value if `result` has one column; otherwise a
         tuple in the order of the columns, or a dict by column name. None: the state is the result.
     result
         Columns of the result and their types, as Spark writes a schema:
-        ``"sessions long, revenue decimal(22,2)"``. `answer` returns a ``timestamp`` as a datetime
-        (without a time zone it counts as UTC), an array as a list, a struct as a dict.
+        ``"sessions long, revenue decimal(22,2)"``. `answer` returns a ``timestamp`` as a datetime,
+        an array as a list and a struct as a dict. A datetime without a time zone counts as UTC.
     state_type
         Type of a state, as Spark writes it: ``"bigint"``, ``"array<string>"``,
-        ``"struct<rows: bigint, last: timestamp>"``. A struct may be a tuple or a dict; an array
-        may be a list, tuple or set; a map is a dict. `add` and `combine` get states back with the
-        Python types that `zero` has.
+        ``"struct<rows: bigint, last: timestamp>"``. In Python, a struct may be a tuple or a dict;
+        an array may be a list, tuple or set; a map is a dict. When `add` and `combine` get a
+        stored state, it has the Python types of `zero`.
     pickle_state
-        Whether states are pickled instead, if no type describes them. Reading a pickle can run
+        Whether states are pickled, for states that no type describes. Reading a pickle can run
         code: anyone who can write the query's checkpoint can then run code on the workers.
 
     Returns
     -------
     Aggregator
-        An aggregator for `evenkey.spark.aggregate`, alone or among its ``aggregators``.
+        An aggregator for `evenkey.spark.aggregate`, on its own or as one of several.
 
     Raises
     ------
     ConfigurationError
         Neither `state_type` nor `pickle_state` is given; a type cannot be read, a function is not
-        callable, or `columns` are not names. During aggregation: an answer is not a value of its
-        column's type.
+        callable, or `columns` are not names. During aggregation: an answer does not have the type
+        of its column.
     RunError
         During aggregation: a state is not a value of `state_type`, or cannot be pickled.
 
     Notes
     -----
-    States are stored as data of `state_type`, in Arrow and in Spark's checkpoint. A ``timestamp``
-    comes back as a datetime in UTC, a ``timestamp_ntz`` as one without a time zone, a decimal with
-    the decimal places of its type. Spark sends the functions, also lambdas, to the workers. The
-    result does not depend on how messages are divided into parts if ``combine(a, b)`` equals
-    ``combine(b, a)``, ``combine(zero, a)`` equals ``a``, and ``combine(a, add(b, x))`` equals
-    ``add(combine(a, b), x)``.
+    States are stored as data of `state_type`, in Arrow and in Spark's checkpoint. When a state is
+    read back, a ``timestamp`` is a datetime in UTC, a ``timestamp_ntz`` is a datetime without a
+    time zone, and a decimal has the decimal places of its type. Spark sends the functions to the
+    workers; they may be lambdas. The result does not depend on how messages are divided into parts
+    if ``combine(a, b)`` equals ``combine(b, a)``, ``combine(zero, a)`` equals ``a``, and
+    ``combine(a, add(b, x))`` equals ``add(combine(a, b), x)``.
 
     Examples
     --------
@@ -142,7 +141,7 @@ class FunctionFold(Fold):
 
     @property
     def functions_digest(self) -> str:
-        """Digest of the functions."""
+        """Digest of the functions that `fold` got."""
         return code_of(self.start, self.adding, self.combining, self.answering)
 
     @property
@@ -158,11 +157,11 @@ class FunctionFold(Fold):
         return self.start() if callable(self.start) else copy.deepcopy(self.start)
 
     def add(self, state: Any, message: tuple[Any, ...]) -> Any:
-        """Add one message to a state; the function gets its values without the key."""
+        """Add one message to a state; the user's function gets the values but not the key."""
         return self.adding(state, *message[1:])
 
     def combine(self, first: Any, second: Any) -> Any:
-        """Combine two states to one for the messages of both."""
+        """Merge two states into one."""
         return self.combining(first, second)
 
     def answer(self, state: Any) -> Mapping[str, Any]:
@@ -188,5 +187,5 @@ class FunctionFold(Fold):
         return dict(zip(names, found, strict=True))
 
     def __str__(self) -> str:
-        """Show the columns; functions have no spelling."""
+        """Return the columns only: functions cannot be spelled as text."""
         return f"fold({','.join(self.reads)} -> {','.join(self.answers.names)})"

@@ -56,13 +56,13 @@ def reduce_groups(
         one group.
     reductions
         Maps each result column to (column, reduction). ``"sum"``, ``"min"`` and ``"max"`` skip
-        nulls, and are null if all values are. ``"values"`` counts the values that are not null,
-        ``"messages"`` counts all rows. ``"total"`` is a sum that skips nulls; it is 0 if all
-        values are null, and null if it does not fit its type. ``"exact"`` adds up such totals; it
-        is null if one of them is null or if it does not fit its type.
+        nulls; their result is null if all values are null. ``"values"`` counts the values that
+        are not null, ``"messages"`` counts all rows. ``"total"`` is a sum that skips nulls. A
+        total is 0 if all values are null, and null if it does not fit its type. ``"exact"`` adds
+        up totals; the result is null if one of the totals is null or if the result does not fit
+        its type.
     types
-        Types to cast result columns to. If the type of a sum is float64, it is computed in
-        float64.
+        Types to which result columns are cast. A sum of type float64 is also computed in float64.
 
     Raises
     ------
@@ -104,7 +104,8 @@ def number_groups(table: pa.Table, by: Sequence[str]) -> tuple[NDArray[np.int64]
     int64[rows]
         The number of each row's group.
     Table
-        The columns `by` of each group; row i is group i. Without `by`, a table of no columns.
+        The columns `by` of each group; row i is group i. If `by` is empty, the table has no
+        columns.
 
     Raises
     ------
@@ -131,7 +132,7 @@ def number_groups(table: pa.Table, by: Sequence[str]) -> tuple[NDArray[np.int64]
 
 
 def check_names(table: pa.Table, columns: Sequence[str], outputs: Collection[str] = ()) -> None:
-    """Raise `ConfigurationError` if a column is missing or has the name of an output."""
+    """Raise `ConfigurationError` if a column is missing or has the name of an output column."""
     for column in columns:
         if column not in table.column_names:
             has = columns_listed(table.column_names)
@@ -152,7 +153,7 @@ def _group_columns(table: pa.Table, by: Sequence[str]) -> dict[str, pa.ChunkedAr
 
 
 def _leaves(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
-    """Yield a struct's validity and fields as columns, since Arrow cannot group by structs."""
+    """Yield a column; for a struct, which Arrow cannot group by, its validity and its fields."""
     if not pa.types.is_struct(column.type):
         yield column
         return
@@ -204,7 +205,7 @@ def fitting(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _limits(wide: pa.DataType, kind: pa.DataType) -> tuple[Decimal, ...]:
-    """Return the least and the greatest value of a type, if a wider decimal can exceed them."""
+    """Return the least and greatest value of `kind`; nothing if type `wide` cannot exceed them."""
     if pa.types.is_integer(kind):
         return Decimal(np.iinfo(np.int64).min), Decimal(np.iinfo(np.int64).max)
     if pa.types.is_decimal(kind):
@@ -216,7 +217,7 @@ def _limits(wide: pa.DataType, kind: pa.DataType) -> tuple[Decimal, ...]:
 
 
 def cast_or_raise(values: pa.ChunkedArray, name: str, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast the values of a result column, or raise `RunError` where one does not fit."""
+    """Cast the values of a result column; raise `RunError` if a value does not fit the type."""
     if values.type == kind:
         return values
     try:

@@ -30,27 +30,28 @@ _SUMMARY = (WORKER, "keys", "counts", "errors", "floor")
 class HeavyHitters(Aggregator):
     """The k most frequent keys of each window, from one SpaceSaving summary per worker.
 
-    State of a group: a list ``summaries`` with one entry per worker, like a state of `TopK`: at
-    most `capacity` keys with ``counts`` and ``errors``, and ``floor``, the maximum weight of any
-    other key of that worker. Summaries of one worker merge as in `TopK`. Those of different
-    workers stay separate until `finish`, so a state of W workers has at most ``W * capacity``
-    counters.
+    State of a group: a list ``summaries`` with one summary per worker. A summary is like a state
+    of `TopK`: at most `capacity` keys with ``counts`` and ``errors``, and ``floor``, the maximum
+    weight of any other key of that worker. Summaries of the same worker merge as in `TopK`.
+    Summaries of different workers stay separate until `finish`, so a state with W workers has at
+    most ``W * capacity`` counters.
 
-    `finish` adds up the counts of a key in all summaries. A worker that does not list the key may
-    still have held it, with a weight of at most its floor. The grouping puts a key on at most
-    `choices` workers, so the workers that list the key and those whose floor is added are at most
-    `choices` together; the largest floors are taken. Let f be the true weight of a key. Then (PKG
-    paper, section 4.2; the error of merging is 0 here, since it drops no key):
+    `finish` adds up the counts of a key in all summaries. A worker whose summary does not list
+    the key may still have processed it, with a weight of at most the worker's floor. The grouping
+    sends a key to at most `choices` workers. So if the summaries of t workers list the key,
+    `finish` adds the floors of at most ``choices - t`` other workers, those with the largest
+    floors. Let f be the true weight of a key. Then (PKG paper, section 4.2; `finish` drops no
+    key, so it adds no error of merging):
 
     - ``count - error <= f <= count``;
-    - ``error <= the sum of `choices` terms``, each at most a worker's floor, which is at most
-      ``m_w / capacity`` with m_w the weight of that worker's messages: one term under key
-      grouping, two under partial key grouping, W under shuffle grouping;
+    - ``error`` is the sum of at most `choices` terms: one under key grouping, two under partial
+      key grouping, W under shuffle grouping. Each term is at most the floor of a worker, which is
+      at most ``m_w / capacity`` with m_w the weight of that worker's messages;
     - every key heavier than the sum of the `choices` largest floors is found.
 
-    Result: rows of ``key``, ``count``, ``error``, ``terms`` (number of workers whose errors were
-    added up) and ``rank`` (int64, from 1), at most k per group, the most frequent first, ties by
-    key.
+    Result: rows of ``key``, ``count``, ``error``, ``terms`` (number of workers whose errors or
+    floors make up ``error``) and ``rank`` (int64, from 1), at most k rows per group. The most
+    frequent key comes first; keys with equal counts are in order of the keys.
 
     Parameters
     ----------
@@ -59,15 +60,18 @@ class HeavyHitters(Aggregator):
     capacity
         Maximum number of keys in each summary, at least `k`. None: the larger of 10 k and 1000.
     choices
-        Maximum number of workers of a key: 1 under ``kg``, d under ``pkg(choices=d)``. None: all
-        workers. It must hold for the whole window; otherwise the errors are too small.
+        Maximum number of workers that a key is sent to: 1 under ``kg``, d under
+        ``pkg(choices=d)``. None: any number of workers. The maximum must hold for the whole
+        window; otherwise the reported errors are too small.
     weight
-        As for `TopK`.
+        Integer column with the weight of each message, not negative; null counts as 0. None: each
+        message weighs 1.
 
     Raises
     ------
     ConfigurationError
-        A parameter is out of range; from `bind`: a column is missing or not of integers.
+        A parameter is out of range. From `bind`: a column is missing, or `weight` is not an
+        integer column.
 
     Examples
     --------
@@ -94,7 +98,7 @@ class HeavyHitters(Aggregator):
         if self.choices is not None and self.choices < 1:
             message = (
                 f"heavy-hitters: choices = {self.choices}: a key is on at least 1 worker; leave "
-                "it out if the grouping may put a key anywhere"
+                "choices out if the grouping may send a key to any worker"
             )
             raise ConfigurationError(message)
         check_places(self.name, self.k, self.capacity)
@@ -116,7 +120,7 @@ class HeavyHitters(Aggregator):
 
     @property
     def state(self) -> pa.Schema:
-        """The list ``summaries``; `bind` finds the key type."""
+        """The list ``summaries``; the type of the keys comes from `bind`."""
         numbers = pa.list_(pa.int64())
         types = (pa.int32(), pa.list_(self._bound(self.key_type)), numbers, numbers, pa.int64())
         summary = pa.struct(list(zip(_SUMMARY, types, strict=True)))
@@ -134,7 +138,7 @@ class HeavyHitters(Aggregator):
         return self._with(key_type=self._summary.bind(messages).key_type)
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Summarize each worker's messages of each group."""
+        """Summarize the messages of each group, one summary per worker."""
         bound = self.bind(messages.schema)
         check_names(messages, by, [*_RESULT, _SUMMARIES])
         worker = messages.schema.get_field_index(WORKER)
@@ -185,7 +189,10 @@ class HeavyHitters(Aggregator):
         numbers: NDArray[np.int64],
         part: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Bound each key's weight on workers that do not list it, and count its error terms.
+        """Return the floors to add to each key's count and error, and each key's number of terms.
+
+        The floors are those of workers whose summaries do not list the key. A term is the error
+        or the floor of one worker.
 
         Parameters
         ----------
@@ -200,7 +207,7 @@ class HeavyHitters(Aggregator):
         terms = np.bincount(numbers, minlength=len(groups))
         added = np.zeros(len(groups), dtype=np.int64)
         if self.choices is None:
-            # All workers that do not list a key may have held it.
+            # Every worker that does not list a key may have processed it.
             group, size = flat["group"].to_numpy(), int(groups.max(initial=-1)) + 1
             added, more = (
                 np.bincount(group, counts, size)[groups]
@@ -213,8 +220,9 @@ class HeavyHitters(Aggregator):
             parts = np.flatnonzero(flat["group"].to_numpy() == group)
             parts = parts[np.argsort(-floors[parts], kind="stable")]
             most = min(self.choices, len(parts))
-            # The `most` largest floors are enough: a key that t summaries list needs at most
-            # `most` - t floors, and at most t of these workers list it.
+            # The `most` largest floors are enough. A key that t summaries list needs at most
+            # `most` - t floors of other workers, and at most t of the workers with the largest
+            # floors list the key.
             place = np.full(flat.num_rows, -1)
             place[parts[:most]] = np.arange(most)
             lists = np.zeros((len(mine), most), dtype=bool)

@@ -26,19 +26,19 @@ _STATE = ("positions", "weights", "lows", "highs")
 
 @dataclass(frozen=True)
 class Histogram(Aggregator):
-    """The distribution of a column's values and its quantiles, from histograms that merge.
+    """The distribution and the quantiles of a column's values, from histograms that merge.
 
     State of a group: the bins of an `evenkey.core.sketches.ApproximateHistogram`, as lists
     ``positions``, ``weights``, ``lows`` and ``highs`` (float64). Nulls are not counted.
 
     Result: the columns of the state, and three lists. ``points`` (float64[parts - 1]) are the
-    values that cut all values into parts of equal weight; it is empty if there are no values.
-    ``ranks_from`` and ``ranks_to`` have the same length: the weight at or below each point is
-    certainly between these two. With ``parts=2`` the point is the median; by default the points
-    are the quartiles.
+    values that cut all values into parts of equal weight. With ``parts=2`` the only point is the
+    median; by default the points are the quartiles. ``points`` is empty if there are no values.
+    ``ranks_from`` and ``ranks_to`` have one entry per point: the weight of the values at or below
+    the point is certainly between these two numbers. Each value weighs 1.
 
-    Guarantees, for every division of the messages into parts and every order of merging: those
-    of `ApproximateHistogram`. In short: the bounds of ranks are certain, points are exact while
+    The guarantees of `ApproximateHistogram` hold for every division of the messages into parts
+    and every order of merging. In short: the bounds of ranks are certain, points are exact while
     there are at most `bins` distinct values, and merging is commutative.
 
     Parameters
@@ -48,12 +48,12 @@ class Histogram(Aggregator):
     bins
         Maximum number of bins in the state, at least 2.
     parts
-        Number of parts of equal weight that the points cut the values into, at least 1.
+        Number of parts of equal weight into which the points cut the values, at least 1.
 
     Raises
     ------
     ConfigurationError
-        `bins` or `parts` is out of range; from `bind`: the column is missing or not numeric.
+        `bins` or `parts` is out of range. From `bind`: the column is missing or not numeric.
     RunError
         From `partial`: a value is not finite.
 
@@ -111,7 +111,7 @@ class Histogram(Aggregator):
         return self
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Add the values of each group to its histogram, in their order."""
+        """Add the values of each group, in order, to the histogram of the group."""
         self.bind(messages.schema)
         check_names(messages, by, self.result.names)
         numbers, groups = number_groups(messages, by)

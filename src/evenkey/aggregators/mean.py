@@ -26,14 +26,14 @@ _LONG_DIGITS = 19
 
 @dataclass(frozen=True)
 class Mean(Algebraic):
-    """The mean of a column without its nulls, as Spark's ``avg``.
+    """The mean of the values of a column that are not null, like Spark's ``avg``.
 
     State: ``sum`` and ``count`` (int64, the number of values that are not null). Result: ``mean``,
-    null if there are no values. As in Spark, integers and floating point are summed and
+    null if there are no values. As in Spark, integers and floating point numbers are summed and
     divided as float64, so sums of integers are exact up to 2**53 and never overflow. Values of
-    decimal(p, s) are summed as decimal(min(p + 10, 38), s); their mean has four decimal places
-    more and is rounded half up. If such a sum or mean does not fit its type, the mean is null
-    (decision 091).
+    decimal(p, s) are summed as decimal(min(p + 10, 38), s); their mean has four more decimal
+    places and is rounded half up. If the sum or the mean of decimals does not fit its type, the
+    mean is null (decision 091).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Mean(Algebraic):
 
     @property
     def state(self) -> pa.Schema:
-        """Columns ``sum``, its type from `bind`, and ``count``."""
+        """Columns ``sum`` and ``count``; the type of the sum comes from `bind`."""
         return pa.schema([("sum", self._bound(self.type)), ("count", pa.int64())])
 
     @property
@@ -105,8 +105,9 @@ def _mean_type(summed: pa.DataType) -> pa.DataType:
 def _divide(sums: pa.ChunkedArray, counts: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_decimal(sums.type):
         return pc.divide(sums, counts.cast(pa.float64()))
-    # Arrow computes 20 more decimal places of the quotient and truncates the rest, so rounding
-    # half up afterwards depends on the same digit as with the exact quotient.
+    # Arrow computes 20 more decimal places of the quotient and truncates the rest. Rounding half
+    # up depends only on the first digit after the kept places, and truncating does not change
+    # that digit. So the result is that of rounding the exact quotient.
     wide = sums.cast(pa.decimal256(sums.type.precision, sums.type.scale))
     counts = pc.if_else(pc.equal(counts, 0), None, counts).cast(pa.decimal256(_LONG_DIGITS))
     places = _mean_type(sums.type).scale

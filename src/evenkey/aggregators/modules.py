@@ -52,7 +52,7 @@ def at_place(text: str) -> Aggregator:
 
 
 def modules_of(text: str) -> list[ModuleType]:
-    """Import the modules that a spelling names; workers may lack them.
+    """Import the modules that a spelling names, so that the caller can send them to workers.
 
     Parameters
     ----------

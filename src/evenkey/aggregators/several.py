@@ -30,15 +30,16 @@ _NAMED = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*)", re.DOTALL)
 class Several(Aggregator):
     """Several aggregators over the same messages, with one result column each.
 
-    Result: a column for each aggregator, under its name. A result with several columns, such as
-    that of a fold with two, becomes a struct. The result of an aggregator with several rows per
-    group, such as a tally, becomes an array. State: the state columns of all aggregators. Each
-    result is as exact as its aggregator. The groups are computed once for all aggregators.
+    Result: a column for each aggregator, under the name that the user gives. If the result of an
+    aggregator has several columns, as a fold's result can, its column is a struct. If it has
+    several rows per group, as a tally's result does, its column is an array. State: the state
+    columns of all aggregators. Each result is as exact as its aggregator. The groups are computed
+    once for all aggregators.
 
     Parameters
     ----------
     members
-        Pairs of the result's name and the aggregator.
+        One pair per aggregator: the name of its result, and the aggregator.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class Several(Aggregator):
 
     @property
     def functions_digest(self) -> str:
-        """Digests of users' functions in the aggregators, by the names of their results."""
+        """Digests of the users' functions in the aggregators, each after its result's name."""
         digests = ((name, each.functions_digest) for name, each in self.members)
         return ",".join(f"{name}={digest}" for name, digest in digests if digest)
 
@@ -127,7 +128,7 @@ class Several(Aggregator):
         by: Sequence[str],
         work: Callable[[int, Aggregator, pa.Table], pa.Table],
     ) -> pa.Table:
-        """Compute each aggregator's state of each group of rows, as columns of one table."""
+        """Call `work` for each aggregator, and return the states of all groups as one table."""
         numbers, groups = number_groups(rows, by)
         numbered = rows.append_column(_GROUP, [numbers])
         columns = {name: groups[name] for name in groups.column_names}
@@ -154,7 +155,7 @@ class SeveralAlgebraic(Several, Algebraic):
 
     @property
     def casts(self) -> Mapping[str, Cast] | None:
-        """Casts of all aggregators; None if one needs `finish` or has several result columns."""
+        """Casts of all aggregators; None if any needs `finish` or has several result columns."""
         casts: dict[str, Cast] = {}
         for number, (name, each) in enumerate(zip(self.result.names, self._algebraic, strict=True)):
             of_each = each.casts
@@ -175,13 +176,13 @@ class SeveralAlgebraic(Several, Algebraic):
 
 
 def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Several:
-    """Make one aggregator from several, given by the names of their results.
+    """Make one aggregator from several; the keys of `members` are the names of their results.
 
     Raises
     ------
     ConfigurationError
-        There is no aggregator, a name is not a string, or an aggregator has one result per window
-        and not per key.
+        `members` is empty, a name is not a string, or an aggregator has one result per window
+        instead of one per key.
     """
     given: object = members  # callers without a type checker pass anything
     if not isinstance(given, Mapping) or not given:
@@ -208,7 +209,7 @@ def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Sev
 
 
 def named_spellings(text: str) -> dict[str, str] | None:
-    """Split ``orders=count,revenue=sum(column=amount)`` by name; None if it has another form.
+    """Split ``orders=count,revenue=sum(column=amount)`` by name; None for any other form.
 
     Raises
     ------
@@ -266,7 +267,7 @@ def _result(name: str, each: Aggregator, finished: pa.Table, groups: int) -> pa.
     if not np.array_equal(group, np.arange(groups)):
         message = (
             f"{name} = {each}: it returned {len(group)} rows for {groups} groups; set "
-            'rows = "several" in its class, so that they become an array'
+            'rows = "several" in its class, so that the rows of a group become an array'
         )
         raise RunError(message)
     if len(fields) == 1:

@@ -33,7 +33,7 @@ def check_state_type(what: str, state_type: object, *, pickle_state: object) -> 
     state_type
         The type as Spark writes it, or an Arrow type.
     pickle_state
-        Whether states are pickled instead.
+        Whether states are pickled instead of stored by type.
 
     Returns
     -------
@@ -100,10 +100,10 @@ def restored(column: pa.ChunkedArray, kind: pa.DataType, like: Any) -> list[Any]
     kind
         The declared type.
     like
-        A state whose Python types the result takes over. A struct becomes a dict where `like` has
-        a dict, otherwise a tuple. An array becomes a set, frozenset or tuple where `like` has one,
-        otherwise a list. A map becomes the class that `like` has there, such as a Counter,
-        otherwise a dict.
+        A state with the Python types to return. A struct becomes a dict if `like` has a dict in
+        its position, otherwise a tuple. An array becomes a set, frozenset or tuple if `like` has
+        such an object in its position, otherwise a list. A map gets the class of the mapping that
+        `like` has in its position, such as a Counter, otherwise dict.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def restored(column: pa.ChunkedArray, kind: pa.DataType, like: Any) -> list[Any]
     [(1, frozenset({'a'}))]
     """
     if column.type != kind:
-        column = column.cast(kind)  # Spark sets the time zone of its session
+        column = column.cast(kind)  # Spark changes the time zone to that of its session
     return [_formed(value, kind, like) for value in column.to_pylist()]
 
 

@@ -21,7 +21,7 @@ _EXTRA_DIGITS = 10
 
 
 def sum_type(aggregator: object, column: str, kind: pa.DataType) -> pa.DataType:
-    """Return the type of a sum of values of a type, as in Spark.
+    """Return the type of the sum of a column of type `kind`, as in Spark.
 
     Integers give int64, floating point gives float64, decimal(p, s) gives
     decimal(min(p + 10, 38), s).
@@ -50,24 +50,24 @@ def summed(column: str) -> dict[str, tuple[str, Reduction]]:
 
 
 def known(merged: pa.Table) -> pa.ChunkedArray:
-    """Return the sums of groups, null for groups without a value."""
+    """Return the sum of each group; null for a group without values."""
     nothing = pa.scalar(None, merged["sum"].type)
     return pc.if_else(pc.equal(merged["count"], 0), nothing, merged["sum"])
 
 
 @dataclass(frozen=True)
 class Sum(Algebraic):
-    """The sum of a column without its nulls, as Spark's ``sum``.
+    """The sum of the values of a column that are not null, like Spark's ``sum``.
 
-    Result: ``sum``, int64 for integers, float64 for floating point, decimal(min(p + 10, 38), s)
-    for decimal(p, s); `bind` finds the type. The sum of no values is null. Sums of integers and
-    decimals are exact; the last digits of floating point sums depend on the order of addition, as
-    in Spark.
+    Result: ``sum``, of type int64 for integers, float64 for floating point numbers, and
+    decimal(min(p + 10, 38), s) for decimal(p, s); `bind` finds the type. The sum of no values is
+    null. Sums of integers and decimals are exact; the last digits of floating point sums depend
+    on the order of addition, as in Spark.
 
-    A sum that does not fit its type is null and the run continues, because no single row is at
-    fault (decision 091); Spark in ANSI mode would stop. State: ``sum`` (for integers a decimal of
-    38 digits, so that the order of addition does not matter) and ``count`` (int64, the number of
-    values that are not null).
+    A sum that does not fit its type is null, and the run continues, because no single row is at
+    fault (decision 091). Spark in ANSI mode would stop. State: ``sum`` and ``count`` (int64, the
+    number of values that are not null). The ``sum`` of integers is a decimal of 38 digits in the
+    state, so that the order of addition does not matter.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Sum(Algebraic):
 
     @property
     def state(self) -> pa.Schema:
-        """Columns ``sum``, its type from `bind`, and ``count``."""
+        """Columns ``sum`` and ``count``; the type of the sum comes from `bind`."""
         kind = self._bound(self.type)
         wide = pa.decimal128(_DECIMAL_DIGITS) if pa.types.is_integer(kind) else kind
         return pa.schema([("sum", wide), ("count", pa.int64())])
@@ -124,7 +124,7 @@ class Sum(Algebraic):
         return reduce_groups(messages, by, summed(self.column), types)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Return the sums; one is null if there is no value or if it does not fit its type.
+        """Return the sums; a sum is null if there are no values or if it does not fit its type.
 
         Raises
         ------

@@ -23,11 +23,11 @@ _STATE = ("values", "counts")
 
 @dataclass(frozen=True)
 class Tally(Aggregator):
-    """Counts a group's messages by the value of a column; exact.
+    """Counts the messages of a group by the value of a column; the counts are exact.
 
-    State of a group: lists ``values``, ascending, and ``counts`` (int64), one entry per distinct
-    value. The size of a state is the number of distinct values, so use it for categories, such as
-    the classes of documents, and not for free text or measurements. Nulls are not counted.
+    State of a group: lists ``values``, ascending, and ``counts`` (int64), with one entry per
+    distinct value. So use `Tally` for categories, such as the classes of documents, and not for
+    free text or measurements, which have many distinct values. Nulls are not counted.
 
     Result: a row for each group and value, with ``value`` and ``count`` (int64).
 
@@ -104,7 +104,7 @@ def _tallied(
     values: pa.ChunkedArray,
     counts: NDArray[np.int64],
 ) -> pa.Table:
-    """Add up the counts of each value in each group, and return them as lists by group."""
+    """Add up the counts of each value in each group, and return one row of lists per group."""
     size = int(numbers.max(initial=-1)) + 1 if not groups.num_columns else groups.num_rows
     entries = pa.table({"group": numbers, "value": values, "count": counts})
     entries = entries.filter(pc.is_valid(entries["value"]))

@@ -31,11 +31,12 @@ class TopK(Aggregator):
 
     State of a group: at most `capacity` hot keys as lists ``keys``, ``counts`` and ``errors``
     (int64), in descending order of counts, and ``floor`` (int64), the maximum weight of any
-    other key. A batch of messages is counted exactly and then cut to its `capacity` hottest
-    keys. A merge adds up the counts and errors of each key. A key that one part does not list may
-    have had up to that part's floor, so the floor is added to its count and to its error (Cafaro,
-    Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS 2012; PKG paper, section
-    4.2). The merge keeps the `capacity` hottest keys; ties are in order of their keys.
+    other key. `partial` counts messages exactly and then keeps only the `capacity` hottest keys.
+    `merge` adds up the counts and errors of each key. A key that a part does not list may have a
+    weight of up to the floor of that part. So `merge` adds this floor to the key's count and to
+    the key's error (Cafaro, Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS
+    2012; PKG paper, section 4.2). `merge` keeps the `capacity` hottest keys; keys with equal
+    counts are in order of the keys.
 
     Result: rows of ``key``, ``count``, ``error`` and ``rank`` (int64, from 1), at most k per
     group.
@@ -45,9 +46,9 @@ class TopK(Aggregator):
 
     - ``count - error <= true weight <= count``;
     - ``error <= floor <= m / capacity``;
-    - every key with a weight above ``m / capacity`` is in the state, so if the k-th key is
-      above that weight, and the gaps between the weights of keys are wider than it, the result is
-      the true top k;
+    - every key with a weight above ``m / capacity`` is in the state. So the result is the true
+      top k if the k-th key weighs more than ``m / capacity``, and the gaps between the weights of
+      keys are wider than ``m / capacity``;
     - all counts are exact while there are no more than `capacity` keys.
 
     `TopK` does not know which worker a part comes from. So a merge adds the floor of every part
@@ -67,7 +68,8 @@ class TopK(Aggregator):
     Raises
     ------
     ConfigurationError
-        `k` or `capacity` is out of range; from `bind`: a column is missing or not integer.
+        `k` or `capacity` is out of range. From `bind`: a column is missing, or `weight` is not an
+        integer column.
     RunError
         From `partial`: a weight is negative, or weights add up to more than int64 holds.
 
@@ -106,7 +108,7 @@ class TopK(Aggregator):
 
     @property
     def state(self) -> pa.Schema:
-        """Lists ``keys``, ``counts`` and ``errors``, and ``floor``; `bind` finds the key type."""
+        """Columns ``keys``, ``counts``, ``errors`` and ``floor``; `bind` finds the key type."""
         numbers = pa.list_(pa.int64())
         types = (pa.list_(self._bound(self.key_type)), numbers, numbers, pa.int64())
         return pa.schema(list(zip(_STATE, types, strict=True)))
@@ -172,8 +174,8 @@ class TopK(Aggregator):
         part_floors = partials["floor"].to_numpy()
         floors = np.zeros(_size(numbers), dtype=np.int64)
         np.add.at(floors, numbers, part_floors)
-        # Counts and errors of listed keys without the floor of their part: then the sum of all
-        # floors can be added to every key in one operation.
+        # Subtract the floor of the part from the counts and errors of its keys. The sum of the
+        # floors of all parts can then be added to every key in one operation.
         part = np.repeat(np.arange(len(numbers)), pc.list_value_length(partials["keys"]))
         listed = pa.table(
             {
@@ -203,7 +205,7 @@ class TopK(Aggregator):
         return pa.table({**columns, "rank": place[first] + 1})
 
     def _hottest(self, groups: pa.Table, floors: NDArray[np.int64], listed: pa.Table) -> pa.Table:
-        """Keep the hottest keys of each group; `floors` bound the weight of keys not listed."""
+        """Keep the hottest keys of each group; `floors` bounds the weight of all other keys."""
         order = [("group", "ascending"), ("count", "descending"), ("key", "ascending")]
         listed = listed.sort_by(order)
         group = listed["group"].to_numpy()

@@ -42,9 +42,9 @@ def run(
 ) -> RunReport:
     """Run a pipeline or an application until its input is processed and its windows are closed.
 
-    If the output directory contains an unfinished run of the same configuration, the new run
-    continues where that one stopped, for whatever reason; nothing is lost or counted twice. If that
-    run was finished, `run` returns its report and does not start Spark.
+    If the output directory contains an unfinished run of the same configuration, `run` continues
+    that run where it stopped, whatever the reason. No message is lost or counted twice. If the
+    output directory contains a finished run, `run` returns its report and does not start Spark.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ def run(
     console
         Text stream that the console sink prints to. None: standard output.
     prepare
-        Whether to run a small stream first, so that measured epochs do not include the start of
-        Python workers and the loading of kernels.
+        Whether to run a small stream first. Python workers start and kernels are loaded in this
+        stream, so the measured epochs do not include that time.
 
     Returns
     -------
     RunReport
-        The report, with a summary of each exporter; for a learner also with the figures of
-        learning.
+        The report, with a summary of each exporter. The report of a learner also contains the
+        figures of learning.
 
     Raises
     ------

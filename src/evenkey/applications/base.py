@@ -1,4 +1,4 @@
-"""Applications that are a pipeline with certain options."""
+"""Applications that run as a pipeline with preset options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PipelineApplication(Application):
-    """A pipeline with an aggregator and a way to split the input.
+    """An application that runs as a pipeline; it chooses the aggregator and how input is split.
 
     Examples
     --------
@@ -32,10 +32,10 @@ class PipelineApplication(Application):
 
     @abstractmethod
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
-        """Return the pipeline options that make up this application.
+        """Return the pipeline options that this application sets.
 
         Parameters
         ----------
         config
-            The other options; options that the user gave must not be replaced.
+            The user's options; the application must not set an option that the user has set.
         """

@@ -1,4 +1,4 @@
-"""The model of naive Bayes: counts of words by class."""
+"""The naive Bayes model: counts of words by class."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DOCUMENT = ""
-"""Key of the messages that count documents, one per document; all other keys are words."""
+"""Key of the message that each document adds to count the document; other keys are words."""
 UNIT = 2.0**-36
-"""Log-probabilities are integer multiples of this."""
+"""Log-probabilities are rounded to integer multiples of this number and added as integers."""
 
 _ALPHA = b"alpha"
 
@@ -44,24 +44,24 @@ def words_of(text: pa.Array | pa.ChunkedArray) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class BayesModel(Model):
-    """Counts of words by class, and the probabilities that follow from them.
+    """Counts of words by class, and the probabilities computed from these counts.
 
-    Let ``n(w, c)`` be the occurrences of word w in documents of class c, ``n(c)`` their sum over
-    all words, V the number of distinct words, D the number of documents and D(c) that of class c.
-    Then:
+    Let ``n(w, c)`` be the number of occurrences of word w in documents of class c, and ``n(c)``
+    the sum of ``n(w, c)`` over all words w. Let V be the number of distinct words, D the number
+    of documents, and D(c) the number of documents of class c. Then:
 
     - ``log P(c) = log(D(c) / D)``;
     - ``log P(w | c) = log((n(w, c) + alpha) / (n(c) + alpha V))`` (Laplace smoothing).
 
-    A document gets the class with the greatest ``log P(c) + sum log P(w | c)`` over the words
-    that the model knows; ties go to the first label. Logarithms are rounded to multiples of
-    `UNIT`, so sums are integers and do not depend on the order.
+    A document gets the class with the greatest ``log P(c) + sum log P(w | c)``, where the sum is
+    over the document's words that the model knows. Ties go to the first label. Logarithms are
+    rounded to multiples of `UNIT` and added as integers, so sums do not depend on the order.
 
     Parameters
     ----------
     counts
-        Columns ``word``, ``label`` (string) and ``count`` (int64), one row per pair of word and
-        label; rows with the word `DOCUMENT` count the documents themselves.
+        Columns ``word``, ``label`` (string) and ``count`` (int64), with one row per (word, label)
+        pair. Rows with the word `DOCUMENT` contain the number of documents of a label.
     alpha
         Laplace smoothing: the number added to each count, above 0.
     """
@@ -71,13 +71,13 @@ class BayesModel(Model):
 
     @classmethod
     def empty(cls, alpha: float) -> BayesModel:
-        """Return the model of no documents."""
+        """Return a model that has learned no documents."""
         names = [("word", pa.string()), ("label", pa.string()), ("count", pa.int64())]
         return cls(pa.schema(names).empty_table(), alpha)
 
     @classmethod
     def from_table(cls, table: pa.Table) -> BayesModel:
-        """Restore a model from its table."""
+        """Restore a model from a table that `to_table` returned."""
         metadata = table.schema.metadata or {}
         return cls(table.replace_schema_metadata(None), float(metadata[_ALPHA]))
 
@@ -86,7 +86,7 @@ class BayesModel(Model):
         return self.counts.replace_schema_metadata({_ALPHA: repr(self.alpha).encode()})
 
     def plus(self, counts: pa.Table) -> BayesModel:
-        """Add documents: rows of ``word``, ``label`` and ``count``, in which pairs may repeat."""
+        """Return the model with `counts` added, in which (word, label) pairs may repeat."""
         both = pa.concat_tables([self.counts, counts.select(self.counts.column_names)])
         added = reduce_groups(both, ["word", "label"], {"count": ("count", "sum")})
         order = [("word", "ascending"), ("label", "ascending")]
@@ -105,7 +105,7 @@ class BayesModel(Model):
 
     @cached_property
     def _table(self) -> NDArray[np.int64]:
-        """int64[words + 1, classes]: the counts n(w, c); the last row counts the documents."""
+        """The counts n(w, c), int64[words + 1, classes]; the last row has the counts D(c)."""
         counts = np.zeros((len(self.vocabulary) + 1, len(self.labels)), dtype=np.int64)
         words = pc.fill_null(pc.index_in(self.counts["word"], self.vocabulary), -1).to_numpy()
         classes = pc.index_in(self.counts["label"], pa.array(self.labels, pa.string())).to_numpy()
@@ -114,12 +114,18 @@ class BayesModel(Model):
 
     @cached_property
     def prior(self) -> NDArray[np.int64]:
-        """int64[classes], log P(c) in units; a class without documents counts as one document."""
+        """The value of log P(c) in multiples of `UNIT`, int64[classes].
+
+        A class without documents counts as one document.
+        """
         documents = np.maximum(self._table[-1], 1)
         return _units(np.log(documents) - np.log(documents.sum() or 1))
 
     def likelihood(self, words: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
-        """int64[n, classes], log P(w | c) of each word in units; 0 for unknown words."""
+        """Return log P(w | c) of each word in multiples of `UNIT`, int64[n, classes].
+
+        The value is 0 for words that the model does not know.
+        """
         places = pc.fill_null(pc.index_in(words, self.vocabulary), -1).to_numpy()
         counts = self._table[:-1]
         smoothed = np.log(counts.sum(axis=0) + self.alpha * len(counts))
@@ -132,7 +138,10 @@ class BayesModel(Model):
         )
 
     def scores(self, text: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
-        """int64[n, classes], ``log P(c) + sum log P(w | c)`` of each text in units."""
+        """Return ``log P(c) + sum log P(w | c)`` of each text, int64[n, classes].
+
+        The values are in multiples of `UNIT`.
+        """
         words = words_of(text)
         sums = np.zeros((len(words) + 1, len(self.labels)), dtype=np.int64)
         np.cumsum(self.likelihood(words["key"]), axis=0, out=sums[1:])
@@ -140,7 +149,7 @@ class BayesModel(Model):
         return np.asarray(np.diff(sums[ends], axis=0) + self.prior)
 
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Return the most likely class of each ``text``, null if there is no class yet."""
+        """Return the most likely class of each ``text``; null if the model knows no class yet."""
         if not self.labels:
             return pa.nulls(records.num_rows, pa.string())
         best = self.scores(records["text"]).argmax(axis=1)

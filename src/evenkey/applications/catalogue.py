@@ -28,7 +28,7 @@ def parse(text: str | Application) -> Application:
     Raises
     ------
     ConfigurationError
-        There is no such application or parameter, or the value is invalid; the message lists
+        The application or a parameter does not exist, or a value is invalid; the message lists
         the alternatives.
 
     Examples

@@ -1,4 +1,4 @@
-"""Classify documents with a model: each as a whole, or word by word on workers."""
+"""Classify records with a model: whole records, or documents word by word on workers."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _ANSWER = "document string, class int, units bigint"
 
 
 def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "prediction") -> DataFrame:
-    """Add the label that a model predicts to each record; batch or streaming.
+    """Add a column with the label that a model predicts for each row, in a batch or a stream.
 
     Parameters
     ----------
     df
-        Contains the input columns of the model, such as ``text``, with the names and types of its
-        learner's fields.
+        DataFrame with the input columns of the model, such as ``text``. Their names and types must
+        be those of the ``fields`` of the learner that made the model.
     model
-        A model, or the models of a run that may still be learning. With the latter, each task
-        uses the model that is the newest when the task starts, so a stream follows the learning. A
-        task that runs again may use a newer model.
+        A model, or `Models`: the models of a run that may still be learning. With `Models`, each
+        task uses the newest model at its start, so a stream gets better labels as the run learns.
+        A task that runs again may use a newer model.
     column
-        Name of the new column: a string, null if the model predicts none.
+        Name of the new column, a string. It is null if the model predicts no label.
 
     Raises
     ------
@@ -97,20 +97,20 @@ def classify_by_words(
     """Classify a batch of documents word by word on workers.
 
     A grouping sends each word to a worker, as in a word count. A worker adds up the
-    log-probabilities of its words by document and class; then the partial sums of all workers are
-    added up by document. Log-probabilities are integer multiples of `UNIT`, so the sums, and
-    therefore the labels, equal those of `BayesModel.predict`.
+    log-probabilities of its words by document and class. Then the partial sums of all workers are
+    added up by document and class. Log-probabilities are integer multiples of `UNIT`, so the sums
+    do not depend on the order, and the labels equal those of `BayesModel.predict`.
 
     Parameters
     ----------
     df
         Batch DataFrame with the documents.
     document
-        Column that identifies a document; rows with the same value are one document.
+        Column that identifies a document. Rows with the same value belong to one document.
     text
         Column with the text, a string.
     model
-        Model of naive Bayes.
+        The naive Bayes model.
     grouping, workers
         As for `evenkey.spark.route`.
     column
@@ -124,7 +124,8 @@ def classify_by_words(
     Raises
     ------
     ConfigurationError
-        A column is missing, or as for `route`.
+        A column is missing, `model` is not a naive Bayes model, or `evenkey.spark.route` raises
+        the error.
 
     Examples
     --------
@@ -152,12 +153,12 @@ def classify_by_words(
     routed = route(asked, "word", grouping, workers, column=WORKER)
     placed = place(routed, workers, column=WORKER)
     answers = placed.mapInArrow(in_workers(df.sparkSession, _AnswerTask(model)), _ANSWER)
-    # A document without words is classified by the priors alone.
+    # Each document starts with the priors, so a document without words gets a label too.
     priors = F.array(*(F.lit(int(units)) for units in model.prior))
     known = named.select("document").distinct()
     start = known.select("document", F.posexplode(priors).alias("class", "units"))
     summed = answers.union(start).groupBy("document", "class").agg(F.sum("units").alias("units"))
-    # The greatest sum; ties go to the first class.
+    # The least of the negated sums is the greatest sum; ties go to the first class.
     best = F.min(F.struct((-F.col("units")).alias("units"), "class")).alias("best")
     labels = F.array(*(F.lit(label) for label in model.labels))
     classified = summed.groupBy("document").agg(best)

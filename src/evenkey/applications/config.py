@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class ApplicationConfig(PipelineOptions, LearningOptions):
     """The configuration of ``evenkey run``: a pipeline, or an application.
 
-    `resolved` converts it to the configuration of the pipeline or the learner, which checks the
-    values. This class only checks that each given option belongs to that configuration.
+    `resolved` converts it to a `PipelineConfig`, or to a `LearnConfig` if the application is a
+    learner. That class checks the values. `ApplicationConfig` itself only checks that the class
+    has every option that the user has set.
 
     Examples
     --------
@@ -55,26 +56,30 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         super().__init__(**options)
 
     def resolved_application(self) -> Application | None:
-        """Return the application; None for a pipeline."""
+        """Return the application; None if the run is a pipeline without an application."""
         return None if self.application is None else parse(self.application)
 
     def learner(self) -> Learner[Any] | None:
-        """Return the application if it is a learner."""
+        """Return the application if it is a learner, otherwise None."""
         application = self.resolved_application()
         return application if isinstance(application, Learner) else None
 
     def resolved(self) -> PipelineConfig | LearnConfig:
-        """Return the configuration of the run, with the options that its application sets.
+        """Return the configuration of the run, with the options that the application sets.
 
         Raises
         ------
         ConfigurationError
-            An option was given that the application sets or does not use.
+            The user has set an option that the application sets or does not use.
         """
         return self._resolved(whole=True)
 
     def _resolved(self, *, whole: bool) -> PipelineConfig | LearnConfig:
-        """Convert to that configuration; unless `whole`, without options that may read files."""
+        """Return the configuration of the run.
+
+        Without `whole`, leave out the options that the application sets: finding them may read
+        files.
+        """
         application = self.resolved_application()
         kind = LearnConfig if isinstance(application, Learner) else PipelineConfig
         given = self.model_dump(exclude_unset=True, exclude={"application"})
@@ -102,11 +107,11 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         return {**self.resolved().manifest(), "application": self.application}
 
     def check_paths(self) -> None:
-        """Check, before anything starts, that everything the options name can be reached."""
+        """Check before the run that all files, topics and outputs of the options can be reached."""
         self.resolved().check_paths()
 
     def derive(self) -> None:
-        """Set the derived options; creating the configuration of the run checks all options."""
+        """Set options that follow from others; this also checks all options."""
         resolved = self._resolved(whole=False)
         for name in type(self).model_fields:
             if name not in self.model_fields_set and hasattr(resolved, name):

@@ -15,17 +15,17 @@ from evenkey.core.streams import Zipf
 from evenkey.pipeline.learn import LabelledStream
 
 _LABEL, _OWN = 1, 2
-"""Numbers of the hash functions that draw the label, and whether a word belongs to the class."""
+"""Numbers of two hash functions: one draws the label, one whether a word belongs to the class."""
 
 
 @dataclass(frozen=True)
 class Documents(LabelledStream):
-    """Documents of `size` words; classes have different words, but share the hottest.
+    """Documents of `size` words; each class has its own words, and all share the hottest words.
 
-    A document has class c with probability proportional to ``1 / (c + 1)``. Each of its words has
-    a rank r, drawn from a Zipf distribution. With probability `own` it is a word of the class,
-    with the number ``r + (c + 1) * words // (classes + 1)`` modulo `words`; otherwise it is word
-    number r.
+    A document has class c with probability proportional to ``1 / (c + 1)``. For each word of a
+    document, a rank r is drawn from a Zipf distribution. With probability `own` the word belongs
+    to the class: its number is ``r + (c + 1) * words // (classes + 1)`` modulo `words`. Otherwise
+    its number is r.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Documents(LabelledStream):
     size
         Number of words of a document, at least 1.
     own
-        Share of words that belong to the document's class, 0 to 1.
+        Probability that a word belongs to the document's class, 0 to 1.
 
     Raises
     ------

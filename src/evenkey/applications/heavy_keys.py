@@ -1,4 +1,4 @@
-"""Heavy hitters: the most frequent keys of each window, each with its error."""
+"""Heavy hitters: the most frequent keys of each window, with an error bound for each key."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FindHeavyHitters(PipelineApplication):
-    """Finds the most frequent keys (``heavy-hitters``), PKG paper, section 4.2.
+    """Finds the most frequent keys (``heavy-hitters``; PKG paper, section 4.2).
 
-    The aggregator is `HeavyHitters`; its ``choices`` is the maximum number of workers that the
-    grouping sends a key to. So a key's error has one term under ``kg``, two under ``pkg``, and up
-    to W under groupings that may send it to any worker. Lines of text are split into words; other
-    input keeps its own keys.
+    The aggregator is `HeavyHitters`. Its parameter ``choices`` is the maximum number of workers
+    that the grouping sends a key to. So the error of a key adds up the errors of one worker under
+    ``kg``, of two workers under ``pkg``, and of up to W workers under groupings that may send a key
+    to any of the W workers. Lines of text are split into words; other input keeps its own keys.
 
     Parameters
     ----------
@@ -50,9 +50,10 @@ class FindHeavyHitters(PipelineApplication):
         HeavyHitters(self.k, self.capacity)
 
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
-        """Return the aggregator, and the split if the input is plain text."""
+        """Return the aggregator, and for plain text also the splitter."""
         choices = config.resolved_grouping().most_workers_of_a_key
-        # Without the option `count`, the records' own column of that name is not a weight.
+        # If the user names a key column but no `count`, a column "count" of the records is not
+        # a weight.
         weight = None if config.key is not None and config.count is None else "count"
         hitters = HeavyHitters(self.k, self.capacity, choices, weight)
         return {"aggregator": str(hitters), **split_into_words(config)}

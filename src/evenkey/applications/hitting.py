@@ -1,4 +1,4 @@
-"""Heavy hitters of a DataFrame, by evenkey's summaries or by Spark's."""
+"""Find the heavy hitters of a DataFrame, with evenkey's summaries or Spark's sketch."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def heavy_hitters(
     max_ahead: str | None = "1 hour",
     state: str | Path | None = None,
 ) -> DataFrame:
-    """Find the most frequent keys, batch or streaming.
+    """Find the most frequent keys of a batch or a stream.
 
     Parameters
     ----------
@@ -58,23 +58,24 @@ def heavy_hitters(
     k, capacity
         As for the aggregator `HeavyHitters`.
     through
-        ``evenkey``: SpaceSaving summaries on workers chosen by `grouping`; each count comes with
-        a bound of its error. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of
-        Apache DataSketches that tracks `capacity` items; `grouping`, `workers` and `state` are not
-        used. Its counts are estimates that may be too high, without a bound of their error, so
-        ``error`` and ``terms`` are null. It leaves out null keys, and keys that it cannot
-        distinguish from less frequent ones, so there may be fewer than `k` rows.
+        ``evenkey``: SpaceSaving summaries on workers that `grouping` chooses; each count has an
+        error bound. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of Apache
+        DataSketches that tracks `capacity` items; `grouping`, `workers` and `state` are not used.
+        The counts of ``spark`` are estimates that may be too high. They have no error bound, so
+        ``error`` and ``terms`` are null. ``spark`` leaves out null keys, and keys that the sketch
+        cannot distinguish from less frequent keys, so there may be fewer than `k` rows.
 
     Returns
     -------
     DataFrame
-        ``window`` if there are windows, as in `aggregate`, the key's columns, ``count``,
-        ``error``, ``terms`` and ``rank``.
+        ``window`` (only if there are windows; as in `evenkey.spark.aggregate`), the columns of
+        the key, ``count``, ``error``, ``terms`` and ``rank``.
 
     Raises
     ------
     ConfigurationError
-        As for `aggregate`, `through` is unknown, or a parameter is out of range.
+        `through` is unknown, a parameter is out of range, ``spark`` gets a key of several columns,
+        or `evenkey.spark.aggregate` raises the error.
 
     Examples
     --------
@@ -114,7 +115,7 @@ def heavy_hitters(
     column = one_key(df, keys)
     groups = []
     if window is not None and time is not None:
-        # Spark has no watermark on timestamps without a time zone.
+        # A watermark needs a timestamp with a time zone.
         event_time = (time_column if df.isStreaming else windowed_column)(df, time)
         df = df.withColumn("__time", event_time)
         if df.isStreaming:

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 class NaiveBayes(Learner[BayesModel]):
     """Multinomial naive Bayes (``naive-bayes``), the running example of the PKG paper, section 2.
 
-    Each word of a document is a message with the word as its key, and the document itself is one
-    message with the key `DOCUMENT`. Workers count messages by key and class; the model is the sum
-    of all counts, so it is exact under every grouping. With K distinct words in an epoch, workers
-    hold K keys under key grouping, at most 2 K under partial key grouping, up to W K under
-    shuffle grouping.
+    A document becomes one message per word, with the word as the key, and one more message with
+    the key `DOCUMENT`. Workers count messages by key and class. The model is the sum of all
+    counts, so it is exact under every grouping. With K distinct words in an epoch, all W workers
+    together hold K keys under key grouping, at most 2 K under partial key grouping, and up to W K
+    under shuffle grouping.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ class NaiveBayes(Learner[BayesModel]):
 
     @property
     def aggregator(self) -> Aggregator:
-        """Counts the messages of each word by class."""
+        """The aggregator that counts the messages of each word by class."""
         return Tally("label")
 
     def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
-        """Return the column of the text, which `text` names."""
+        """Return the column that the option `text` of `config` names."""
         if config.text is None:
             message = (
                 "naive-bayes needs text: the column with the documents; the input has: "
@@ -87,15 +87,15 @@ class NaiveBayes(Learner[BayesModel]):
         return {"text": [config.text]}
 
     def start(self) -> BayesModel:
-        """Return the model of no documents."""
+        """Return a model that has learned no documents."""
         return BayesModel.empty(self.alpha)
 
     def restore(self, table: pa.Table) -> BayesModel:
-        """Restore a model from its table."""
+        """Restore a model from the table that `BayesModel.to_table` returned."""
         return BayesModel.from_table(table)
 
     def messages(self, records: pa.Table, model: BayesModel) -> pa.Table:
-        """Make one message per document, and one per word."""
+        """Make one message per document, and one message per word."""
         del model
         words = words_of(records["text"])
         place = np.arange(records.num_rows)
@@ -107,9 +107,9 @@ class NaiveBayes(Learner[BayesModel]):
         return pa.table({"record": record, "key": keys.take(order), "label": labels})
 
     def learn(self, model: BayesModel, merged: pa.Table) -> BayesModel:
-        """Add the epoch's counts."""
+        """Return the model with the epoch's counts added."""
         return model.plus(merged.rename_columns({"key": "word", "value": "label"}))
 
     def counters(self, partials: pa.Table) -> int:
-        """Count pairs of word and class."""
+        """Count the (word, class) pairs in partial aggregates."""
         return int(pc.sum(pc.list_value_length(partials["values"])).as_py() or 0)

@@ -1,4 +1,4 @@
-"""Word count: occurrences of each word, by window."""
+"""Word count: the number of occurrences of each word, by window."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WordCount(PipelineApplication):
-    """Counts words (``wordcount``), the application of the PKG paper's section 6, Q5.
+    """Counts words (``wordcount``), the application in section 6, Q5, of the PKG paper.
 
-    The aggregator is `Count`; lines of text are split into words; other input keeps its own keys.
+    The aggregator is `Count`. Lines of text are split into words; other input keeps its own keys.
     Counts are exact under every grouping.
 
     Examples
@@ -31,12 +31,12 @@ class WordCount(PipelineApplication):
     summary: ClassVar[str] = "occurrences of each word, by window"
 
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
-        """Return the aggregator, and the split if the input is plain text."""
+        """Return the aggregator, and for plain text also the splitter."""
         return {"aggregator": "count", **split_into_words(config)}
 
 
 def split_into_words(config: PipelineOptions) -> dict[str, Any]:
-    """Return the option that splits lines into words, unless the input has another split."""
+    """Return the option that splits text into words; nothing if the input has another splitter."""
     if config.split is not None or config.dataset is not None:
         return {}
     text = config.kafka is not None or split_of(config.input) == Lines.name

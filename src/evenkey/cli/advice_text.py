@@ -26,7 +26,7 @@ def print_advice(advice: Advice) -> None:
     _say(console, advice.headline)
     _say(console, advice.caution or "All lines were read.")
     if sample.rejected:
-        _say(console, f"{whole(sample.rejected)} of them are not messages.")
+        _say(console, f"{whole(sample.rejected)} of the lines read are not messages.")
     _print_skew(console, advice)
     _print_predictions(console, advice)
     print_title(console, "Recommendation")
@@ -60,9 +60,9 @@ def _print_skew(console: Console, advice: Advice) -> None:
         )
     _say(
         console,
-        f"The hottest key exceeds a worker's fair share on more than 1/p1 = "
-        f"{number(skew.most_workers(1), 1)} workers; split over two workers, on more than "
-        f"2/p1 = {number(skew.most_workers(2), 1)}.",
+        f"With more than 1/p1 = {number(skew.most_workers(1), 1)} workers, the hottest key exceeds "
+        f"the fair share of one worker; with more than 2/p1 = {number(skew.most_workers(2), 1)}, "
+        "that of two workers.",
     )
 
 

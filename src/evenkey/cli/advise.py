@@ -54,7 +54,7 @@ def _advise(
     aggregator: Annotated[
         str | None,
         typer.Option(
-            help="What is computed per key: count, sum(column=...), mean(column=...), "
+            help="Aggregator that your job computes: count, sum(column=...), mean(column=...), "
             "top-k(k=10); default: your own function.",
             rich_help_panel=_PANEL,
             show_default=False,
@@ -70,7 +70,7 @@ def _advise(
         str,
         typer.Option(
             metavar="even|first",
-            help="Which lines: at equal distances over the input, or the first.",
+            help="Which lines to read: lines at equal distances over the input, or the first.",
             rich_help_panel=_PANEL,
         ),
     ] = "even",
@@ -92,10 +92,10 @@ def _advise(
     counts = _worker_counts(workers)
     chosen = None if groupings is None else distinct_groupings(config, groupings)
     if aggregator is not None:
-        # With the aggregator in the configuration, its columns are checked and read too.
+        # The configuration then also checks and reads the columns that the aggregator needs.
         config = config.with_options(aggregator=aggregator)
     config.check_paths()
-    # Imported late: errors and help do not need the compiled kernels.
+    # Imported late, so that errors and help do not load the compiled kernels.
     from evenkey.reports import advice
 
     split = config.resolved_split()
@@ -128,7 +128,7 @@ def _worker_counts(text: str) -> list[int]:
 
 
 def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sample, bool]:
-    """Take a sample, and return whether records span several lines."""
+    """Return a sample of the input, and whether its records span several lines."""
     from evenkey.pipeline.aggregate import opened_records
     from evenkey.reports import advice
 
@@ -140,7 +140,7 @@ def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sa
 
 @contextlib.contextmanager
 def _shown_step() -> Iterator[Callable[[str], None]]:
-    """Show the current step on standard error, if that is a terminal."""
+    """Show the current step on standard error, if standard error is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None

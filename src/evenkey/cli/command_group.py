@@ -25,10 +25,10 @@ _WORDS = (
 
 
 class Program(TyperGroup):
-    """Commands that print a usage error as one line, like all other errors, without a box."""
+    """The group of all commands. It prints a usage error as one line, without Typer's box."""
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
-        """Run the program with the given arguments, or with those of the process."""
+        """Run the program with the given arguments; by default with those of the process."""
         if not extra.pop("standalone_mode", True):
             return super().main(*arguments, **{**extra, "standalone_mode": False})
         try:

@@ -1,7 +1,7 @@
 """Options of the commands that run a pipeline, generated from the fields of its configuration.
 
-Each field of `PipelineConfig` is a key of the configuration file and an option of the command, and
-its description is the help text. So there is only one list of options.
+Each field of `PipelineConfig` is a key of the configuration file and an option of the command. The
+description of the field is the help text of the option. So there is only one list of options.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CONFIG_FILE = inspect.Parameter(
         typer.Option(
             "--config",
             metavar="PATH",
-            help="TOML file with any of these options as keys; options override it.",
+            help="TOML file with any of these options as keys; options override the file.",
         ),
     ],
 )
@@ -72,7 +72,7 @@ _PANELS = (
 
 
 def option_name(field: str) -> str:
-    """Return the name of a field's option.
+    """Return the name of the command line option for a field of the configuration.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def distinct_groupings(config: PipelineConfig, groupings: str) -> list[str]:
     Raises
     ------
     ConfigurationError
-        The list is empty, or has a grouping twice, or one that does not exist.
+        The list is empty, contains a grouping twice, or contains a grouping that does not exist.
 
     Examples
     --------
@@ -112,19 +112,18 @@ def with_pipeline_options(
     without: Collection[str] = (),
     arguments: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add to a command ``--config``, and an option for each field of `PipelineConfig`.
+    """Add the option ``--config`` to a command, and an option for each `PipelineConfig` field.
 
-    The command is called with the configuration as its argument ``config``, and with its own
-    options.
+    The command gets the configuration as its argument ``config``, besides its own options.
 
     Parameters
     ----------
     only
         Fields that become options.
     without
-        Fields of these to leave out.
+        Fields of `only` that do not become options.
     arguments
-        Fields of these that become positional arguments.
+        Fields of `only` that become positional arguments.
     """
     left_out = (PipelineConfig.model_fields.keys() - {*only}) | {*without}
     return with_options_of(PipelineConfig, without=left_out, arguments=arguments)
@@ -137,9 +136,9 @@ def with_options_of(
     arguments: Collection[str] = (),
     brief: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add to a command an option for each field of a configuration, like `with_pipeline_options`.
+    """Add an option for each field of a configuration to a command; see `with_pipeline_options`.
 
-    With `brief` the help shows only the basic options, and ``--help-all`` shows all.
+    With `brief`, ``--help`` shows only the basic options and ``--help-all`` shows all options.
     """
     family = configuration.__mro__
     ordered = sorted(
@@ -180,7 +179,7 @@ def with_options_of(
 
 
 def _depth(family: tuple[type, ...], field: str) -> int:
-    """Return how far up in a class hierarchy a field is declared."""
+    """Return the number of the class in `family` that declares a field."""
     return next(
         i for i, each in enumerate(family) if field in vars(each).get("__annotations__", ())
     )
@@ -229,7 +228,7 @@ def _help(field: FieldInfo) -> str:
 
 
 def _kind(field: FieldInfo) -> Any:
-    """Return the type of a field, without ``None`` and its validators."""
+    """Return the type of a field, without ``None`` and without validators."""
     kind: Any = field.annotation
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         kind = next(each for each in typing.get_args(kind) if each is not type(None))

@@ -57,7 +57,7 @@ def _list() -> None:
         if each.published is None:
             table.add_row(escape(each.spelling), whole(each.usual_messages), escape(each.summary))
     console.print(table)
-    print_title(console, "Synthetic, with the figures that papers publish of the real data:")
+    print_title(console, "Synthetic streams, with the figures that papers publish of real data:")
     table = _table("messages", "keys", "top key %")
     for each in entries:
         if each.published is not None:
@@ -83,7 +83,7 @@ def _describe(
     top: Annotated[int, typer.Option(min=0, help="Number of hottest keys to list.")] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Count a dataset's keys and list the hottest."""
+    """Count a dataset's keys and list the hottest keys."""
     stream = generated(name, messages=messages, seed=seed)
     with message_bar("counting", stream.length) as show:
         summary = summarize_dataset(stream, top=top, on_progress=show)

@@ -30,8 +30,8 @@ def _diagnose(
         str,
         typer.Argument(
             metavar="LOG|DIR|URL",
-            help="A Spark event log, compressed or not, a directory of logs, or the address of a "
-            "history server or a running application, such as http://host:4040.",
+            help="A Spark event log (may be compressed), a directory of logs, or the address of a "
+            "history server or of a running application, such as http://host:4040.",
         ),
     ],
     application: Annotated[

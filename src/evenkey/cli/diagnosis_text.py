@@ -24,7 +24,7 @@ _VERDICTS = {
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:
-    """Print the stages of each application, those to change first."""
+    """Print the stages of each application, the stages to change first."""
     console = Console()
     count = len(diagnosis.named)
     noun = "stage" if count == 1 else "stages"
@@ -57,8 +57,8 @@ def _print_change(console: Console, finding: Finding) -> None:
     _say(console, f"{finding.reason[0].upper()}{finding.reason[1:]}.")
     _say(
         console,
-        f"It took {number(finding.work.seconds, 1)} s, of which skew between its tasks costs "
-        f"{number(finding.work.skew_cost, 1)} s.",
+        f"The stage took {number(finding.work.seconds, 1)} s; skew between its tasks costs "
+        f"{number(finding.work.skew_cost, 1)} s of this.",
     )
     for change in finding.changes:
         _say(

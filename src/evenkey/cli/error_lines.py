@@ -1,4 +1,4 @@
-"""Report an error of a command as one line and an exit code, without a trace."""
+"""Report the error of a command as one line and an exit code, without a trace."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def show_traces(*, wanted: bool) -> None:
 
 
 def explain(error: BaseException) -> Explanation:
-    """Find the most informative line of an error.
+    """Find the most informative message in an error, and the exit code.
 
     Spark wraps an error of a task or a sink several times: in the text of a Python trace, in
-    exceptions of the JVM, in the exception that ends the query. If one of these errors is an
-    `EvenkeyError`, at any depth, its message is returned unchanged; otherwise, the message of the
-    innermost error.
+    exceptions of the JVM, and in the exception that ends the query. If any of these errors is an
+    `EvenkeyError`, its message is returned unchanged. Otherwise the message of the innermost error
+    is returned.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class _TerminatedError(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _termination_heard() -> Iterator[None]:
-    """Make SIGTERM end the commands inside as Ctrl-C does."""
+    """Let SIGTERM end a command as Ctrl-C does, while the context is open."""
 
     def end(*_: object) -> None:
         raise _TerminatedError
@@ -144,7 +144,7 @@ def _termination_heard() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupted_with(note: str) -> Iterator[None]:
-    """Add a note to an interrupt: what remains, and what the same command would do next."""
+    """Add a note to the message of an interrupt: what remains, and how to go on."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
@@ -153,7 +153,7 @@ def interrupted_with(note: str) -> Iterator[None]:
 
 
 def going_on(output: Path | str | None) -> AbstractContextManager[None]:
-    """Add a note to an interrupt: whether the same command continues the run."""
+    """Add a note to the message of an interrupt: whether the same command continues the run."""
     if output is None:
         return interrupted_with("nothing was kept; with --output the same command continues a run")
     return interrupted_with("the same command continues where this run stopped")

@@ -26,7 +26,7 @@ _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 
 @contextlib.contextmanager
 def standard_output_kept(*, wanted: bool) -> Iterator[None]:
-    """Redirect everything that is printed inside to standard error, if `wanted`.
+    """Redirect standard output to standard error while the context is open, if `wanted`.
 
     This includes the output of child processes such as Spark's, which would otherwise be mixed
     with the results.

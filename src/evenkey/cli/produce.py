@@ -32,10 +32,10 @@ def produce_command(
     *,
     form: Annotated[
         ValueFormat,
-        typer.Option("--format", help="A dataset's values: the key's text, or JSON objects."),
+        typer.Option("--format", help="Values of a dataset: the text of the key, or JSON objects."),
     ] = "lines",
     messages: Annotated[
-        int | None, typer.Option(min=1, help="Number of messages from the first; default: all.")
+        int | None, typer.Option(min=1, help="Number of messages to send; default: all.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed gives another stream.")] = 0,
     rate: Annotated[
@@ -92,7 +92,7 @@ def produce_command(
 
 
 def parse_time(text: str) -> float:
-    """Parse a time into seconds since 1970; without a time zone it is UTC.
+    """Parse a time into seconds since 1970; a time without a time zone counts as UTC.
 
     Raises
     ------

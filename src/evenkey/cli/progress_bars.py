@@ -1,4 +1,4 @@
-"""Show progress on standard error: bars on a terminal, else one line per epoch of a run."""
+"""Show progress on standard error: bars on a terminal, otherwise one line per epoch of a run."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _LONGEST_NAME = 20
 
 @contextlib.contextmanager
 def message_bar(what: str, messages: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on standard error, if that is a terminal.
+    """Show a progress bar on standard error, if standard error is a terminal.
 
     Parameters
     ----------
     what
         Name of the activity.
     messages
-        Total number of messages; None if unknown.
+        Total number of messages. None: unknown.
 
     Yields
     ------
@@ -53,12 +53,13 @@ def message_bar(what: str, messages: int | None) -> Iterator[Callable[[int], Non
 
 @contextlib.contextmanager
 def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], None]]:
-    """Show the progress that is reported inside, one bar per grouping.
+    """Show the progress of runs, with one bar per grouping.
 
     Parameters
     ----------
     live
-        Whether to show bars on a terminal; False if results are printed there, which bars disturb.
+        Whether to show bars on a terminal. False for runs that print results on the terminal,
+        because bars would disturb the results.
 
     Yields
     ------
@@ -146,14 +147,14 @@ def _print(console: Console, line: str) -> None:
 
 
 def _done(progress: EpochProgress) -> float:
-    """Return the part of `_total` that is done."""
+    """Return the work done so far, in the unit of `_total`."""
     return progress.messages if progress.share is None else progress.share
 
 
 def _total(progress: EpochProgress) -> int | None:
-    """Return the total work: 1 if progress is a share of topics' offsets, else all messages.
+    """Return the total work: 1 if progress is a share of a topic, otherwise all messages.
 
-    None if the total is unknown, as when lines are split into more messages than lines.
+    None: the total is unknown, for example because lines are split into several messages.
     """
     if progress.share is not None:
         return 1

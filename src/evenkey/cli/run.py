@@ -24,10 +24,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _run(*, config: ApplicationConfig, as_json: JsonOption = False) -> None:
-    """Read a stream, route it by a grouping, aggregate it, write the results.
+    """Read a stream, route it by a grouping, aggregate it, and write the results.
 
-    An aggregator or an application does the work. With --output, the same command continues a
-    stopped run.
+    An aggregator or an application computes the results. With --output, the same command continues
+    a stopped run.
     """
     config.check_paths()
     with (

@@ -65,7 +65,8 @@ def _simulate(
         str,
         typer.Option(
             metavar="local|global|probing(SECONDS)",
-            help="Loads that sources know: what they sent, all loads, or all loads at intervals.",
+            help="Loads that a source knows: what it sent itself, or the true loads of all "
+            "workers, always or at intervals.",
             rich_help_panel=_PANEL,
         ),
     ] = "local",
@@ -82,7 +83,7 @@ def _simulate(
         bool,
         typer.Option(
             "--agreement",
-            help="Compare every decision with the one under global estimation.",
+            help="Compare every choice of a worker with the choice under global estimation.",
             rich_help_panel=_PANEL,
         ),
     ] = False,
@@ -90,8 +91,8 @@ def _simulate(
         float,
         typer.Option(
             min=0,
-            help="Cost per message in ms: the makespan is this times the maximum load, and "
-            "messages/s are messages over makespan. The simulation does not sleep.",
+            help="Cost per message in ms. The makespan is the cost times the maximum load, and "
+            "messages/s is messages over makespan. The simulation does not sleep.",
             rich_help_panel=_PANEL,
         ),
     ] = 1.0,
@@ -100,11 +101,11 @@ def _simulate(
     """Simulate sources that route a stream to workers, and print how balanced the loads are.
 
     Spark is not started. All figures except speeds depend only on the options. With
-    --epoch-messages each epoch also has its own figures.
+    --epoch-messages, figures are also computed for each epoch.
     """
     spellings = _spellings(config, groupings)
     config.check_paths()
-    # Imported late: errors and help do not need the compiled kernels.
+    # Imported late, so that errors and help do not load the compiled kernels.
     from evenkey.pipeline.aggregate import opened_stream
     from evenkey.simulation import simulate
 

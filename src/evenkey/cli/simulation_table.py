@@ -45,7 +45,7 @@ def print_simulations(results: Sequence[dict[str, Any]]) -> None:
 
 
 def _cells(figures: dict[str, Any]) -> dict[str, str]:
-    """Return the cells of a row by heading, chosen so that the table fits into 80 columns."""
+    """Return the cells of a row by heading; the columns fit into a terminal of 80 characters."""
     cells = {each.heading: each.cell(figures[each.name]) for each in shown_in("simulation")}
     if "epochs" in figures:
         cells["worst epoch"] = number(figures["epoch_max_over_mean"]["max"], 3)

@@ -137,7 +137,7 @@ def print_comparison(reports: Sequence[RunReport]) -> None:
 
 
 def _where(row: dict[str, Any]) -> list[str]:
-    """Return where a run's results are, and its dead letters if it has any."""
+    """Return lines that say where the results and the dead letters of a run are."""
     name, output, lines = row["grouping"], row["output"], []
     if output["results"] is not None:
         lines.append(f"{name}: results in {output['results']}")

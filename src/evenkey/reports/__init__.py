@@ -1,4 +1,4 @@
-"""Reports for people: advice, diagnosis of jobs, the live page, and the code that draws them."""
+"""Reports for users: advice, diagnosis of jobs, the live page, and the code that draws these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the best split of a leaf, by the impurity of both sides as histograms estimate it."""
+"""Find the best split of a leaf, from the impurity that histograms estimate for both sides."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Criterion: TypeAlias = Literal["gini", "entropy"]
 
 
 def impurity(counts: NDArray[np.float64], criterion: Criterion) -> NDArray[np.float64]:
-    """Compute how mixed the classes are; 0 for a single class.
+    """Compute how mixed the classes are; the impurity of a single class is 0.
 
     Parameters
     ----------
     counts
-        float64[..., classes], weight of each class.
+        The weight of each class, float64[..., classes].
     criterion
         ``gini``: ``1 - sum p^2``; ``entropy``: ``-sum p log2 p``.
 
     Returns
     -------
     float64[...]
-        The impurity; also 0 if all weights are 0.
+        The impurity. It is also 0 if all weights are 0.
 
     Examples
     --------
@@ -56,11 +56,11 @@ def best_split(
     criterion: Criterion,
     min_leaf: float,
 ) -> NodeSplit | None:
-    """Find the threshold of a feature that reduces a leaf's impurity most.
+    """Find the threshold of a feature that most reduces the impurity of a leaf.
 
-    Candidates are the points that cut the leaf's values into parts of equal weight: ``uniform`` of
-    the histogram of all classes. ``sum`` of each class's histogram estimates the weight left of a
-    candidate (Ben-Haim and Tom-Tov 2010, section 2.2).
+    The candidates for the threshold are the points that cut the leaf's values into parts of equal
+    weight; ``together.uniform`` finds them. The ``sum`` of the histogram of a class estimates the
+    weight of the class to the left of a candidate (Ben-Haim and Tom-Tov 2010, section 2.2).
 
     Parameters
     ----------
@@ -69,21 +69,21 @@ def best_split(
     classes
         Number of classes.
     by_class
-        Number of the class to the histogram of the feature's values in this leaf.
+        Maps the number of a class to the histogram of the feature's values in this leaf.
     together
         The merged histogram of all classes.
     candidates
-        Number of parts that values are cut into, at least 2.
+        Number of parts into which the candidates cut the values, at least 2.
     criterion
         The measure of impurity.
     min_leaf
-        Minimum weight on either side.
+        Minimum weight on each side of the threshold.
 
     Returns
     -------
     NodeSplit or None
-        The best split, the first if several are equal; None if no candidate leaves enough weight
-        on both sides.
+        The best split; the first if several are equally good. None if no candidate leaves enough
+        weight on both sides.
     """
     points = np.unique(together.uniform(candidates))
     left = np.zeros((len(points), classes))
@@ -93,7 +93,7 @@ def best_split(
         total[number] = histogram.total
     right = np.maximum(total - left, 0)
     weights = np.stack([left.sum(axis=1), right.sum(axis=1)])
-    # The sum of the estimates of an empty side may differ slightly from 0.
+    # The estimated weight of an empty side may differ slightly from 0.
     allowed = (weights >= max(min_leaf, 1e-9 * total.sum())).all(axis=0)
     if not allowed.any():
         return None

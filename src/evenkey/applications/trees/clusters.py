@@ -13,7 +13,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.learn import LabelledStream
 
 _CENTRE, _CLUSTER, _RADIUS, _ANGLE = 1, 2, 3, 4
-"""Numbers of the hash functions that draw centres, clusters, and both parts of a normal sample."""
+"""Numbers of the hash functions that draw centres, clusters, and radius and angle of a point."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.learn import LearnConfig
 
 CLASS = "class"
-"""Key of the messages of leaves that can no longer split: only their class is counted."""
+"""Key of the messages of leaves that can no longer split: only the records' class is counted."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,17 @@ class DecisionTree(Learner[TreeModel]):
     """A streaming parallel decision tree (``decision-tree``), the PKG paper's section 4.1.
 
     A record with D features becomes D messages, one per feature. The key of a message is the
-    number of the feature; it contains the leaf, the class and the value. Workers keep a histogram
-    for each (feature, leaf, class) that they receive. At the end of an epoch the histograms are
-    merged, and each leaf is split once, if that reduces impurity; the next epoch's messages follow
-    the new tree (Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm, JMLR 11,
-    2010). As in that paper, each epoch starts with empty histograms (decision 071). A record in a
-    leaf that can no longer split becomes one message with the key `CLASS`.
+    number of the feature; the message also contains the leaf, the class and the value. Workers
+    keep a histogram for each (feature, leaf, class) that they receive. At the end of an epoch the
+    histograms are merged, and each leaf is split once if a split reduces impurity. The messages
+    of the next epoch are made with the new tree (Ben-Haim and Tom-Tov, A Streaming Parallel
+    Decision Tree Algorithm, JMLR 11, 2010). As in that paper, each epoch starts with empty
+    histograms (decision 071). A record in a leaf that can no longer split becomes one message
+    with the key `CLASS`.
 
-    With C classes and L leaves that can split, all workers together hold at most D C L histograms
-    under key grouping, 2 D C L under partial key grouping, W D C L under shuffle grouping.
+    With C classes, L leaves that can split and W workers, all workers together hold at most D C L
+    histograms under key grouping, 2 D C L under partial key grouping, and W D C L under shuffle
+    grouping.
 
     Parameters
     ----------
@@ -52,17 +54,17 @@ class DecisionTree(Learner[TreeModel]):
         Maximum number of tests between the root and a leaf, at least 1; the tree grows by one
         level per epoch.
     max_leaves
-        Maximum number of leaves, at least 2. If it does not allow all splits, those with the
-        largest reduction of impurity times number of records come first.
+        Maximum number of leaves, at least 2. If this maximum does not allow all splits, the splits
+        with the largest product of impurity reduction and number of records are made.
     min_leaf
-        Minimum number of one epoch's records on each side of a split, at least 1.
+        Minimum number of records of one epoch on each side of a split, at least 1.
     min_gain
         Minimum reduction of impurity by a split, not negative.
     bins
         Maximum number of bins of a histogram, at least 2.
     candidates
-        Number of parts of equal weight that a leaf's values are cut into to find thresholds, at
-        least 2.
+        Number of parts of equal weight into which a leaf's values are cut to find possible
+        thresholds, at least 2.
     criterion
         ``gini`` or ``entropy``.
 
@@ -123,11 +125,14 @@ class DecisionTree(Learner[TreeModel]):
 
     @property
     def aggregator(self) -> LeafHistograms:
-        """Builds histograms of each feature by leaf and class."""
+        """The aggregator that builds histograms of each feature by leaf and class."""
         return LeafHistograms(self.bins)
 
     def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
-        """Return the columns of `features`; by default all numeric columns except the label."""
+        """Return the columns that the option `features` names; by default all numeric columns.
+
+        The column of the label is not a feature by default.
+        """
         if config.features:
             return {"features": config.features}
         numbers = [
@@ -145,15 +150,15 @@ class DecisionTree(Learner[TreeModel]):
         return {"features": numbers}
 
     def start(self) -> TreeModel:
-        """Return the tree of one leaf."""
+        """Return a tree that consists of one leaf."""
         return TreeModel.empty()
 
     def restore(self, table: pa.Table) -> TreeModel:
-        """Restore a tree from its table."""
+        """Restore a tree from the table that `TreeModel.to_table` returned."""
         return TreeModel.from_table(table)
 
     def messages(self, records: pa.Table, model: TreeModel) -> pa.Table:
-        """Find the leaves of records, and make one message per feature.
+        """Find the leaf of each record, and make one message per feature.
 
         Returns
         -------
@@ -181,7 +186,7 @@ class DecisionTree(Learner[TreeModel]):
         )
 
     def learn(self, model: TreeModel, merged: pa.Table) -> TreeModel:
-        """Count the classes of each leaf, and split leaves once."""
+        """Add the epoch's records to the counts of the leaves, and split each leaf at most once."""
         cells = self.aggregator.cells(merged, ["key"])
         model = model.knowing(pc.unique(cells["label"]).to_pylist())
         model = _counted(model, cells)
@@ -191,11 +196,11 @@ class DecisionTree(Learner[TreeModel]):
         return model.grown(sorted(best_first, key=lambda split: split.leaf))
 
     def counters(self, partials: pa.Table) -> int:
-        """Count histograms."""
+        """Count the histograms in partial aggregates."""
         return pc.sum(pc.list_value_length(partials["histograms"])).as_py() or 0
 
     def _splittable(self, model: TreeModel) -> NDArray[np.bool_]:
-        """bool[nodes], whether a node can be split now or later."""
+        """Return whether each node can be split, in this or a later epoch; bool[nodes]."""
         can_grow = len(model.leaves) < self.max_leaves
         return (model.features < 0) & (model.depths < self.max_depth) & can_grow
 
@@ -243,8 +248,9 @@ class DecisionTree(Learner[TreeModel]):
 
 
 def _counted(model: TreeModel, cells: pa.Table) -> TreeModel:
-    """Add records to the counts of their leaves."""
-    # Each record became exactly one message with one of these keys, so it is counted once.
+    """Add the records of an epoch to the counts of their leaves."""
+    # Each record has exactly one message with the key "0" (feature 0) or `CLASS`, so counting
+    # these messages counts each record once.
     cells = cells.filter(pc.is_in(cells["key"], value_set=pa.array(["0", CLASS])))
     counts = model.counts.copy()
     rows = zip(*(cells[name].to_pylist() for name in ("leaf", "label", "weights")), strict=True)

@@ -21,12 +21,12 @@ _CELL = ("leaf", "label")
 class LeafHistograms(Aggregator):
     """One histogram of ``value`` for each leaf and class in each group.
 
-    If the keys are attributes, these are the histograms by (attribute, leaf, class) of the PKG
-    paper, section 4.1.
+    If the key is the number of a feature, these are the histograms by (attribute, leaf, class) in
+    section 4.1 of the PKG paper.
 
-    State and result of a group: ``histograms``, a list with one cell per leaf and class, in this
-    order. A cell has ``leaf`` (int32), ``label`` (string) and the four lists of the state of
-    `evenkey.aggregators.Histogram`, with its guarantees.
+    State and result of a group: ``histograms``, a list with one cell per (leaf, class), in order
+    of leaf and class. A cell has ``leaf`` (int32), ``label`` (string) and the four lists that are
+    the state of `evenkey.aggregators.Histogram`. The guarantees of `Histogram` hold for each cell.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LeafHistograms(Aggregator):
 
     @property
     def inner(self) -> Histogram:
-        """The aggregator of a cell's values."""
+        """The aggregator of the values of a cell."""
         return Histogram("value", self.bins, parts=1)
 
     @property
@@ -79,7 +79,7 @@ class LeafHistograms(Aggregator):
         return merged.select([*by, *self.state.names])
 
     def cells(self, table: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Return states or results with one row per cell: `by`, leaf, label and bins."""
+        """Return states or results as one row per cell: `by`, leaf, label and the lists of bins."""
         lists = table["histograms"].combine_chunks()
         parents = pc.list_parent_indices(lists)
         cells = pa.Table.from_struct_array(pc.list_flatten(lists))
@@ -102,5 +102,5 @@ class LeafHistograms(Aggregator):
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """Combine chunks into one array, even if there are none."""
+    """Combine the chunks of a column into one array, even if there are no chunks."""
     return pa.concat_arrays([pa.array([], column.type), *column.chunks])

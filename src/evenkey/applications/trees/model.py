@@ -22,7 +22,7 @@ _CLASSES = b"classes"
 
 
 class NodeSplit(NamedTuple):
-    """The split of a leaf in two: values at or below the threshold go left."""
+    """The split of a leaf into two: records with a value at or below the threshold go left."""
 
     leaf: int
     feature: int
@@ -30,9 +30,9 @@ class NodeSplit(NamedTuple):
     gain: float
     """Reduction of impurity by the split, multiplied by the weight of the leaf."""
     left: NDArray[np.float64]
-    """float64[classes], the estimated weight that goes left."""
+    """The estimated weight of each class that goes left, float64[classes]."""
     right: NDArray[np.float64]
-    """float64[classes], the estimated weight that goes right."""
+    """The estimated weight of each class that goes right, float64[classes]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +44,18 @@ class TreeModel(Model):
     classes
         Labels, ascending.
     features
-        int32[nodes], the feature that a node tests; -1 in a leaf.
+        The number of the feature that a node tests; -1 for a leaf; int32[nodes].
     thresholds
-        float64[nodes]; a record goes left if its feature's value is at most this.
+        The threshold of each node's test, float64[nodes]. A record goes left if the value of the
+        tested feature is at most the threshold.
     children
-        int32[nodes, 2], left and right; -1 in a leaf.
+        The numbers of the left and right child of each node; -1 for a leaf; int32[nodes, 2].
     depths
-        int32[nodes], 0 for the root.
+        The depth of each node, 0 for the root; int32[nodes].
     counts
-        float64[nodes, classes], weight of the records of each class that reached a node. For
-        records before the node was created it is the estimate of its parent's split.
+        The weight of the records of each class that reached a node, float64[nodes, classes]. For
+        records that came before the node was created, this is an estimate: the one that the split
+        of the parent node made.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class TreeModel(Model):
     >>> trained.model.depth, trained.model.classify(np.zeros((1, 3))).to_pylist()
     (1, ['class 2'])
 
-    A tree is serialised as a table, and finds the leaves of records.
+    A tree can be converted to a table and back. `leaves_of` finds the leaves of records.
 
     >>> tree = TreeModel.from_table(trained.model.to_table())
     >>> tree.leaves.tolist(), tree.leaves_of(np.zeros((1, 3))).tolist()
@@ -88,12 +90,12 @@ class TreeModel(Model):
 
     @classmethod
     def empty(cls) -> TreeModel:
-        """Return the tree of one leaf without records."""
+        """Return a tree that consists of one leaf without records."""
         return cls((), *_leaves(1, 0), np.zeros((1, 0)))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> TreeModel:
-        """Restore a tree from its table."""
+        """Restore a tree from a table that `to_table` returned."""
         classes = json.loads((table.schema.metadata or {})[_CLASSES])
         children = [table[name].to_numpy() for name in ("left", "right")]
         return cls(
@@ -120,7 +122,7 @@ class TreeModel(Model):
 
     @property
     def leaves(self) -> NDArray[np.int64]:
-        """int64[leaves], the nodes that are leaves, ascending."""
+        """The numbers of the nodes that are leaves, ascending, int64[leaves]."""
         return np.flatnonzero(self.features < 0)
 
     @property
@@ -129,12 +131,12 @@ class TreeModel(Model):
         return int(self.depths.max())
 
     def leaves_of(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Find the leaves of records.
+        """Find the leaf of each record.
 
         Parameters
         ----------
         values
-            float64[n, features]; NaN goes right.
+            The features of each record, float64[n, features]; NaN goes right.
 
         Returns
         -------
@@ -150,7 +152,7 @@ class TreeModel(Model):
         if most >= values.shape[1] and len(values):
             message = (
                 f"records have {values.shape[1]} features, but the tree tests feature number "
-                f"{most} (from 0): pass records like those that it learned from"
+                f"{most} (from 0): pass records with the features that the tree learned from"
             )
             raise RunError(message)
         nodes = np.zeros(len(values), dtype=np.int32)
@@ -162,9 +164,10 @@ class TreeModel(Model):
         return nodes
 
     def classify(self, values: NDArray[np.float64]) -> pa.StringArray:
-        """Return the class of each row of float64[n, features]: the most frequent in its leaf.
+        """Return the class of each record: the most frequent class of the record's leaf.
 
-        Ties go to the first class; a leaf without records gives null.
+        `values` is float64[n, features]. Ties go to the first class. The class is null if the
+        leaf has no records.
         """
         heaviest = self.counts.argmax(axis=1) if self.classes else np.zeros(len(self.counts))
         leaves = self.leaves_of(values)
@@ -173,7 +176,7 @@ class TreeModel(Model):
         return pa.array(self.classes, pa.string()).take(places)
 
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Return the class of each record's ``features``, null if these are null."""
+        """Return the class of each record; null if the record's ``features`` are null."""
         features = records["features"]
         there = features.is_valid()
         labels = self.classify(feature_matrix(features.filter(there)))
@@ -234,7 +237,7 @@ def feature_matrix(features: pa.ChunkedArray) -> NDArray[np.float64]:
 def _leaves(
     count: int, depths: NDArray[np.int32] | int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return features, thresholds, children and depths of leaves."""
+    """Return features, thresholds, children and depths of `count` new leaves."""
     return (
         np.full(count, -1, dtype=np.int32),
         np.zeros(count),

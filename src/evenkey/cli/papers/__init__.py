@@ -45,7 +45,7 @@ def _experiment() -> typer.Typer:
 
 
 def _imported_when_used(made: Callable[[], typer.Typer]) -> type[TyperGroup]:
-    """Make the class of a group that creates its commands on first use."""
+    """Return the class of a command group that creates its commands on first use."""
 
     class Group(TyperGroup):
         _made: dict[str, Any] | None = None
@@ -59,6 +59,6 @@ def _imported_when_used(made: Callable[[], typer.Typer]) -> type[TyperGroup]:
 
         @commands.setter
         def commands(self, none: object) -> None:
-            """Accept the empty commands that the group is constructed with."""
+            """Ignore the empty dict of commands that the constructor sets."""
 
     return Group

@@ -90,7 +90,7 @@ def _run(
     ] = 1,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Also repeat what already has a result in the directory."),
+        typer.Option("--again", help="Also repeat measurements with a result in the directory."),
     ] = False,
     kafka: Annotated[
         str | None,
@@ -113,7 +113,7 @@ def _run(
     output.mkdir(parents=True, exist_ok=True)
     results = []
     for experiment in chosen:
-        note = "the same command continues with what has no result yet"
+        note = "the same command continues with the measurements that have no result yet"
         with interrupted_with(note), _shown_progress(experiment.id) as show:
             outcome = experiments.run(
                 experiment,
@@ -183,7 +183,7 @@ def _print(outcome: Outcome, page: Path) -> None:
 
 @contextlib.contextmanager
 def _shown_progress(name: str) -> Iterator[Callable[[experiments.Progress], None]]:
-    """Show a bar on standard error if that is a terminal, else one line per scenario."""
+    """Show a bar if standard error is a terminal; otherwise print one line per scenario."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda progress: _print_line(console, name, progress)

@@ -23,7 +23,7 @@ _PRODUCES = {
     *("subscriptions", "polygons", "collisions", "pipeline"),
     *("workers", "partitions", "partitioner", "kafka_config"),
 }
-"""Options that determine the generated publications and where they lie."""
+"""Options of ``join produce``: the generated publications, their positions, and Kafka's client."""
 
 _EXAMPLE = (
     "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out. "
@@ -111,11 +111,11 @@ def _produce(
         int, typer.Option(min=1, help="Partitions of the topic, if it does not exist yet.")
     ] = 32,
     live: Annotated[
-        bool, typer.Option("--live", help="In real time, not as fast as possible.")
+        bool, typer.Option("--live", help="Send in real time instead of as fast as possible.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Send publications to a topic, as `join run` with the same options generates them."""
+    """Send to a topic the publications that `join run` generates from the same options."""
     address = Address.parse_one(target)
     config.check_paths()
     with (

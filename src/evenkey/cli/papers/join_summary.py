@@ -37,7 +37,7 @@ def print_join(report: JoinReport) -> None:
         ("matches", f"{whole(figures['matches'])} (digest {figures['pairs_digest']})"),
         ("partitions", f"{figures['partitions']} on {figures['workers']} workers"),
         ("skew", f"{number(figures['realised_skew'])} of the items{target}"),
-        ("MLDC an epoch", " ".join(number(each) for each in figures["mldc"])),
+        ("MLDC per epoch", " ".join(number(each) for each in figures["mldc"])),
         ("moved partitions", moved or "none"),
         ("static loads", " ".join(whole(each) for each in figures["epoch_static_loads"])),
         ("modelled makespan", f"{number(figures['modelled_makespan_seconds'])} s"),

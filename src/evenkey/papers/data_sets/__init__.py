@@ -1,4 +1,4 @@
-"""Generated streams that replace the papers' data sets, with the figures that the papers give."""
+"""Generated streams that replace the papers' data sets, and the papers' figures of these sets."""
 
 from __future__ import annotations
 

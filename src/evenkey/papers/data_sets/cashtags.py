@@ -28,17 +28,18 @@ _MODELS = {
 
 @dataclass(frozen=True)
 class Cashtags(LookAlike):
-    """A power law whose five hottest keys differ in each quarter of the stream.
+    """A stream with power-law keys, whose five hottest keys differ in each quarter of the stream.
 
-    In week ``w = 4 * offset // messages``, rank r, counted from 0, is key ``(r + 5 w) mod 20``
-    if it is below 20, else key r. So the hot keys of one week are less frequent in the others, as
-    in figure 3 of the PKG paper. A key's share of the stream is the mean of its weekly shares; the
-    exponent is such that the largest share is the published one.
+    Ranks are counted from 0. In week ``w = 4 * offset // messages``, a rank r below 20 is key
+    ``(r + 5 w) mod 20``; any other rank r is key r. So the hot keys of a week are less frequent in
+    the other weeks, as in figure 3 of the PKG paper. The share of a key in the stream is the mean
+    of its shares in the weeks. The exponent of the power law is chosen so that the largest share
+    of a key is the published share.
 
     Parameters
     ----------
     like
-        ``cashtags``.
+        Name of the data set, always ``cashtags``.
 
     Examples
     --------

@@ -30,8 +30,9 @@ _MODELS = {
 class GraphLookAlike(LookAlike):
     """Edges of a directed graph, whose in-degrees and out-degrees are both skewed.
 
-    The key is the vertex that an edge leads to, the sender is the vertex that it comes from. The
-    paper only gives figures of in-degrees; senders follow the same law and are drawn independently.
+    The key of an edge is the vertex that the edge leads to; the sender is the vertex that the edge
+    comes from. The paper only gives figures of in-degrees. Senders follow the same law as keys and
+    are drawn independently.
 
     Parameters
     ----------

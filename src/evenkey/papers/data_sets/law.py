@@ -1,4 +1,4 @@
-"""Find the power law with a given share of the top key and a given number of occurring keys."""
+"""Find the power law with a given share of the hottest key and number of keys that occur."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EXACT = 64  # ranks added up individually; then the error of the approximated rest is below 1e-14
+_EXACT = 64  # ranks added up one by one; the error of approximating the others is below 1e-14
 _GRID = 4001
 _STEEPEST = 20.0
 _MOST_KEYS = (1 << 31) - 1
@@ -48,10 +48,11 @@ def harmonic(keys: float, exponent: float) -> float:
 
 
 def occurring(messages: int, top: float, keys: float, exponent: float) -> float:
-    """Estimate how many keys occur in `messages` draws, if the first has probability `top`.
+    """Estimate how many keys occur in `messages` draws, if the first key has probability `top`.
 
-    Key r occurs with probability ``1 - exp(-messages * top * r ** -exponent)`` (Poisson); the
-    sum over the ranks is computed as an integral over their logarithms.
+    The key of rank r occurs with probability ``1 - exp(-messages * top * r ** -exponent)``
+    (Poisson). The sum of these probabilities is computed as an integral over the logarithms of
+    the ranks.
     """
     logarithms = np.linspace(0, math.log(keys), _GRID)
     ranks = np.exp(logarithms)
@@ -62,23 +63,23 @@ def occurring(messages: int, top: float, keys: float, exponent: float) -> float:
 
 @cache
 def law_of(messages: int, keys: int, top: float, ranks: tuple[int, ...] = (1,)) -> Law:
-    """Find the law for which `keys` keys occur and the most frequent key has the share `top`.
+    """Find the power law for which `keys` keys occur and the hottest key has the share `top`.
 
-    Not all keys of a power law occur in a sample. So the law gets more keys than should occur,
-    such that the expected number of distinct keys in `messages` draws is `keys`.
+    Not all keys of a power law occur in a sample. So the law has more keys than `keys`: as many
+    that the expected number of distinct keys in `messages` draws is `keys`.
 
     Parameters
     ----------
     messages
         Length of the sample.
     keys
-        Number of distinct keys that should occur in the sample; a power law with that many must
+        Number of distinct keys that should occur in the sample. A power law with this number must
         exist.
     top
         Share of the most frequent key, between ``1 / keys`` and 1.
     ranks
-        Ranks of the most frequent key in the parts of the sample, which are equally long; ``(1,)``
-        if it is the top key of the whole sample.
+        Rank of the most frequent key in each part of the sample, for a sample of equally long
+        parts. ``(1,)``: the sample has one part, in which this key has rank 1.
 
     Examples
     --------

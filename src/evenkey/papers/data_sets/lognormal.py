@@ -38,9 +38,9 @@ class Lognormal(Weighted):
     """A stream whose keys are log-normal samples, rounded to the nearest whole number.
 
     Key k has the probability of the interval from ``k - 1/2`` to ``k + 1/2``. The tail is cut off
-    at the largest k with ``P(key >= k) > 1e-7``: beyond it, less than one of the paper's 10 million
-    messages is expected. The number of distinct keys is about that of the paper: 10 million
-    messages have 16,400 keys in ``lognormal-1`` and 1,100 in ``lognormal-2``.
+    at the largest k with ``P(key >= k) > 1e-7``: less than one of the paper's 10 million messages
+    is expected to have a larger key. The number of distinct keys is about that of the paper: 10
+    million messages have 16,400 keys in ``lognormal-1`` and 1,100 in ``lognormal-2``.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Lognormal(Weighted):
     Raises
     ------
     ConfigurationError
-        There is no such number.
+        `number` is neither 1 nor 2.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Lognormal(Weighted):
         return int(math.exp(mu + 5.1993 * sigma) + 0.5) + 1
 
     def weights(self) -> NDArray[np.float64]:
-        """Return the probability of each key's interval."""
+        """Return the probability of each key, float64[keys]."""
         mu, sigma, _ = _PARAMETERS[self.number]
         bounds = (np.log(np.arange(self.key_count) + 0.5) - mu) / (sigma * math.sqrt(2))
         above = np.fromiter(map(math.erfc, bounds), np.float64, len(bounds)) / 2

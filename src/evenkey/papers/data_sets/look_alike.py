@@ -20,17 +20,17 @@ _DKG = "DKG paper, table 2"
 
 
 class LookAlikeModel(NamedTuple):
-    """A data set's published figures, and our assumptions where the paper gives none.
+    """The published figures of a data set, and our assumptions where the paper gives no figures.
 
     Parameters
     ----------
     published
         The paper's figures.
     keys
-        Number of distinct keys that should occur.
+        Number of distinct keys that should occur in the stream.
     law
-        Law of all keys but the first, which gets its published share. None: the law that `law_of`
-        finds, for all keys.
+        Power law of all keys except the first; the first key has the published share. None: all
+        keys follow the law that `law_of` finds.
     """
 
     published: Published
@@ -46,16 +46,17 @@ _MODELS = {
     "twitter": LookAlikeModel(
         Published("words of tweets", _PKG, 1_200_000_000, 2.67, 31_000_000), keys=31_000_000
     ),
-    # The DKG paper gives no numbers of keys. Below, `keys` is the PKG paper's for the same data.
+    # The DKG paper gives no numbers of keys. `keys` is the PKG paper's number for the same data.
     "twitter-ticker": LookAlikeModel(
         Published("ticker symbols in tweets", _DKG, 1_500_000, 10), keys=2_900
     ),
     "wikipedia-pageviews": LookAlikeModel(
         Published("pages of Wikipedia visited in a day", _DKG, 22_000_000, 9), keys=2_900_000
     ),
-    # Its hot key combines many hashtags and does not follow a law. The exponent of the other keys
-    # follows from the paper's DistCost of shuffle grouping, 2.4491 on 10 workers (table 3): a long
-    # sample of a power law has DistCost = 10 ** (1 - 1 / exponent) on 10 workers.
+    # The hot key of this data set combines many hashtags and does not follow a power law. The
+    # exponent of the other keys is derived from the paper's DistCost of shuffle grouping, 2.4491
+    # on 10 workers (table 3): a long sample of a power law has DistCost = 10 ** (1 - 1 / exponent)
+    # on 10 workers.
     "twitter-election": LookAlikeModel(
         Published("hashtags of tweets about an election", _DKG, 5_000_000, 68),
         keys=12_000,
@@ -66,12 +67,12 @@ _MODELS = {
 
 @dataclass(frozen=True)
 class LookAlike(Weighted):
-    """A stream with keys 0, 1, 2, ... from a power law with a real data set's published figures.
+    """A stream with power-law keys 0, 1, 2, ... and the published figures of a real data set.
 
-    The probability of rank r is proportional to ``r ** -z``. Exponent and number of keys are such
-    that the most frequent key has the published share, and that the published number of messages is
-    expected to have the published number of distinct keys (`law_of`). The law stays the same for
-    other lengths.
+    The probability of rank r is proportional to ``r ** -z``. `law_of` finds the exponent z and the
+    number of keys. With these, the most frequent key has the published share, and a stream of the
+    published length is expected to have the published number of distinct keys. A stream of another
+    length uses the same law.
 
     Parameters
     ----------
@@ -132,11 +133,15 @@ class LookAlike(Weighted):
 
     @property
     def key_count(self) -> int:
-        """Number of keys of the law; not all of them occur."""
+        """Number of keys of the power law; not all of them occur in the stream."""
         return self.law.keys
 
     def weights(self) -> NDArray[np.float64]:
-        """Return ``(key + 1) ** -z`` of each key, and for a first key outside the law its own."""
+        """Return the weight of each key: ``(key + 1) ** -z``.
+
+        If the first key does not follow the power law, its weight is the one that gives it the
+        published share.
+        """
         exponent, keys = self.law
         ranks = np.arange(1, keys + 1, dtype=np.float64)
         weights = np.power(ranks, -exponent, out=ranks)

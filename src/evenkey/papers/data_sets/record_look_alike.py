@@ -19,25 +19,26 @@ _SIZE = (1 << 32) - 1
 
 
 class RecordCounts(NamedTuple):
-    """How the published total is divided among records.
+    """How the published total weight is divided among records.
 
     Parameters
     ----------
     length
         Number of records of the data set.
     exponent
-        A key with the share p of the total has a share of the records proportional to
-        ``p ** exponent``. With 1 all records have the same mean weight, with 0 all keys have
-        equally many records.
+        A key with the share p of the total weight has a share of the records proportional to
+        ``p ** exponent``. With exponent 1, all records have the same mean weight. With exponent
+        0, all keys have equally many records.
     """
 
     length: int
     exponent: float
 
 
-# The DKG paper gives numbers of neither keys nor records: these have the order of magnitude of the
-# real data. An article has one record for each page that links to it, and their number grows far
-# slower than its clicks; a language has one record for each of its pages in each hour.
+# The DKG paper gives neither numbers of keys nor numbers of records. The numbers below have the
+# order of magnitude of the real data. An article has one record for each page that links to it,
+# and the number of these pages grows far slower than the number of clicks on the article. A
+# language has one record for each of its pages in each hour.
 _MODELS = {
     "wikipedia-clickstream": LookAlikeModel(
         Published("articles that links led to", _DKG, 8_000_000_000, 10), keys=3_000_000
@@ -54,12 +55,13 @@ _RECORDS = {
 
 @dataclass(frozen=True)
 class RecordLookAlike(LookAlike):
-    """A look-alike whose messages are records with a weight; the weights have published figures.
+    """A look-alike whose messages are records with weights; the paper's figures are of weights.
 
-    The weights of all messages add up to the published total, and those of the most frequent key
-    to its published share of it. A key has the same share p of the total as of the messages in
-    `LookAlike`, and a share r of the records that is proportional to ``p ** exponent``. The weight
-    of a record is geometrically distributed around its key's mean, ``total / records * p / r``.
+    The weights of all messages add up to the published total. The weights of the most frequent key
+    add up to its published share of the total. If `LookAlike` would give a key the share p of the
+    messages, the key has the share p of the total weight here. Its share r of the records is
+    proportional to ``p ** exponent``. The weight of a record is geometrically distributed, with
+    the mean ``total / records * p / r``.
 
     Parameters
     ----------
@@ -87,16 +89,16 @@ class RecordLookAlike(LookAlike):
 
     @property
     def records(self) -> RecordCounts:
-        """How the published total is divided among records."""
+        """How the published total weight is divided among records."""
         return _RECORDS[self.like]
 
     def weights(self) -> NDArray[np.float64]:
-        """Return ``(key + 1) ** -(z * exponent)`` of each key, proportional to its records."""
+        """Return ``(key + 1) ** -(z * exponent)``, which is proportional to a key's records."""
         weights = super().weights()
         return np.power(weights, self.records.exponent, out=weights)
 
     def counts(self, ids: NDArray[np.int64], start: int) -> NDArray[np.int64]:
-        """Return int64[n], the weights of the messages from offset `start` on, with keys `ids`."""
+        """Return the weights of messages from offset `start` on, whose keys are `ids`; int64[n]."""
         from evenkey.core.streams import _kernels
 
         numbers = np.empty(len(ids), dtype=np.int64)
@@ -108,7 +110,7 @@ class RecordLookAlike(LookAlike):
 
 @lru_cache(maxsize=2)
 def _inverse_rates(like: str) -> NDArray[np.float64]:
-    """Return float64[keys], 1 / log(1 - 1 / mean) for each key's mean weight; 0 for mean 1."""
+    """Return 1 / log(1 - 1 / mean) for the mean weight of each key; 0 if the mean is 1."""
     stream = RecordLookAlike(like)
     records = stream.probabilities()
     shares = LookAlike.weights(stream)

@@ -61,9 +61,9 @@ __all__ = [
 
 
 def available() -> dict[str, Experiment]:
-    """Return all experiments of the package by id, found in its modules.
+    """Return all experiments in the modules of this package, by id.
 
-    They are sorted by `order`: figure 9 comes before figure 10.
+    The ids are sorted by `order`: figure 9 comes before figure 10.
     """
     modules = [
         importlib.import_module(module.name)

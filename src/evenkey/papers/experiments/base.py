@@ -1,4 +1,4 @@
-"""The base class of experiments: declared scenarios, and functions of their results."""
+"""The base class of experiments: an experiment declares scenarios and presents their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Frame: TypeAlias = "pd.DataFrame"
 """Results, one row per scenario: its parameters and figures."""
 
 NOT_GIVEN = "The paper draws this; its figures are not given as numbers."
-"""The note of a table without figures of the paper."""
+"""The note below a table that shows no figures of the paper."""
 
 _PAPERS = {"pkg": "PKG", "dkg": "DKG", "joins": "Joins"}
 
@@ -76,24 +76,24 @@ class Finding:
 class Experiment(ABC):
     """The declaration of a table or figure of a paper.
 
-    It has no state and measures nothing itself: `scenarios` declares what to measure, `labelled`
-    adds the paper's names to the results, and `tables`, `plots` and `findings` are functions of
-    the labelled results. An experiment that is measured in several ways is declared once, with
-    `ways`.
+    An experiment has no state and measures nothing itself. `scenarios` declares what to measure,
+    `labelled` adds the paper's names to the results, and `tables`, `plots` and `findings` are
+    functions of the labelled results. An experiment that is measured in several ways is declared
+    once, with `ways`.
 
     Parameters
     ----------
     way
-        How to measure it, one of `ways`. None: the first.
+        How to measure the experiment: one of `ways`. None: the first of `ways`.
     """
 
     id: str
     """Name for users: paper, table or figure, and number, such as ``pkg-figure-10-a``."""
     title: str
     panels: ClassVar[str] = ""
-    """Panels of the paper's figure that it reproduces, such as ``a to d``."""
+    """Panels of the paper's figure that the experiment reproduces, such as ``a to d``."""
     summary: str
-    """What it shows, and how it differs from the paper, in a few sentences."""
+    """What the experiment shows and how it differs from the paper, in a few sentences."""
     ways: ClassVar[Sequence[Way]] = (Way(),)
     table: ClassVar[str] = ""
     """Title of the default table, which shows `columns` of the labelled results."""
@@ -111,7 +111,7 @@ class Experiment(ABC):
 
     @property
     def reference(self) -> str:
-        """The paper, and its table or figure."""
+        """The name of the paper, and of the table or figure in the paper."""
         paper, *item = self.id.removesuffix(self.way.suffix).split("-")
         name = " ".join([*item, self.panels]).rstrip()
         return f"{_PAPERS.get(paper, paper.capitalize())}, {name}{self.way.reference}"
@@ -122,7 +122,7 @@ class Experiment(ABC):
 
     @property
     def timed(self) -> bool:
-        """Whether it measures times, on Spark; otherwise it is simulated."""
+        """Whether the experiment measures times on Spark; otherwise it is simulated."""
         return any(scenario.alone for scenario in self.scenarios(QUICK))
 
     def labelled(self, frame: Frame) -> Frame:
@@ -130,7 +130,7 @@ class Experiment(ABC):
         return frame
 
     def tables(self, frame: Frame) -> Sequence[Table]:
-        """Make tables of the labelled results, with the paper's figures if it gives numbers."""
+        """Make tables of the labelled results, with the figures that the paper gives as numbers."""
         return [Table(self.table, self.columns, frame, self.note)]
 
     def plots(self, frame: Frame) -> Sequence[Plot]:
@@ -144,7 +144,7 @@ class Experiment(ABC):
 
 
 def order(experiment: str) -> list[tuple[str, int]]:
-    """Return a key that sorts ids of experiments, with numbers in numeric order.
+    """Return the sort key of an experiment's id; numbers in ids are sorted as numbers.
 
     Examples
     --------

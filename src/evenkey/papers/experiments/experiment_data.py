@@ -1,4 +1,4 @@
-"""The streams of experiments, each given by a spelling, a length and a seed."""
+"""The streams of experiments; a stream is defined by a spelling, a length and a seed."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class Dataset:
         return "." in self.name.partition("(")[0]
 
     def missing(self) -> str | None:
-        """Return why the stream is not available here; None: it is available."""
+        """Return why the stream is not available; None if it is available."""
         if not self.is_file or self._file().is_file():
             return None
         return f"{self.name} is not in {self._file().parent}: set {DATA_VARIABLE} to its folder"
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[MessageStream]:
-        """Open the stream; the unpacked copy of a file is deleted after the context."""
+        """Open the stream. A file is unpacked to a copy, which is deleted when the context ends."""
         if not self.is_file:
             yield generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
             return

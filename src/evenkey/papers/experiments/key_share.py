@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeyShare(Scenario):
-    """Measures the weight of a stream's messages, its number of keys, and the hottest key's share.
+    """Measures the total weight of a stream, its number of keys, and the hottest key's share.
 
-    If each message weighs 1, it is the share of the messages.
+    The share is a share of the total weight. If each message weighs 1, this is the share of the
+    messages.
     """
 
     kind: ClassVar[str] = "key-share"
@@ -100,7 +101,10 @@ class TopKeys(Scenario):
 def _added(
     counts: NDArray[np.int64], ids: NDArray[np.int64], weights: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Add messages, each 1 or its weight, to the counts of keys; new keys extend the array."""
+    """Add messages to the counts of their keys; new keys extend the array.
+
+    A message counts as its weight, or as 1 if there are no weights.
+    """
     # Sums of weights are whole numbers below 2**53, which floating point represents exactly.
     added = np.bincount(ids, weights, minlength=len(counts)).astype(np.int64)
     added[: len(counts)] += counts

@@ -32,9 +32,9 @@ class Outcome:
     frame
         One row per scenario: its parameters and figures.
     skipped
-        Reasons why scenarios were left out, each once.
+        Reasons why scenarios were left out, without duplicates.
     results
-        Folder of the scenarios' files.
+        Folder with the result files of the scenarios.
     digest
         SHA-256 of all results, as `Store.frame_and_digest` computes it.
     kafka
@@ -57,12 +57,12 @@ class Outcome:
 
     @cached_property
     def tables(self) -> Sequence[Table]:
-        """The experiment's tables; empty if all scenarios were skipped."""
+        """The tables of the experiment; empty if all scenarios were skipped."""
         return self.experiment.tables(self.labelled) if len(self.frame) else ()
 
     @cached_property
     def plots(self) -> Sequence[Plot]:
-        """The experiment's plots; empty if all scenarios were skipped."""
+        """The plots of the experiment; empty if all scenarios were skipped."""
         return self.experiment.plots(self.labelled) if len(self.frame) else ()
 
     @cached_property
@@ -72,13 +72,13 @@ class Outcome:
 
     @property
     def machines(self) -> Sequence[str]:
-        """The machines on which figures were timed; empty if all are simulated."""
+        """The machines on which figures were timed; empty if all figures are simulated."""
         machines = self.frame.get(MACHINE, ())
         return list(dict.fromkeys(each for each in machines if isinstance(each, str)))
 
     @property
     def repeats(self) -> Sequence[int]:
-        """The numbers of runs over which medians of timings were taken."""
+        """The numbers of runs whose median is a timing; empty if nothing was timed."""
         if not self.machines:
             return []
         timed = self.frame[self.frame[MACHINE].notna()]
@@ -130,7 +130,10 @@ class Outcome:
 
 
 def _with_ranges(table: Table) -> list[list[str]]:
-    """Return a table's cells as text; medians of differing runs are followed by their range."""
+    """Return the cells of a table as text; a median is followed by the range of its runs.
+
+    The range is left out if all runs gave the same value.
+    """
     cells = table.cells()
     for place, column in enumerate(table.columns):
         ends = [f"{column.name}{end}" for end in (LEAST, MOST)]

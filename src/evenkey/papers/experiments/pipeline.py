@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochProgress
 
 _SLOTS = 100
-"""Task slots of the process's only session: as many as the most workers of a scenario, so that all
-workers can sleep at the same time. All scenarios share this session."""
+"""Task slots of the Spark session, which all scenarios share. This is the maximum number of workers
+of a scenario, so that all workers can sleep at the same time."""
 
 _PREPARED: set[int] = set()
-"""Numbers of workers for which this process has already started Python workers: the next run with
-as many reuses them, and needs no small run before it."""
+"""Numbers of workers for which this process has already started Python workers. The next run with
+the same number of workers reuses the Python workers, so it needs no small run before it."""
 
 _FIGURES = (
     "messages",
@@ -46,29 +46,29 @@ _FIGURES = (
     "dist_cost_lower_bound",
     "epochs",
 )
-"""Figures of a report that are kept and are not measured by a clock."""
+"""Figures of a report that become figures of the result; no clock measures them."""
 
 
 @dataclass(frozen=True)
 class PipelineRun(Timed):
-    """A grouping on a stream, run by the pipeline on Spark.
+    """Runs the pipeline on Spark, with a grouping on a stream.
 
-    Sources, workers and aggregators share the machine's cores; a worker sleeps for the cost of its
+    Sources, workers and aggregators share the machine's cores. A worker sleeps for the cost of its
     messages, so many workers can sleep at the same time (decision 006). Besides figures that
     ``evenkey run --json`` prints, the result has ``latency_mean_ms``, ``epoch_pairs_mean`` and
-    ``epoch_pairs_max``. The latter two are the (key, worker) pairs of an epoch: the counters that
-    all workers together hold before they send them to the aggregators.
+    ``epoch_pairs_max``. The latter two are numbers of (key, worker) pairs in an epoch: the counters
+    that all workers together hold before they send the counters to the aggregators.
 
     Parameters
     ----------
     grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate, route_by, observe_by
         As for `evenkey.pipeline.aggregate.PipelineConfig`.
     from_file
-        Whether the stream is first written to a file and then read from it: if a law has millions
-        of keys, drawing from it in every source is slow.
+        Whether the stream is first written to a file and then read from the file. This is for
+        power laws with millions of keys, which are slow to draw from in every source.
     kafka
-        Kafka servers, ``HOST:PORT`` separated by commas; the stream is read from a topic there.
-        None: it is generated.
+        Kafka servers, ``HOST:PORT`` separated by commas; the stream is read from a topic on these
+        servers. None: the stream is generated.
     """
 
     kind: ClassVar[str] = "pipeline"
@@ -119,7 +119,10 @@ class PipelineRun(Timed):
 
     @contextlib.contextmanager
     def _input(self) -> Iterator[dict[str, Any]]:
-        """Provide the stream, and yield the options that read it; cleans up after the context."""
+        """Write the stream to a topic or file if needed, and yield the options that read it.
+
+        The topic or file is deleted when the context ends.
+        """
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
         rate = self.dataset.rate
         if self.kafka is not None:
@@ -141,7 +144,7 @@ class PipelineRun(Timed):
             yield {}
 
     def config(self, **given: Any) -> PipelineConfig:
-        """Return the pipeline's configuration; the stream is generated unless `given` reads one."""
+        """Return the pipeline's configuration; without `given`, the stream is generated."""
         from evenkey.pipeline.aggregate import PipelineConfig
         from evenkey.spark.sessions import local_master
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_page(outcome: Outcome, directory: Path) -> Path:
-    """Write an experiment's page, and its figures as JSON beside it.
+    """Write the page of an experiment, and a JSON file with its figures in the same folder.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet file per finished scenario, with its parameters and seed inside."""
+"""Results on disk: one Parquet file per finished scenario, with the parameters and the seed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _PARAMETERS = b"evenkey.parameters"
 class Store:
     """Stores the results of scenarios in a folder.
 
-    A file is named after its scenario's id. It has one row, with one column per parameter, one per
-    figure, and ``series``, a list with one struct per point. It is written atomically, and has the
-    same content each time it is made, except for timings.
+    A file is named after the id of its scenario. The file has one row, with one column per
+    parameter, one column per figure, and the column ``series``, a list with one struct per point.
+    Files are written atomically. A scenario always gives the same file, except for timings.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class Store:
         return self.path(scenario).exists()
 
     def path(self, scenario: Scenario) -> Path:
-        """Return the path of a scenario's result."""
+        """Return the path of the result file of a scenario."""
         return self.directory / f"{scenario.id}.parquet"
 
     def write(self, scenario: Scenario, measurement: Measurement) -> None:
-        """Write a result; it replaces an earlier one."""
+        """Write the result of a scenario, and replace an earlier result."""
         row: dict[str, Any] = {**scenario.parameters, **measurement.figures}
         if measurement.series is not None:
             row["series"] = measurement.series.to_pylist()
@@ -73,7 +73,8 @@ class Store:
             message = f"result {file} cannot be read: delete it and run again"
             raise RunError(message) from error
         wanted = scenario.parameters
-        # The file lacks parameters that were added later; the id implies that they have defaults.
+        # The file may lack parameters that were added later. These have their defaults in the
+        # scenario: otherwise the scenario would have another id, and so another file.
         if any(name not in wanted or wanted[name] != value for name, value in parameters.items()):
             message = f"result {file} has other parameters: delete it and run again"
             raise RunError(message)
@@ -81,11 +82,12 @@ class Store:
         return {**wanted, **row}
 
     def frame_and_digest(self, scenarios: Sequence[Scenario]) -> tuple[pd.DataFrame, str]:
-        """Read results into a data frame, one row per scenario in the given order; and a digest.
+        """Read results into a data frame, one row per scenario in the given order; add a digest.
 
-        The digest is the SHA-256 of the ids and figures of the scenarios. For simulations it is the
-        same on every machine, and with every version that measures the same: it does not depend on
-        parameters that a later version adds, or on the bytes of the files.
+        The digest is the SHA-256 of the ids and figures of the scenarios. The digest of simulations
+        is the same on every machine. It is also the same in every version of evenkey that measures
+        the same figures: it does not depend on parameters that a later version adds, or on the
+        bytes of the files.
         """
         rows, texts = [self.read(scenario) for scenario in scenarios], []
         for scenario, row in zip(scenarios, rows, strict=True):

@@ -1,4 +1,4 @@
-"""Extract series, and numbers in spellings, from data frames of results."""
+"""Extract series from data frames of results, and parameters from the spellings in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pandas as pd
 def series(frame: pd.DataFrame) -> pd.DataFrame:
     """Convert the series in a frame of results to a frame with one row per point.
 
-    The other columns are repeated; if a point has a column of the same name, its value is used.
+    The other columns of the frame are repeated for each point. If a column of the points has the
+    name of a column of the frame, the value of the point is used.
     """
     parts = []
     for row in frame.to_dict("records"):

@@ -30,11 +30,13 @@ class Progress(NamedTuple):
     Parameters
     ----------
     done, total
-        Number of scenarios; those with results from earlier runs count as done.
+        Number of finished scenarios, and of all scenarios. Scenarios with results from earlier runs
+        count as finished.
     dataset
         Stream of the scenario that was measured last.
     messages
-        Messages so far of the scenario that is being measured; 0 if several are.
+        Number of messages so far in the scenario that is being measured; 0 if several scenarios
+        are being measured.
     """
 
     done: int
@@ -67,20 +69,22 @@ def run(
     experiment
         The experiment.
     scale
-        Scale, which gives the sizes of the streams.
+        Scale, which determines the sizes of the streams.
     output
-        Output folder; the results go to its folder ``results``.
+        Output folder; the results are written to ``results`` in this folder.
     seed
         Seed of the generated streams.
     jobs
-        Number of processes that measure at the same time. Figures do not depend on it: scenarios
-        that are timed are measured one by one, after all others.
+        Number of processes that measure at the same time. Figures do not depend on this number:
+        timed scenarios are measured one by one, after all others.
     again
         Whether to repeat measurements that have a result.
     kafka
-        Kafka servers; each stream is read from a topic there. None: streams are generated.
+        Kafka servers; each stream is read from a topic on these servers. None: streams are
+        generated.
     on_progress
-        Function that is called after each scenario, and in one process also during it.
+        Function that is called after each scenario. If one process measures, the function is also
+        called during a scenario.
 
     Returns
     -------
@@ -107,7 +111,7 @@ def run(
     wanted = list(dict.fromkeys(wanted))
     store = Store(output / RESULTS)
     missing = [each for each in wanted if again or each not in store]
-    # In order of their streams: a stream's table of keys is kept in memory while it is in use.
+    # Sorted by stream, because the table of a stream's keys stays in memory while scenarios use it.
     missing.sort(key=lambda scenario: str(scenario.dataset))
     done = len(wanted) - len(missing)
 
@@ -134,7 +138,7 @@ def _measured(
         for each in passes:
             yield from zip(each, _measure(each, _reporting(each[0], show)), strict=True)
         return
-    # Spawn, not fork: threads of Arrow and Numba do not survive a fork.
+    # Processes are spawned, not forked: threads of Arrow and Numba do not survive a fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(passes)), context) as pool:
         running = {pool.submit(_measure, each): each for each in passes}
@@ -146,7 +150,10 @@ def _measured(
 
 
 def _passes(scenarios: Sequence[Scenario], jobs: int) -> Iterator[Sequence[Scenario]]:
-    """Group scenarios that one pass over a stream can measure, with enough groups for all jobs."""
+    """Group scenarios so that one pass over a stream measures a group.
+
+    Groups are small enough to divide the scenarios of a stream among all jobs.
+    """
     groups: dict[tuple[type[Scenario], Dataset, int], list[Scenario]] = {}
     for each in scenarios:
         groups.setdefault((type(each), each.dataset, each.at_once), []).append(each)

@@ -1,4 +1,4 @@
-"""Scales of experiments: sizes that take a few minutes, or the paper's sizes."""
+"""Scales of experiments: streams that take a few minutes, or streams of the paper's size."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Scale:
     name
         Name of the scale for users.
     most_messages
-        Maximum number of messages; longer streams are cut. None: streams are as long as the
-        paper's.
+        Maximum number of messages; longer streams are cut. None: streams are as long as in the
+        paper.
     repeats
-        Number of runs of timed scenarios, whose median is the result.
+        Number of runs of a timed scenario; the result is the median of these runs.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Scale:
 
     @property
     def whole(self) -> bool:
-        """Whether streams are as long as the paper's."""
+        """Whether streams are as long as in the paper."""
         return self.most_messages is None
 
     def messages(self, published: int, *, quick: float = 1) -> int:
@@ -44,7 +44,8 @@ class Scale:
         published
             Number of messages in the paper.
         quick
-            Factor of `most_messages`, for experiments that need longer or shorter streams.
+            Factor by which `most_messages` is multiplied, for experiments that need longer or
+            shorter streams.
         """
         if self.most_messages is None:
             return published
@@ -61,7 +62,7 @@ def scale_named(name: str) -> Scale:
     Raises
     ------
     ConfigurationError
-        There is no scale of that name.
+        There is no scale with this name.
     """
     scales = {scale.name: scale for scale in (QUICK, FULL)}
     if name not in scales:

@@ -1,4 +1,4 @@
-"""Scenarios: one measurement on one stream, with all its parameters and a permanent id."""
+"""Scenarios: a scenario is one measurement on one stream, with parameters and a permanent id."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Measurement:
     ----------
     figures
         Figures by name. They depend on neither the machine nor the time, so a scenario gives the
-        same values on every run. Only those of a `Timed` scenario vary; they also name the machine.
+        same values on every run. Only the timings of a `Timed` scenario vary; such a scenario also
+        has the machine as a figure.
     series
         Figures along the stream, one row per point. None: the scenario has no series.
     """
@@ -46,8 +47,8 @@ class Measurement:
 class Scenario(ABC):
     """One measurement on one stream.
 
-    Scenarios are immutable and compared by value. Experiments that declare equal scenarios share
-    their result.
+    Scenarios are immutable and compared by value. If two experiments declare equal scenarios, they
+    share one result.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class Scenario(ABC):
 
     kind: ClassVar[str]
     alone: ClassVar[bool] = False
-    """Whether to measure it in the runner's own process, with no other measurement in parallel."""
+    """Whether to measure the scenario in the runner's process, with no other one in parallel."""
 
     dataset: Dataset
 
@@ -73,19 +74,19 @@ class Scenario(ABC):
 
     @property
     def at_once(self) -> int:
-        """Maximum number of such scenarios that one pass over their stream measures."""
+        """Maximum number of scenarios of this kind that one pass over a stream measures."""
         return 1
 
     @classmethod
     def measure_all(
         cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
     ) -> list[Measurement]:
-        """Measure several scenarios on the same stream, with the same results as one by one."""
+        """Measure several scenarios on the same stream; results are those of `measure` for each."""
         return [each.measure(on_messages) for each in scenarios]
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """All parameters by name; the stream's spelling is ``dataset``."""
+        """All parameters by name; ``dataset`` is the spelling of the stream."""
         own = _values(self)
         del own["dataset"]
         stream = _values(self.dataset)
@@ -93,11 +94,11 @@ class Scenario(ABC):
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits that never change.
+        """A permanent id of sixteen hexadecimal digits.
 
-        They are a digest of the kind, the stream and the parameters that differ from their
-        defaults. So a parameter that is added later, with a default that changes nothing, does not
-        change the ids of earlier scenarios.
+        The id is a digest of the kind, the stream and the parameters that differ from their
+        defaults. So a parameter that is added later does not change the ids of earlier scenarios,
+        as long as its default changes nothing.
         """
         defaults = {**_defaults(self.dataset), **_defaults(self)}
         changed = {

@@ -26,10 +26,10 @@ _FIGURES = (
     "average_imbalance_fraction",
     "stddev_percent",
 )
-"""Figures of a report that are kept; none is measured by a clock."""
+"""Figures of a report that become figures of the result; no clock measures them."""
 
 _OF_REPLICATION = ("keys", "dist_cost", "pairs")
-"""Figures that are also kept if replication is counted."""
+"""Figures that the result also has if replication is counted."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Simulation(Scenario):
 
     @property
     def at_once(self) -> int:
-        """1 if the grouping holds every key in memory, which may be millions; 6 otherwise."""
+        """1 if the grouping keeps every key in memory, since keys may be millions; otherwise 6."""
         grouping = parse(self.grouping)
         return 1 if grouping.remembers_every_key or grouping.given_frequencies else 6
 
@@ -91,13 +91,13 @@ class Simulation(Scenario):
         return Setting(**{**own, "samples": max(1, self.samples)})
 
     def measured(self, report: SimulationReport) -> Measurement:
-        """Select the figures of a report that are kept."""
+        """Return the figures of a report that the result has."""
         given = report.to_json()
         figures = {name: given[name] for name in _FIGURES}
         if self.replication:
             figures |= {name: given[name] for name in _OF_REPLICATION}
         figures |= given.get("agreement") or {}
         if self.observe_by == "weights":
-            # A message costs the same whatever its weight, so throughput depends on their number.
+            # Messages of all weights cost the same, so throughput depends on their number.
             figures["messages_max_over_mean"] = max_over_mean(report.messages_held)
         return Measurement(figures, report.series if self.samples else None)

@@ -1,4 +1,4 @@
-"""Scenarios that measure times: they run several times, and keep medians and the machine."""
+"""Scenarios that measure times: they run several times, and record medians and the machine."""
 
 from __future__ import annotations
 
@@ -49,19 +49,20 @@ class TimedRun(NamedTuple):
 class Timed(Scenario):
     """A scenario with figures that depend on time.
 
-    The runner measures it in its own process, with no other measurement in parallel. The result has
-    the figures that are the same in every run; the median of each timing and, if there are several
-    runs, its minimum and maximum; ``machine``; and the series of the first run.
+    The runner measures such a scenario in its own process, with no other measurement in parallel.
+    The result has the figures that are the same in every run, the median of each timing, and
+    ``machine``. If there are several runs, it also has the minimum and maximum of each timing. Its
+    series is that of the first run.
 
     Parameters
     ----------
     repeats
-        Number of runs, whose medians are the result.
+        Number of runs; the result has the median of each timing.
     """
 
     alone: ClassVar[bool] = True
     fresh: ClassVar[bool] = False
-    """Whether each run gets a new stream, from the next seed; otherwise all use the same."""
+    """Whether each run has a new stream, with the next seed; otherwise all runs use one stream."""
 
     repeats: int = field(default=REPEATS, kw_only=True)
 
@@ -81,7 +82,7 @@ class Timed(Scenario):
         Raises
         ------
         RunError
-            Two runs differ in a figure that must be the same; the message names it.
+            Two runs differ in a figure that must be the same; the message names the figure.
         """
         seeds = [self.dataset.seed + number * self.fresh for number in range(self.repeats)]
         runs = [self.seeded(seed).once(on_messages) for seed in seeds]

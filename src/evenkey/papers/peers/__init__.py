@@ -1,4 +1,7 @@
-"""Peers: others' groupings for micro-batches, implemented from their papers for comparison."""
+"""Peers: groupings of other authors for micro-batches, which we implemented from their papers.
+
+They serve for comparison.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numba kernels of the peers: they place the rest of hot keys, and route keys by the plans."""
+"""Numba kernels of the peers: they place the load of hot keys, and route keys by plans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from evenkey.groupings._kernels import find, mix
 from evenkey.groupings.planned._kernels import GOLDEN, piece_of
 
 SALT = 1 << 41
-"""Far from the salts that choose candidates and sources, so the worker is independent of both."""
+"""A salt that is far from the salts that choose candidates and sources. So the worker of a key
+depends on neither its candidates nor its source."""
 UPPER_53 = np.uint64(11)
 UNIT = 2.0**-53
 
@@ -18,16 +19,18 @@ UNIT = 2.0**-53
 def place_rests(rests, homes, remaining, out):
     """Place the load of hot keys above the cut, largest first; return the number of pieces.
 
+    A piece is the part of a key's load that goes to one worker.
+
     Parameters
     ----------
     rests
-        float64[r], load of each hot key above the cut, descending.
+        The part of each hot key's load that is above the cut, descending; float64[r].
     homes
-        int64[r], the worker that already holds the key.
+        The worker that already holds each hot key, int64[r].
     remaining
-        float64[W], load that each worker can still take; updated in place.
+        The load that each worker can still take; updated in place; float64[W].
     out
-        Output arrays with one row per piece: row of its key in `rests`, worker, load.
+        Three output arrays with one entry per piece: row of the key in `rests`, worker, load.
     """
     rows, workers, parts = out
     count = 0
@@ -45,9 +48,10 @@ def place_rests(rests, homes, remaining, out):
             if remaining[home] >= rest:
                 best = home
             elif best < 0:
-                # It fits nowhere as a whole: it fills its own worker first, then the emptiest.
+                # The rest fits on no worker as a whole. It first fills the worker that holds the
+                # key, then the worker with the most remaining load.
                 best = home if remaining[home] > least else most
-                # Rounding can leave less capacity than load at the end.
+                # Because of rounding, the remaining load of all workers can be less than the rest.
                 part = min(rest, remaining[best]) if remaining[best] > least else rest
             rows[count], workers[count], parts[count] = row, best, part
             count += 1
@@ -58,7 +62,7 @@ def place_rests(rests, homes, remaining, out):
 
 @njit(cache=True)
 def deal(keys, workers, table, split, dealt, offset, out):
-    """Route keys by the plan: whole keys, split keys by their shares, and others as ``kg`` does."""
+    """Route whole keys and split keys by the plan, and keys outside the plan as ``kg`` does."""
     starts, places, cuts = split
     for i in range(len(keys)):
         slot = find(table, keys[i])
@@ -76,7 +80,7 @@ def deal(keys, workers, table, split, dealt, offset, out):
 
 @njit(cache=True)
 def isolate(keys, table, cuts, out):
-    """Route keys by the plan, and other keys to the worker whose range contains their hash."""
+    """Route isolated keys by the plan, and other keys to the worker whose range has their hash."""
     for i in range(len(keys)):
         slot = find(table, keys[i])
         if table[slot].count != 0:

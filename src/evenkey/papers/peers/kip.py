@@ -35,15 +35,16 @@ _COUNTERS_A_KEY = 4
 class IsolatingGrouping(Grouping):
     """A key isolator (``kip``): our reading of the Key Isolator Partitioner.
 
-    A histogram finds the hottest keys of the previous epoch. They are isolated: in descending order
-    of load, each key goes as a whole to the worker with the least load so far (of equals, the
-    lowest number). A weighted hash distributes all other keys over the remaining capacity. Let r be
-    the load of the other keys and l(w) the load of the isolated keys on worker w: the weight of w
-    is ``max(0, L - l(w))``, with L such that the weights add up to r. The first epoch has no
+    A histogram finds the hottest keys of the previous epoch. These keys are isolated: in descending
+    order of load, each key goes as a whole to the worker with the least load so far. If several
+    workers have this load, the key goes to the one with the lowest number. A weighted hash
+    distributes all other keys over the remaining capacity of the workers. Let r be the load of the
+    other keys, and l(w) the load of the isolated keys on worker w. The weight of worker w is
+    ``max(0, L - l(w))``, where L is chosen so that the weights add up to r. The first epoch has no
     histogram, so all weights are equal.
 
-    The number of isolated keys is our choice, and so is the SpaceSaving sketch of the histogram.
-    State is not moved between workers. We make no claim about the original's figures.
+    The number of isolated keys is our choice, and so is the SpaceSaving sketch as the histogram.
+    State is not moved between workers. We make no claim about the figures of the original KIP.
 
     Guarantee: every key is on one worker within an epoch, so the maximum load is at least that of
     the hottest key.
@@ -82,7 +83,7 @@ class IsolatingGrouping(Grouping):
             raise ConfigurationError(message)
 
     def histogram(self, workers: int) -> SpaceSaving:
-        """Make the empty histogram of a source."""
+        """Return an empty histogram for a source."""
         return SpaceSaving(max(_LEAST_CAPACITY, _COUNTERS_A_KEY * self.isolated * workers))
 
     def _router(self, workers: int, source: int) -> Router:
@@ -128,13 +129,14 @@ class IsolatingGrouping(Grouping):
 
 
 def _fill_up(loads: NDArray[np.float64], rest: float) -> NDArray[np.float64]:
-    """Divide the rest among the least loaded workers, such that their loads become equal."""
+    """Divide `rest` among the least loaded workers so that their loads become equal."""
     ascending = np.sort(loads)
-    # Load of each of the n least loaded workers if they took the rest; the largest possible n.
+    # Entry n - 1: the load of each of the n least loaded workers if these n workers took the rest.
+    # The largest n is used for which none of the n workers already has more load than that.
     filled_to = (rest + np.cumsum(ascending)) / np.arange(1, len(loads) + 1)
     reached = np.flatnonzero(filled_to >= ascending)[-1]
     weights: NDArray[np.float64] = np.maximum(0.0, filled_to[reached] - loads)
-    # If nothing is left, new keys go to the least loaded workers.
+    # If `rest` is 0, keys that are not isolated go to the least loaded workers.
     return weights if weights.any() else (loads == ascending[0]).astype(np.float64)
 
 

@@ -17,31 +17,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SOURCES_APART = 0.7548776662466927
-"""Inverse of the plastic number: its multiples are uniform, and differ from the golden ratio's."""
+"""Inverse of the plastic number. Its multiples modulo 1 are uniform, and differ from the multiples
+of the golden ratio."""
 
 
 @dataclass(frozen=True)
 class PromptGrouping(Grouping):
     """A micro-batch partitioner (``prompt``): our reading of Prompt (SIGMOD 2020).
 
-    A batch is buffered as a whole, so the frequency of each key is known before a message leaves.
-    With N messages, K keys and P blocks (here the workers), the target of a block is N/P messages
-    and K/P keys. The cut is N/K messages, or N/P if there are fewer keys than blocks. In descending
-    order of frequency, the keys are assigned to blocks 1 to P, then P to 1, and so on; this places
-    the messages of a key up to the cut. Then the messages of hot keys above the cut are placed,
-    largest number first: in the key's own block if they fit there below N/P, else in the block with
-    the best fit. If they fit nowhere as a whole, they fill the key's own block, then the emptiest
-    block, until the rest fits. The messages of a key with several blocks are assigned in proportion
-    to its shares by the golden ratio, as in `PlannedGrouping`. A key that is not in the plan goes
-    where key grouping sends it.
+    A batch is buffered as a whole, so the frequency of each key is known before a message is
+    routed. With N messages, K keys and P blocks (here the workers), the target of a block is N/P
+    messages and K/P keys. The cut is N/K messages, or N/P if there are fewer keys than blocks. In
+    descending order of frequency, the keys are assigned to blocks 1 to P, then P to 1, and so on.
+    The block that a key is assigned to is its own block, and receives the key's messages up to the
+    cut. Then the messages of hot keys above the cut are placed, the largest number first. They go
+    to the key's own block if they fit there without exceeding N/P, otherwise to the block with the
+    best fit. If they fit in no block as a whole, they fill the key's own block, and then the block
+    with the most free capacity, until the rest fits. The messages of a key with several blocks are
+    assigned in proportion to the key's shares by the golden ratio, as in `PlannedGrouping`. A key
+    that is not in the plan goes to the worker that key grouping chooses.
 
     This is the map side of Prompt: a worker holds a block and its partial results, which are merged
-    by key as in every grouping. Prompt's frequency-aware buffering, its buckets of the reduce stage
-    and its elasticity are not implemented. The counts are exact. We know of no public
-    implementation, so we make no claim about the original's figures.
+    by key as in every grouping. Not implemented are Prompt's frequency-aware buffering, its buckets
+    of the reduce stage and its elasticity. The counts are exact. We know of no public
+    implementation, so we make no claim about the figures of the original Prompt.
 
-    Guarantee: in the plan no block has more than N/P messages, except if its own keys up to the cut
-    already have more; and the numbers of keys per block differ by at most one.
+    Guarantee: in the plan no block has more than N/P messages, unless the messages of its own keys
+    up to the cut are already more. The numbers of own keys per block differ by at most one.
     Source: Abdelhamid, Mahmood, Daghistani and Aref, Prompt, SIGMOD 2020.
 
     Examples
@@ -68,7 +70,7 @@ class PromptGrouping(Grouping):
         return True
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Place the keys of a batch; O(K log K), and O(W) for each key above the cut.
+        """Place the keys of a batch; takes O(K log K), and O(W) for each key above the cut.
 
         Raises
         ------
@@ -85,10 +87,11 @@ class PromptGrouping(Grouping):
         homes = there_and_back[np.arange(len(keys)) % (2 * workers)]
         first = np.minimum(counts, cut)
         remaining = total / workers - np.bincount(homes, first, minlength=workers)
-        # Counts descend, so keys above the cut come first.
+        # Counts are in descending order, so keys above the cut come first.
         heavy = int(np.count_nonzero(counts > cut))
         most = heavy + 2 * workers + 1
-        # Each piece is the last of its key or fills a block, and full blocks stay full.
+        # Maximum number of pieces: each piece is the last of its key or fills a block, and a full
+        # block stays full.
         rows, places, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
         pieces = _kernels.place_rests(
             counts[:heavy] - cut, homes[:heavy], remaining, (rows, places, parts)
@@ -104,7 +107,7 @@ class PromptGrouping(Grouping):
         of_split = np.repeat(split, lengths)
         items = np.zeros(len(keys), dtype=PLACE)
         items["key"], items["count"], items["place"] = keys, 1, homes
-        # A hot key with one block has one pair, and is not split.
+        # A hot key with only one block is not split.
         items["place"][:heavy][~split] = places[~of_split]
         items["place"][:heavy][split] = workers + np.arange(split.sum())
         ends = np.cumsum(lengths[split])
@@ -125,7 +128,7 @@ class PromptGrouping(Grouping):
 def _cuts(
     parts: NDArray[np.float64], starts: NDArray[np.int64], below: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the cumulative shares of each split key; the last of each key is 1."""
+    """Return the cumulative shares of each split key; the last share of each key is 1."""
     lengths = np.diff(starts)
     before = np.repeat(below[starts[:-1]], lengths)
     whole = np.repeat(below[starts[1:]] - below[starts[:-1]], lengths)
@@ -190,7 +193,7 @@ class _PromptRouter(Router):
     def restore(self, snapshot: Snapshot) -> None:
         if "items" in snapshot:
             self._follow(snapshot)
-        # Counters of the split keys of another plan cannot be used.
+        # The counters can belong to another plan's split keys: then they cannot be used.
         if len(snapshot["dealt"]) == len(self._dealt):
             self._dealt = snapshot["dealt"].astype(np.int64)
 

@@ -61,7 +61,7 @@ class JoinConfig(KafkaOptions, RunOptions):
     skew: float = option(
         "Stream",
         0.5,
-        "Share of the stream that goes to 3 of 16 workers (3/16 of other numbers).",
+        "Share of the stream that goes to 3 of 16 workers (or to 3/16 of all workers).",
         ge=0,
         le=1,
         first=True,
@@ -70,7 +70,11 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Stream", 0.6, "Share of polygons among publications; the rest are points.", ge=0, le=1
     )
     polygon_clustering: float = option(
-        "Stream", 0.0, "How much that share varies by region: 0 none, 1 most.", ge=0, le=1
+        "Stream",
+        0.0,
+        "How much the share of polygons varies by region: 0 not at all, 1 most.",
+        ge=0,
+        le=1,
     )
     seconds: float = option("Stream", 120.0, "Length of the stream in event time.", gt=0)
     sources: int = option(
@@ -166,24 +170,24 @@ class JoinConfig(KafkaOptions, RunOptions):
 
     @property
     def draws(self) -> bool:
-        """Whether the run generates its publications, with the skew of its options."""
+        """Whether the run generates its publications, with the option ``skew``."""
         return self.input is None and self.kafka is None
 
     @property
     def subject(self) -> Literal["stream", "static"]:
-        """Side whose geometry is the subject of a relation, as in `SpatialMatch`."""
+        """Side of the join whose geometry is the subject of a relation, as in `SpatialMatch`."""
         return "static" if self.relation_subject == "subscription" else "stream"
 
     @property
     def load_measure(self) -> LoadMeasure:
-        """The mode's measure of load; seconds if the mode does not move partitions."""
+        """The measure of load that the mode uses; seconds if the mode does not move partitions."""
         from evenkey.joins import Mode  # imported here, since it needs Spark
 
         rows = Mode.parse(self.mode).balance == "rows"
         return LoadMeasure.ITEMS if rows else LoadMeasure.SECONDS
 
     def check_paths(self) -> None:
-        """Check, before anything starts, that inputs can be read and the output can be written.
+        """Check before the run that inputs can be read and that the output can be written.
 
         Raises
         ------
@@ -211,7 +215,9 @@ class JoinConfig(KafkaOptions, RunOptions):
             name for name in ("input", "kafka", "collisions") if getattr(self, name) is not None
         ]
         if len(given) > 1:
-            message = f"{' and '.join(given)} are both given: publications come from one: drop one"
+            message = (
+                f"{' and '.join(given)} are both given: publications have one source: drop one"
+            )
             raise ConfigurationError(message)
         if self.follow and self.verify:
             message = (

@@ -44,11 +44,11 @@ class PublicationInput(NamedTuple):
     stream
         Columns ``publication``, ``geometry`` and, except for files, ``time``.
     expected
-        Number of publications. None: unknown, since not all offsets of topics are records.
+        Number of publications. None: unknown, because some offsets of topics have no record.
     timed
         Whether publications have event times.
     offsets
-        Range of offsets that is read from topics. None: the input is not a topic.
+        Range of offsets to read from topics. None: the input is not a topic.
     """
 
     stream: DataFrame
@@ -58,7 +58,7 @@ class PublicationInput(NamedTuple):
 
 
 def subscriptions_of(config: JoinConfig) -> pa.Table:
-    """Draw the subscriptions."""
+    """Draw the subscriptions of a configuration."""
     return draw_subscriptions(atlas_of(config), config.subscriptions, config.seed)
 
 
@@ -73,7 +73,8 @@ def publication_input(
     Parameters
     ----------
     partitioning
-        Partitioning of the static side, to which the skew of generated publications refers.
+        Partitioning of the static side. Generated publications are skewed towards some of its
+        partitions.
 
     Raises
     ------
@@ -144,7 +145,7 @@ def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInp
 def all_publications(
     spark: SparkSession, config: JoinConfig, directory: RunDirectory, source: PublicationInput
 ) -> pa.Table:
-    """Return all publications except dead letters in one table, for a comparison."""
+    """Return all publications except dead letters as one table, to verify the results."""
     if config.source_address is not None and source.offsets is not None:
         return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:

@@ -1,4 +1,4 @@
-"""Runs of join pipelines: a static side, publications, matches, and moved partitions."""
+"""The job of a join pipeline: it joins publications with a static side and reports figures."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class JoinJob(Job[JoinReport]):
         return _FoundJoin(self.config, subscriptions)
 
     def session(self) -> SparkSession:
-        """Make a Spark session in which slots stay where their static data is cached."""
+        """Make a Spark session that runs each slot where its static data is cached."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         return join_session(config.master, kafka=topics)
@@ -136,7 +136,7 @@ class _PreparedJoin(Prepared[JoinReport]):
         )
 
     def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
-        """Start the Python workers and let them import what they need."""
+        """Start the Python workers, so that they import their modules before the first epoch."""
         del directory
         tasks = spark.range(0, _TASKS_TO_WARM_UP, 1, _TASKS_TO_WARM_UP)
         tasks.mapInArrow(_import_all, "id bigint").count()
@@ -163,7 +163,7 @@ class _PreparedJoin(Prepared[JoinReport]):
             distributor=_distributor(config),
             cache_bytes=config.cache_mb * _MB,
             dead_letters=directory.dead_letters,
-            # The run compares its configuration with the stored one itself.
+            # The run itself compares its configuration with the stored configuration.
             if_changed="reuse",
             then=united,
             schema=UNITED,
@@ -218,7 +218,7 @@ class _JoinWork(Work[JoinReport]):
         return sum(map(self._directory.dead_letters.rows, KINDS_OF_DEAD_LETTERS))
 
     def report(self, outcome: Outcome) -> JoinReport:
-        """Make the report; on request, compare the results with those of a join in one process."""
+        """Make the report; with ``verify``, also join in one process to compare the results."""
         config, directory, source = self._prepared.config, self._directory, self._prepared.source
         subscriptions = self._prepared.subscriptions
         matches = list(committed_tables(directory.commits))
@@ -254,8 +254,9 @@ class _JoinWork(Work[JoinReport]):
 
 
 def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirectory) -> DataFrame:
-    """Write subscriptions to a file and read it with Spark, to spare the driver's memory."""
-    # An existing file may come from another command, which was killed before its run began.
+    """Write subscriptions to a file and read it with Spark, which saves memory in the driver."""
+    # The file is always written: an existing file may come from another command, which was killed
+    # before its run began.
     content = pa.BufferOutputStream()
     pq.write_table(subscriptions, content, row_group_size=_ROW_GROUP)
     directory.keep(_SUBSCRIPTIONS, content.getvalue().to_pybytes())
@@ -266,11 +267,12 @@ def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirecto
 def _stored(
     static: DataFrame, match: SpatialMatch, config: JoinConfig, directory: RunDirectory
 ) -> Mapping[str, Any]:
-    """Write the subscriptions, unless a previous process has; return their partitioning."""
+    """Store the subscriptions, unless an earlier process did so; return their partitioning."""
     store = StaticStore(directory.store.under("state/static"))
     if store.versions() and directory.begun:
         return store.manifest(store.latest()).partitioning
-    # A process that was stopped before the run began has not kept its dead letters: write again.
+    # A process that was stopped before the run began has not kept the dead letters of the static
+    # side. So the static side is written again.
     store.clear()
     count = config.partitions_or_default
     dead = directory.dead_letters
@@ -285,7 +287,7 @@ def _distributor(config: JoinConfig) -> DynamicDistributor:
         period=config.period,
         min_improvement=config.min_improvement,
         load_clock=config.load_clock,
-        copies=False,  # the paper's modes move partitions and copy none
+        copies=False,  # the paper's modes move partitions but do not copy them
         forced=() if config.force_redistribution is None else (config.force_redistribution,),
     )
 
@@ -293,6 +295,6 @@ def _distributor(config: JoinConfig) -> DynamicDistributor:
 def _import_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import evenkey.papers.publish_subscribe.publishing  # noqa: F401 - imported for later tasks
 
-    # Spark collects garbage after each task; the collector skips frozen objects.
+    # Spark collects garbage after each task. Frozen objects are skipped, which saves time.
     gc.freeze()
     yield from batches

@@ -1,4 +1,4 @@
-"""Run join pipelines: one configuration, or the same one under several modes."""
+"""Run join pipelines: one configuration in one mode, or in several modes to compare them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def run_join(
 ) -> JoinReport:
     """Run a pipeline until all publications are joined.
 
-    If the output directory contains an unfinished run of the same configuration, the new run
-    continues where that one stopped, for whatever reason. If that run was finished, its report is
-    returned and Spark does not start.
+    If the output directory contains an unfinished run of the same configuration, `run_join`
+    continues that run where it stopped, whatever the reason. If the output directory contains a
+    finished run, `run_join` returns its report and does not start Spark.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def run_join(
     on_progress
         Function that is called after each epoch.
     prepare
-        Whether to start the Python workers first, so that no measured epoch includes their start.
+        Whether to start the Python workers first, so that measured epochs do not include that time.
 
     Raises
     ------
@@ -62,8 +62,8 @@ def compare_joins(
     Parameters
     ----------
     config
-        Configuration of the pipeline; its mode is replaced. If it has an output, each mode gets a
-        subdirectory of it.
+        Configuration of the pipeline; its mode is replaced. If the configuration has an output,
+        each mode gets a subdirectory of the output.
     modes
         Names of the modes.
     on_progress
@@ -72,7 +72,7 @@ def compare_joins(
     Raises
     ------
     ConfigurationError
-        The results would be written to a topic, or as for `run_join`.
+        The results would be written to a topic, or `run_join` raises the error.
 
     Examples
     --------

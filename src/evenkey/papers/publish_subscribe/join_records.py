@@ -1,4 +1,4 @@
-"""Make the records of a join's epochs from its epoch log."""
+"""Make the records of a join's epochs from the log that its slots write."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class JoinRecords:
     recorder
         Receives the figures.
     log
-        Log that the slots of the join's query wrote, including those of earlier processes.
+        Log that the slots of the join's query wrote, in this process and in earlier ones.
     partitions, workers
         Numbers of partitions and of workers.
     measure
-        The mode's measure of load.
+        The measure of load that the mode uses.
     threshold
         MLDC above which partitions move.
     rejected
         Function that counts the dead letters so far.
     history
-        Records of the run's earlier epochs: the log does not keep all epochs of a long run. None:
-        the run stores no records.
+        Records of the run's earlier epochs. They are needed because the log does not keep all
+        epochs of a long run. None: the run stores no records.
     """
 
     def __init__(
@@ -64,17 +64,17 @@ class JoinRecords:
         self._run: JoinSeen | None = None
 
     def time(self, progresses: Iterable[Any]) -> None:
-        """Read Spark's reports of epochs: their publications, and the times for the recorder.
+        """Take the number of publications of each epoch from Spark's reports, and record times.
 
-        The log cannot count publications, since a pipeline may pass some to the join several times
-        and others not at all.
+        The log of the slots cannot count publications: a pipeline may pass some publications to
+        the join several times, and others not at all.
         """
         reports = list(progresses)
         self._recorder.time(reports)
         self._published |= {each["batchId"]: int(each["numInputRows"]) for each in reports}
 
     def catch_up(self, last_epoch: int | None = None) -> None:
-        """Read the epochs that have ended since the last call, up to `last_epoch`."""
+        """Record the epochs that have ended since the last call, up to `last_epoch`."""
         known = None if self._last < 0 else self._last
         for number in self._log.epochs(known):
             if last_epoch is None or number <= last_epoch:
@@ -92,7 +92,10 @@ class JoinRecords:
         self._recorder.record(epoch.epoch, {**figures, "rejected": self._rejected()})
 
     def _publications(self, epoch: JoinEpoch) -> int:
-        """Return the publications of an epoch; if an earlier process ran it, from its record."""
+        """Return the number of publications in an epoch.
+
+        If an earlier process ran the epoch, the number comes from the record of the epoch.
+        """
         number, history = epoch.epoch, self._history
         if number in self._published:
             return self._published.pop(number)
@@ -101,7 +104,7 @@ class JoinRecords:
         return epoch.messages  # the earlier process was killed before it recorded the epoch
 
     def _seen_before(self, epoch: int) -> JoinSeen | None:
-        """Return the figures of all epochs before one, from the history; None: it has none."""
+        """Return the figures of all epochs before `epoch` from the history; None if it has none."""
         history = self._history
         earlier = [] if history is None else [each for each in history.numbers() if each < epoch]
         if history is None or not earlier:

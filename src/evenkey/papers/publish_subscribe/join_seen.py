@@ -1,4 +1,4 @@
-"""Observations of a join, of one epoch or several, from which its figures are computed."""
+"""Observations of a join in one or several epochs, from which its figures are computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LoadMeasure(StrEnum):
-    """A mode's measure of the load of a slot, of one epoch or several.
+    """How a mode measures the load of a slot: by the number of items, or by seconds of work.
 
     Examples
     --------
@@ -33,43 +33,43 @@ class LoadMeasure(StrEnum):
 
     @property
     def unit(self) -> str:
-        """Unit of loads in the records of epochs."""
+        """Unit in which the records of epochs contain loads."""
         return "items" if self is LoadMeasure.ITEMS else "microseconds"
 
     @property
     def units_of_one(self) -> float:
-        """Number of these units per item, or per second."""
+        """Number of such units in one item, or in one second."""
         return 1.0 if self is LoadMeasure.ITEMS else 1e6
 
     def of(self, seen: Loaded) -> NDArray[np.float64]:
-        """Return float64[W], the load of each slot by this measure."""
+        """Return the load of each slot by this measure, float64[W]."""
         return seen.items if self is LoadMeasure.ITEMS else seen.seconds
 
 
 class Loaded(Protocol):
-    """An object with the load of each slot by either measure."""
+    """An object that has the load of each slot in items and in seconds."""
 
     @property
     def items(self) -> NDArray[np.float64]:
-        """float64[W], items that came to each slot."""
+        """The number of items (rows that publications become) of each slot, float64[W]."""
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """float64[W], seconds that each slot spent on its items."""
+        """The seconds that each slot spent on its items, float64[W]."""
 
 
 @dataclass(frozen=True)
 class JoinSeen:
-    """Observations from which the figures of a join are computed, of one epoch or several.
+    """Observations in one or several epochs, from which the figures of a join are computed.
 
     Parameters
     ----------
     messages
         Number of publications, each counted once.
     items, seconds
-        float64[W], load of each slot by either measure.
+        Load of each slot in items and in seconds, float64[W].
     measure
-        The one of these two measures that the mode uses.
+        The measure of load that the mode uses.
     threshold
         MLDC above which partitions move.
     matches, moved_partitions, static_loads, redistribution_seconds
@@ -88,10 +88,10 @@ class JoinSeen:
 
     @classmethod
     def before(cls, record: EpochRecord, *, measure: LoadMeasure, workers: int) -> Self:
-        """Restore the observations up to an epoch from its record.
+        """Restore the observations of all epochs up to one epoch from the record of this epoch.
 
-        The record contains loads by the mode's own measure only, which is enough for the figures of
-        a run.
+        The record contains loads only by the measure that the mode uses. This is enough for the
+        figures of a run.
         """
         known = {each: np.zeros(workers) for each in LoadMeasure}
         known[measure] = np.array(record["loads"]) / measure.units_of_one
@@ -109,7 +109,7 @@ class JoinSeen:
 
     @property
     def loads(self) -> NDArray[np.float64]:
-        """float64[W], load of each slot by the mode's own measure."""
+        """The load of each slot by the measure that the mode uses, float64[W]."""
         return self.measure.of(self)
 
     def plus(self, later: JoinSeen) -> JoinSeen:
@@ -127,7 +127,7 @@ class JoinSeen:
         )
 
     def figures(self, *, of_epoch: bool) -> dict[str, Value]:
-        """Return the figures, by their names in records; loads in seconds become microseconds."""
+        """Return the figures by their names in records; seconds of load become microseconds."""
         loads = tuple(round(self.measure.units_of_one * float(load)) for load in self.loads)
         return {
             **Balance.of(self).named(of_epoch=of_epoch),

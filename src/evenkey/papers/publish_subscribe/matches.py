@@ -17,10 +17,11 @@ UNITED = "publication bigint, subscriptions array<bigint>"
 def united(pairs: pa.Table) -> pa.Table:
     """Group the pairs of a partition by publication: ``publication`` and its ``subscriptions``.
 
-    It runs in the joining task, so its time is part of the partition's load, and the task returns
-    one row per publication instead of one per pair. A publication without a match has no row.
+    `united` runs in the task that joins a partition, so its time is part of the partition's load.
+    The task then returns one row per publication instead of one row per pair. A publication without
+    a match has no row.
     """
-    # One thread, because its time is measured, and the other cores run other tasks.
+    # One thread, because the time of the call is measured, and the other cores run other tasks.
     groups = pairs.group_by("publication", use_threads=False)
     return groups.aggregate([("subscription", "distinct")]).rename_columns(
         ["publication", "subscriptions"]
@@ -28,9 +29,9 @@ def united(pairs: pa.Table) -> pa.Table:
 
 
 def matches_of(parts: DataFrame) -> DataFrame:
-    """Combine the ``subscriptions`` that partitions found for each publication, in order.
+    """Combine the ``subscriptions`` that partitions found for each publication, in ascending order.
 
-    A pair that was found twice counts once.
+    A pair that two partitions found counts once.
     """
     every = F.flatten(F.collect_list("subscriptions"))
     each = parts.groupBy("publication").agg(F.array_distinct(every).alias("subscriptions"))

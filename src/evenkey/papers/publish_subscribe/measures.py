@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class JoinMeasures:
-    """Measures each epoch from the records of the slots.
+    """Measures and records each epoch, from the log that the slots of the join write.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class JoinMeasures:
         self.max_over_mean: float | None = None
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
-        """Read the epochs that ended since the last call, at most up to the epoch `last`."""
+        """Measure the epochs that have ended since the last call, up to the epoch `last`."""
         log = self._log(query)
         ended = [
             progress
@@ -86,7 +86,7 @@ class JoinMeasures:
         )
 
     def _distance(self, log: EpochLog, epoch: int) -> float:
-        """Compute MLDC of an epoch: the load of the most loaded slot over the mean, minus 1."""
+        """Compute the MLDC of an epoch: the load of the most loaded slot over the mean, minus 1."""
         config = self._config
         epochs = epochs_of(log, config.partitions_or_default, config.workers, only=epoch)
         return epochs[0].max_load_distance(config.load_measure) if epochs else 0.0

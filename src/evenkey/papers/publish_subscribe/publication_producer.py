@@ -31,20 +31,20 @@ def produce_publications(
     live: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Produced:
-    """Send the publications that a run of this configuration would generate.
+    """Send to a topic the publications that a run of this configuration would generate.
 
     Parameters
     ----------
     config
-        Configuration whose options of the stream and the static side are used, and also its numbers
-        of partitions and workers, to which the skew refers.
+        Configuration of the run. Only the options of the stream and the static side are used, and
+        the numbers of partitions and workers, on which the skew depends.
     address
-        Servers, and one topic.
+        Kafka servers, and one topic.
     partitions
         Number of partitions of the topic, if it does not exist yet.
     live
-        Whether each publication is sent when the clock reaches its event time. Otherwise all are
-        sent as fast as possible, with event times that end now.
+        Whether each publication is sent when the clock reaches its event time. Otherwise all
+        publications are sent as fast as possible, and the last event time is now.
     on_progress
         Function that is called with the number of publications so far.
 
@@ -57,8 +57,9 @@ def produce_publications(
 
     Notes
     -----
-    A record's key is the publication's number; its value is a JSON object with ``publication`` and
-    ``geometry``, well-known binary in hexadecimal, which loses no digit.
+    The key of a record is the number of the publication. The value is a JSON object with
+    ``publication`` and ``geometry``. The geometry is well-known binary in hexadecimal, so
+    coordinates lose no digit.
 
     Examples
     --------

@@ -23,10 +23,11 @@ _VALUE = "publication bigint, geometry string"
 def stream_of_topics(
     spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
 ) -> DataFrame:
-    """Stream publications from topics: ``publication``, ``geometry``, ``time``, and the place.
+    """Stream publications from topics, with ``publication``, ``geometry``, ``time`` and the place.
 
-    The place is the record's topic, partition and offset. A record that is not such a JSON object
-    gets no geometry, and so becomes a dead letter with its place.
+    The place is the topic, the partition and the offset of the record. If the value of a record is
+    not a JSON object with ``publication`` and ``geometry``, the geometry is null, and the record
+    becomes a dead letter with its place.
     """
     span = offsets.span
     lines = kafka_lines(
@@ -51,7 +52,7 @@ def publications_of_topics(
         spark.read.format("kafka")
         .options(**ClientSettings.read(config.kafka_config).for_reading(config.isolation))
         .option("kafka.bootstrap.servers", address.servers)
-        # Only the partitions that existed at the start of the run.
+        # Read only the partitions that existed at the start of the run.
         .option(
             "assign", json.dumps({topic: sorted(each) for topic, each in offsets.start.items()})
         )
@@ -67,6 +68,6 @@ def _parsed(lines: DataFrame) -> DataFrame:
     text = F.try_validate_utf8(F.col("line").cast("string"))
     row = F.from_json(text, _VALUE)
     named = lines.withColumn("row", row).withColumn("publication", F.col("row.publication"))
-    # A publication without a number could match, but the result could not name it.
+    # A publication without a number could match, but the results could not name the publication.
     well_formed = F.when(F.col("publication").isNotNull(), F.unhex("row.geometry"))
     return named.withColumn("geometry", well_formed)

@@ -1,4 +1,4 @@
-"""Generated publications as a replayable stream."""
+"""Generated publications as a stream that can be replayed."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def atlas_of(config: JoinConfig) -> Atlas:
 
 
 class PublicationsReading(Reading):
-    """Generated publications; number i goes to source i mod S.
+    """Reads generated publications; source i mod S of the S sources makes publication number i.
 
     Parameters
     ----------
     store
-        Store of the run, which contains the parameters of the publications: they are too large to
-        send them with every task.
+        Store of the run, which contains the parameters of the publications. These are too large to
+        be sent with every task.
     total, rate
         As for `Reading`.
     """
@@ -63,7 +63,8 @@ class PublicationsReading(Reading):
     def __init__(self, store: Store, total: int, rate: float) -> None:
         super().__init__(total, rate)
         self._store = store
-        # Another run in the same place has other publications, so the path cannot be the key.
+        # The path cannot be the key of the cache: another run with the same output has other
+        # publications.
         self._token = uuid.uuid4().hex
 
     @property
@@ -83,7 +84,7 @@ class PublicationsReading(Reading):
             return _loaded[self._token]
 
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Make every S-th publication of the range."""
+        """Make the publications of one source between `start` and `stop`: every S-th number."""
         publications = self.publications
         first = start + (source - start) % sources
         for begin in range(first, stop, _BATCH_ROWS * sources):
@@ -96,8 +97,9 @@ class PublicationsReading(Reading):
 def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
     """Make the generator of publications.
 
-    The skew refers to the leaves of a static side or, if the pipeline sends publications to their
-    candidates, to the owners of the candidates.
+    The skew is usually a share of the publications, by the leaves in which they lie. If the
+    pipeline sends publications to their candidates, it is a share of the rows, by the partitions of
+    the candidates.
     """
     atlas, owners = atlas_of(config), None
     if config.pipeline in ("rihps", "risps"):
@@ -113,14 +115,17 @@ def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
 def keep_publications(
     config: JoinConfig, partitioning: Mapping[str, Any], directory: RunDirectory
 ) -> None:
-    """Store the parameters of publications, so that later changes of files do not change them.
+    """Store the parameters of the publications.
+
+    So a change of the files of polygons or collisions does not change the publications of a run
+    that continues.
 
     Parameters
     ----------
     config
         Configuration of the run.
     partitioning
-        The leaves, as in the manifest of a static side.
+        The leaves, in the form that the manifest of a static side contains.
     directory
         Directory of the run.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from evenkey.joins import EpochLog
 
-# Without the threshold, which is an option and the same in all epochs.
+# The threshold is left out, because it is an option and the same in all epochs.
 _REPORTED = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
 _ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
 
@@ -37,25 +37,26 @@ class JoinEpoch:
     epoch
         Number of the epoch.
     items, seconds
-        float64[W], load of each slot by either measure.
+        Load of each slot in items (rows that publications become) and in seconds, float64[W].
     slot_seconds
-        float64[W], computing time of each slot, including the loading of static data.
+        Computing time of each slot, including the time to load static data; float64[W].
     moved
         Partitions that moved before the epoch.
     redistribution_seconds
-        Time of the move: the decision, and the loading of moved partitions in the slot where it
-        took longest.
+        Time of the move: the time of the decision, plus the time to load moved partitions in the
+        slot that took longest.
     moved_load_seconds
-        Time of loading moved partitions, added up over all slots, as on one core.
+        Time to load moved partitions, added up over all slots, as if one core loaded them.
     static_loads
         Number of static partitions that were loaded.
     pairs
         Number of rows that the join returned.
     first_items
-        float64[W], items of the partitions that each slot had initially, wherever they are now.
+        Number of items of the partitions that each slot had initially, even if other slots have
+        these partitions now; float64[W].
     messages
-        Items of the stream that reached the join, each counted once; 0 if the record comes from a
-        version that did not count them.
+        Number of items of the stream that reached the join, each counted once. 0 if the record
+        comes from a version that did not count these items.
     """
 
     epoch: int
@@ -76,7 +77,7 @@ class JoinEpoch:
         Parameters
         ----------
         measure
-            The mode's measure of load.
+            The measure of load that the mode uses.
         threshold
             MLDC above which partitions move.
         """
@@ -93,14 +94,14 @@ class JoinEpoch:
         )
 
     def max_load_distance(self, measure: LoadMeasure) -> float:
-        """Compute MLDC of the epoch, of items or of seconds."""
+        """Compute the MLDC of the epoch, by items or by seconds."""
         return max_load_distance(measure.of(self))
 
 
 def epochs_of(
     log: EpochLog, partitions: int, workers: int, *, only: int | None = None
 ) -> list[JoinEpoch]:
-    """Read the epochs of a query from its log, all or `only` one."""
+    """Read the epochs of a query from its log: all epochs, or only the epoch `only`."""
     numbers = log.epochs() if only is None else [only]
     epochs = (_epoch(log, number, partitions, workers) for number in numbers)
     return [each for each in epochs if each is not None]
@@ -141,7 +142,7 @@ def _epoch(log: EpochLog, number: int, partitions: int, workers: int) -> JoinEpo
 
 @dataclass(frozen=True)
 class JoinReport:
-    """The figures of a join; `to_json` names them as the command line does.
+    """The figures of a join run; `to_json` returns them under the names of the command line.
 
     Parameters
     ----------
@@ -160,13 +161,13 @@ class JoinReport:
     timing
         Times of the whole run, including epochs before a restart.
     epoch_ms
-        Milliseconds of each epoch that this process ran, by its number.
+        Milliseconds of each epoch that this process ran, by the number of the epoch.
     rejected
         Number of publications and subscriptions in dead letters.
     expected_digest
-        Digest of the pairs of a join in one process. None: the run did not compare.
+        Digest of the pairs that a join in one process finds. None: the run was not verified.
     finished_before
-        Whether an earlier process had already finished the run, so that nothing ran now.
+        Whether an earlier process had already finished the run, so that this process ran nothing.
     exports
         A summary of each exporter.
 
@@ -219,7 +220,7 @@ class JoinReport:
         return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
-        """Convert the report to JSON-compatible values, from which `restored` restores it."""
+        """Convert the report to values that JSON can represent; `restored` converts them back."""
         plain = asdict(self)
         for epoch in plain["epochs"]:
             epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
@@ -234,7 +235,7 @@ class JoinReport:
         record
             Record that `to_record` returned.
         results
-            Present path of the results.
+            The current path of the results.
         """
         nested = {
             "measure": LoadMeasure(record["measure"]),
@@ -249,7 +250,7 @@ class JoinReport:
 
     @property
     def mldc(self) -> list[float]:
-        """Maximum load distance coefficient of each epoch, by the mode's own measure of load."""
+        """The maximum load distance coefficient of each epoch, by the mode's measure of load."""
         return [each.max_load_distance(self.measure) for each in self.epochs]
 
     @property
@@ -260,9 +261,10 @@ class JoinReport:
 
     @property
     def realised_skew(self) -> float:
-        """Share of all items in partitions of the skewed workers, in the initial placement.
+        """Share of all items that belong to partitions which the skewed workers had initially.
 
-        It may differ from the nominal skew, with which publications are drawn. 0 without items.
+        This share may differ from the nominal skew, with which publications are drawn. The share is
+        0 if there are no items.
         """
         first = sum((each.first_items for each in self.epochs), np.zeros(self.workers))
         total = float(first.sum())
@@ -270,11 +272,11 @@ class JoinReport:
 
     @property
     def modelled_makespan_seconds(self) -> float:
-        """Time of a run with one core per slot: the most loaded slot's, summed over epochs."""
+        """Time of a run with one core per slot: the most loaded slot's time, summed over epochs."""
         return float(sum(each.slot_seconds.max() for each in self.epochs))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, named as on the command line."""
+        """Return the figures under the names that the command line prints."""
         return {
             "pipeline": self.pipeline,
             "mode": self.mode,
@@ -302,7 +304,7 @@ class JoinReport:
         }
 
     def _figures(self) -> dict[str, Any]:
-        """Return the figures of the join: of the run, or a list with those of the epochs."""
+        """Return the figures of the join: one value per run, or a list with one per epoch."""
         if not self.epochs:
             return {each.name: [] if each.of_epoch else 0 for each in _REPORTED}
         seen = [each.seen(self.measure) for each in self.epochs]
@@ -314,7 +316,7 @@ class JoinReport:
         }
 
     def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
-        """Describe a redistribution and its time, with the usual times of other epochs."""
+        """Describe a redistribution and its time, and the usual times of other epochs."""
         first = min(each.epoch for each in self.epochs)
         usual = [
             self.epoch_ms[each.epoch]

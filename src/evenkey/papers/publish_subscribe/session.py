@@ -1,4 +1,7 @@
-"""A small Spark cluster on this machine, with one executor process per core as its locations."""
+"""A small Spark cluster on this machine, with one executor process per core.
+
+The executors are the locations where static data is cached.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +29,13 @@ def local_cluster_master() -> str:
 
 
 def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSession:
-    """Make a new session, whose settings let slots stay where their static data is cached.
+    """Make a new session, whose settings let each slot run where its static data is cached.
 
     Parameters
     ----------
     master
-        Master to start Spark on if there is no active session. None: that of ``SPARK_MASTER``, or
-        a small cluster on this machine.
+        Master URL to start Spark with if there is no active session. None: the URL in the variable
+        ``SPARK_MASTER``, or a small cluster on this machine.
     kafka
         Whether the session needs Spark's Kafka connector.
     """
@@ -42,7 +45,8 @@ def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSess
         _use_home_of_links()
         # The executors are processes on this machine and use this interpreter's packages.
         settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(_package_paths())
-    # Workers live long, so they do not need evenkey's own daemon, which speeds up their start.
+    # Python workers live long here, so they do not need evenkey's own daemon, which only makes
+    # their start faster.
     settings["spark.python.daemon.module"] = "pyspark.daemon"
     own = session(wanted, settings).newSession()
     own.conf.set("spark.sql.shuffle.partitions", os.cpu_count() or 1)
@@ -51,13 +55,16 @@ def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSess
 
 
 def _package_paths() -> list[str]:
-    """Return paths where executors find the same package as the driver."""
+    """Return the paths where executors find the driver's copy of evenkey."""
     here = str(Path(__file__).parents[3])
     return [here, *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
 def _use_home_of_links() -> None:
-    """Set ``SPARK_HOME`` to links to Spark, so that workers do not write into the package."""
+    """Set ``SPARK_HOME`` to a directory of links to pyspark's files.
+
+    The cluster's workers write into ``SPARK_HOME``, and so do not write into pyspark itself.
+    """
     if "SPARK_HOME" in os.environ:
         return
     import pyspark
@@ -70,11 +77,11 @@ def _use_home_of_links() -> None:
 
 
 def _stop(home: Path) -> None:
-    """Stop Spark, then delete its home: otherwise workers would start executors without it."""
+    """Stop Spark, and only then delete its home, from which the cluster starts executors."""
     from py4j.protocol import Py4JNetworkError
     from pyspark.sql import SparkSession
 
-    # If Java has died, which the run has reported, there is nothing to stop.
+    # If Java has died, the run has reported it, and there is nothing to stop.
     with contextlib.suppress(Py4JNetworkError, ConnectionError):
         active = SparkSession.getActiveSession()
         if active is not None:

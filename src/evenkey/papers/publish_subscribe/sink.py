@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
-    """Return the sink of a run: files, whose rows also go to a topic if one is named."""
+    """Return the sink of a run: files; if the run names a topic, rows also go to this topic."""
     return passed_on(FileSink(directory.commits, "parquet"), config, directory)
 
 

@@ -1,4 +1,4 @@
-"""Advice: measure the skew of a user's keys, recommend a grouping and a worker count.
+"""Advice: measure the skew of a user's keys, and recommend a grouping and a worker count.
 
 >>> from evenkey.core.streams import generated
 >>> sample = Sample.take(generated("country-skew-r80", messages=10_000))

@@ -42,17 +42,18 @@ _PREDICTED = [
     Chart(
         "Throughput",
         _WORKERS,
-        Axis("relative_throughput", "Throughput, that of sg being 1"),
+        Axis("relative_throughput", "Throughput (sg = 1)"),
         "grouping",
-        note="Limited by the most loaded worker, if the work after the shuffle is per message and "
-        "each costs the same. Merging partial results is not included.",
+        note="The most loaded worker limits the throughput, if the work after the shuffle is per "
+        "message and each message costs the same. Merging partial results is not included.",
     ),
     Chart(
         "Replication",
         _WORKERS,
         Axis("dist_cost", "Workers that hold a key, on average"),
         "grouping",
-        note="1 is the least: every key is on one worker. More means partial results to merge.",
+        note="1 is the least: every key is on one worker. If a key is on several workers, their "
+        "partial results must be merged.",
     ),
 ]
 
@@ -76,7 +77,7 @@ def write_page(advice: Advice, file: Path) -> Path:
 
 def _plots(advice: Advice) -> list[Plot]:
     predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
-    # The recommended grouping is drawn last, on top: the lines of balanced groupings overlap.
+    # The lines of balanced groupings overlap. The recommended grouping is drawn last, on top.
     drawn_last = predictions["grouping"] == advice.recommendation.grouping
     predictions = pd.concat([predictions[~drawn_last], predictions[drawn_last]])
     return [_SKEW.plot(_ranks(advice.skew)), *(each.plot(predictions) for each in _PREDICTED)]
@@ -116,13 +117,14 @@ def _tables(advice: Advice) -> list[Table]:
                 Column("grouping", "grouping"),
                 Column("max_over_mean", "max/mean", ".3f"),
                 Column("dist_cost", "DistCost", ".2f"),
-                Column("dist_cost_lower_bound", "its lower bound", ".2f"),
+                Column("dist_cost_lower_bound", "DistCost, lower bound", ".2f"),
                 Column("relative_throughput", "throughput, sg = 1", ".3f"),
                 Column("max_load", "maximum load, messages", ",d"),
                 Column("cardinality_imbalance", "most keys per worker, less the mean", ",.0f"),
             ),
             predictions,
-            "Simulated on the sample, with local load estimation. planned is fitted on the sample, "
-            "since it counts a batch before routing it; in a stream, from the second epoch on.",
+            "Simulated on the sample, with local load estimation. The plan of planned is made from "
+            "the sample: a batch is counted before it is routed. In a stream, this is so from the "
+            "second epoch on.",
         ),
     ]

@@ -38,9 +38,10 @@ class Advice:
     Parameters
     ----------
     sample, setting
-        The messages that were measured; the input they come from and the aggregate.
+        The messages that were measured; and their input, with the aggregate to compute.
     skew, predictions, recommendation
-        Skew of the keys, metrics of each grouping on each worker count, and the choice.
+        Skew of the keys; metrics of each grouping on each worker count; the recommended grouping
+        and worker count.
     code
         A program that follows the recommendation.
 
@@ -70,7 +71,7 @@ class Advice:
 
     @property
     def caution(self) -> str | None:
-        """Warning about what a sample cannot show; None if everything was read."""
+        """Warning about what a sample cannot show; None if the whole input was read."""
         if self.sample.whole:
             return None
         return (
@@ -102,7 +103,7 @@ class Advice:
         if self.sample.nulls:
             share = 100 * self.sample.nulls / self.skew.messages
             lines.append(
-                f"{self.sample.nulls:,} messages ({share:.1f} %) have a null key, which is one key."
+                f"{self.sample.nulls:,} messages ({share:.1f} %) have a null key; null is one key."
             )
         lines.append(f"{'workers':>8} {'grouping':<12} {'max/mean':>9} {'DistCost':>9}")
         lines += [
@@ -162,27 +163,28 @@ def advise(
     Parameters
     ----------
     sample, setting
-        A batch DataFrame, and its key column or a list of key columns. The command
-        ``evenkey advise`` passes a `Sample` of its files, and a `Setting` that names the files
-        and the aggregate.
+        A batch DataFrame, and its key column or a list of its key columns. The command
+        ``evenkey advise`` passes a `Sample` of its files instead, and a `Setting` that names the
+        files and the aggregate.
     workers
-        Worker counts to choose from. For a single count, some counts around it are predicted too.
+        Worker counts to choose from. If you give a single count, some smaller and larger counts
+        are predicted too.
     aggregator, rows
-        For a DataFrame only: spelling of the aggregator (None: your own function), and about how
-        many rows are read at most.
+        For a DataFrame only: the spelling of the aggregator, and the approximate maximum number of
+        rows to read. None as `aggregator`: your own function.
     groupings
-        Spellings of the groupings to choose from; None: `usual_groupings`. ``sg`` and ``kg`` are
-        predicted in any case.
+        Spellings of the groupings to choose from. None: `usual_groupings`. ``sg`` and ``kg`` are
+        always predicted.
     sources
-        Number of simulated sources; each knows only the loads that it sent itself.
+        Number of simulated sources; each source knows only the loads that it sent itself.
     on_progress
-        Function that is called before each simulation with a description of it.
+        Function that is called before each simulation, with a description of the simulation.
 
     Raises
     ------
     ConfigurationError
-        A grouping, aggregator, split or column does not exist, the DataFrame is a stream or has
-        no rows, or a number is below 1.
+        A grouping, aggregator, splitter or column does not exist; the DataFrame is a stream or has
+        no rows; or a number is below 1.
 
     Examples
     --------

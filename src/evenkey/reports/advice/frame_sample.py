@@ -1,6 +1,6 @@
 """A sample of the keys of a user's DataFrame.
 
-This module does not import PySpark: a caller who passes a DataFrame has imported it already.
+This module does not import PySpark: a caller who passes a DataFrame has already imported PySpark.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def sample_of_frame(
     Parameters
     ----------
     df
-        A batch DataFrame, of a classic session or over Connect. It is read twice: once to count
-        its rows, once for the keys.
+        A batch DataFrame of a classic session or of Spark Connect. It is read twice: once to count
+        its rows, once to read the keys.
     key
-        Key column, or columns that form the key together. Null is a key like any other.
+        Key column, or columns that together form the key. Null is a key like any other.
     rows
-        About how many rows are read at most.
+        Approximate maximum number of rows to read.
     columns
-        Other columns that the DataFrame must have, such as those that an aggregator reads.
+        Other columns that the DataFrame must have, such as the columns that an aggregator reads.
 
     Raises
     ------
@@ -109,15 +109,16 @@ def _check_columns(df: Any, names: Sequence[str]) -> None:
 
 
 def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:
-    """Return the texts of the distinct keys, and for each row the index of its key among them.
+    """Return the texts of the distinct keys, and for each row the index of its key in these texts.
 
-    A key of several columns is written as a JSON list, as it is for files.
+    A key of several columns becomes a JSON list, as in samples of files.
     """
     codes = np.zeros(table.num_rows, np.int64)
     for column in table.columns:
         coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
         codes = codes * max(1, len(coded.dictionary)) + coded.indices.to_numpy()
-        # Renumber after each column: the product of many columns' sizes overflows 64 bits.
+        # Codes are renumbered after each column, because the product of the numbers of distinct
+        # values of many columns would overflow 64 bits.
         codes = np.unique(codes, return_inverse=True)[1]
     _, first, ids = np.unique(codes, return_index=True, return_inverse=True)
     columns = [column.to_pylist() for column in table.take(pa.array(first)).columns]

@@ -1,4 +1,4 @@
-"""Measure how skewed keys are: find the hottest keys, and fit Zipf's law to all."""
+"""Measure how skewed keys are: find the hottest keys, and fit Zipf's law to all keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HALVINGS = 50
 
 
 class TopKey(NamedTuple):
-    """One of the hottest keys, with its messages and its share of all messages."""
+    """One of the hottest keys, with its number of messages and its share of all messages."""
 
     key: str | None
     messages: int
@@ -33,8 +33,9 @@ class ZipfFit(NamedTuple):
     exponent
         The exponent z; 0 means that all keys are equally frequent.
     distance
-        Kolmogorov-Smirnov distance: the largest difference, over all r, between the measured
-        share of the r hottest keys together and their share under the law. 0 is a perfect fit.
+        Kolmogorov-Smirnov distance of the fit. For each r, the r hottest keys together have a
+        measured share and a share under the law; the distance is the largest difference of these
+        two shares. 0 is a perfect fit.
     """
 
     exponent: float
@@ -50,11 +51,11 @@ class Skew:
     messages
         Number of messages, m.
     counts
-        int64[k], messages of each key, hottest first.
+        Number of messages of each key, hottest key first; int64[k].
     top
         The hottest keys, at most 10.
     zipf
-        Zipf's law, fitted to all keys; None if there is only one key.
+        Zipf's law, fitted to all keys. None: there is only one key.
     """
 
     messages: int
@@ -75,9 +76,9 @@ class Skew:
     def most_workers(self, choices: int) -> float:
         """Return the largest worker count that can be balanced: ``choices / p1``.
 
-        Each key has `choices` candidate workers: 1 in key grouping, 2 in partial key grouping.
-        On more workers than returned, those that share the hottest key have more than the mean
-        load in any case (PKG paper, section 5).
+        Each key has `choices` candidate workers: 1 in key grouping, 2 in partial key grouping. If
+        there are more workers than the returned number, the candidates of the hottest key
+        certainly have more than the mean load (PKG paper, section 5).
         """
         return choices / self.top_share
 
@@ -109,13 +110,14 @@ def fit_zipf(counts: ArrayLike) -> ZipfFit:
     """Fit Zipf's law to ranked frequencies by maximum likelihood.
 
     The likelihood is largest for the exponent at which the mean logarithm of the rank under the
-    law equals the measured one (Clauset, Shalizi and Newman, Power-law distributions in empirical
-    data, 2009). The mean under the law falls as the exponent grows, so bisection finds it.
+    law equals the measured mean (Clauset, Shalizi and Newman, Power-law distributions in empirical
+    data, 2009). The mean under the law falls as the exponent grows, so bisection finds this
+    exponent.
 
     Parameters
     ----------
     counts
-        int64[k], messages of each key, hottest first; at least two keys.
+        Number of messages of each key, hottest key first, for at least two keys; int64[k].
 
     Examples
     --------
@@ -141,7 +143,7 @@ def fit_zipf(counts: ArrayLike) -> ZipfFit:
 
 
 def zipf_shares(keys: int, exponent: float) -> NDArray[np.float64]:
-    """Return the shares of `keys` keys under Zipf's law, hottest first: float64[k]."""
+    """Return the shares of `keys` keys under Zipf's law, hottest key first; float64[keys]."""
     weights = np.arange(1, keys + 1, dtype=np.float64) ** -exponent
     shares: NDArray[np.float64] = weights / weights.sum()
     return shares

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.sample import Sample
 
 YARDSTICK = "sg"
-"""Shuffle grouping, which all others are compared with: it has the best balance."""
+"""Shuffle grouping. All other groupings are compared with it, because it has the best balance."""
 
 BY_KEY = "kg"
-"""Key grouping, Spark's own placement: the hash of a key determines its only worker."""
+"""Key grouping, which is Spark's own placement: the hash of a key determines its only worker."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Prediction:
     workers, grouping
         Number of workers, W, and spelling of the grouping.
     max_load
-        Messages of the most loaded worker, which determine the time.
+        Number of messages of the most loaded worker, which determines the time.
     max_over_mean
         `max_load` over the mean load.
     dist_cost
-        Mean number of workers per key; each of them has a partial result to merge.
+        Mean number of workers per key; each worker of a key has a partial result to merge.
     dist_cost_lower_bound
         Lower bound of `dist_cost` for any grouping with an imbalance of at most 5 %.
     relative_throughput
-        Throughput relative to ``sg``: the maximum load of ``sg`` over `max_load`.
+        Throughput over the throughput of ``sg``: the maximum load of ``sg`` over `max_load`.
     size_imbalance, cardinality_imbalance, key_split_ratio
         Prompt's metrics as we interpret them; `evenkey.core.metrics.Spread` explains them.
     """
@@ -57,8 +57,9 @@ class Prediction:
 def usual_groupings() -> list[str]:
     """Return the names of the groupings to choose from by default, ``sg`` and ``kg`` first.
 
-    Left out are groupings that cannot run on an endless stream, because they keep an entry for
-    every key or must know the frequencies of all keys; and peers, which are only for comparison.
+    Groupings that keep an entry for every key, or must know the frequencies of all keys, are left
+    out, because they cannot run on an endless stream. Peers are left out too, because they are only
+    for comparison.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def usual_groupings() -> list[str]:
 
 
 def worker_range(given: Sequence[int]) -> list[int]:
-    """Return the worker counts to predict for: those given, or some around a single one.
+    """Return the worker counts to predict: the given counts, or some around a single count.
 
     Examples
     --------
@@ -97,28 +98,29 @@ def predict(
 ) -> list[Prediction]:
     """Simulate groupings over a range of worker counts.
 
-    ``planned`` is fitted on the sample itself: in a batch on Spark, it also counts the keys before
-    it routes them. In a stream, the plan is made from the previous epoch.
+    The plan of ``planned`` is made from the sample itself. This is as in a batch on Spark, whose
+    keys ``planned`` counts before it routes them. In a stream, the plan of an epoch is made from
+    the previous epoch.
 
     Parameters
     ----------
     sample
         Messages to route.
     groupings
-        Spellings of the groupings. Two more are predicted in any case: ``sg``, to which the
-        throughput is relative, and ``kg``, Spark's own placement.
+        Spellings of the groupings. ``sg``, to which the throughput is relative, and ``kg``, Spark's
+        own placement, are always predicted.
     workers
         Worker counts.
     sources
-        Number of sources; each knows only the loads that it sent itself.
+        Number of sources; each source knows only the loads that it sent itself.
     on_progress
-        Function that is called before each simulation with a description of it.
+        Function that is called before each simulation, with a description of the simulation.
 
     Returns
     -------
     list of Prediction
-        The predictions in the order of `workers`, for each in the order ``sg``, ``kg``,
-        `groupings`.
+        The predictions, in the order of `workers`. The predictions of a worker count are in the
+        order ``sg``, ``kg``, `groupings`.
 
     Raises
     ------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.recommend import Recommendation
 
 FRAME = "frame"
-"""The split of a `Setting` whose input is a DataFrame, not files."""
+"""Value of `Setting.split` if the input is a DataFrame instead of files."""
 
 _OWN = """\
 from pyspark.sql import functions as F
@@ -53,9 +53,9 @@ class Work(Fold):
     """Your work on the messages of a key; this one counts them."""
 
     name = "work"
-    columns = ()  # columns that it reads besides the key
+    columns = ()  # columns to read besides the key
     result = pa.schema([("messages", pa.int64())])
-    state_type = "bigint"  # of what zero() gives, as Spark writes it
+    state_type = "bigint"  # Spark's type of a state, such as zero() returns
 
     def zero(self):
         return 0
@@ -63,7 +63,7 @@ class Work(Fold):
     def add(self, state, message):  # your work on one message: its key and its columns
         return state + 1
 
-    def combine(self, first, second):  # of the same key, from two workers
+    def combine(self, first, second):  # two states of the same key, from two workers
         return first + second
 
     def answer(self, state):
@@ -75,7 +75,7 @@ class Work(Fold):
 
 @dataclass(frozen=True)
 class Setting:
-    """The subject of an advice: the user's files, their key, and the aggregate.
+    """What the advice is about: the user's files, the key, and the aggregate.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ class Setting:
     split
         How the files are divided into messages; ``frame`` for a DataFrame.
     key
-        Column or field of the key, several separated by commas; None for text.
+        Column or field of the key; several are separated by commas. None: the input is text.
     aggregator
-        Spelling of the aggregator; None: the user's own function.
+        Spelling of the aggregator. None: the user's own function.
     long_records
         Whether records of the files span several lines, as quoted fields of CSV can.
 
@@ -104,12 +104,12 @@ class Setting:
 
 
 def check_split(split: str) -> str:
-    """Return the code that reads input of a split, or raise an error if there is none.
+    """Return the code that reads input of a split; raise an error if there is no such code.
 
     Raises
     ------
     ConfigurationError
-        The split is a paper's raw format, which has no such code.
+        The split is a paper's raw format, for which there is no code.
     """
     reader = FORMATS[split].reader
     if reader is None:
@@ -123,12 +123,12 @@ def check_split(split: str) -> str:
 
 
 def program_for(setting: Setting, recommendation: Recommendation) -> str:
-    """Write a program that follows the recommendation; it runs unchanged if the input is present.
+    """Write a program that follows the recommendation, and that the user can run unchanged.
 
     Raises
     ------
     ConfigurationError
-        There is no code to read the input's split, see `check_split`.
+        There is no code to read input of this split; see `check_split`.
     """
     own_frame = setting.split == FRAME
     reader, key = "", None
@@ -168,7 +168,7 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
 
 
 def _native(spelling: str | None) -> str:
-    """Return the call of Spark's own function for an aggregate that Spark combines."""
+    """Return the code that calls Spark's own function for an aggregate that Spark combines."""
     aggregator = parse(spelling or "count")
     if isinstance(aggregator, Sum | Mean):
         function = "sum" if isinstance(aggregator, Sum) else "mean"

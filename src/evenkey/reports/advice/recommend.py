@@ -1,4 +1,4 @@
-"""Rules that choose a grouping and a worker count from predictions, and say why."""
+"""Choose a grouping and a worker count from predictions, and give the reasons."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ BALANCED = 1.1
 """Largest max/mean that counts as balanced."""
 
 _NEAR_FASTEST = 1.1
-"""A worker count counts as fast if its time is at most this factor times the fastest one's."""
+"""A worker count counts as fast if its time is at most this factor times the shortest time."""
 
 _NEAR_LEAST = 1.01
-"""A grouping's replication counts as least if it is at most this factor times the least."""
+"""A replication counts as least if it is at most this factor times the least replication."""
 
 _PLANNED = (
-    "In a stream each epoch is planned from the previous one; `aggregate` and `evenkey run` spread "
-    "unexpected hot keys, also in the first epoch, and `route` alone does not."
+    "In a stream, the plan of an epoch is made from the previous epoch. `aggregate` and `evenkey "
+    "run` spread unexpected hot keys, also in the first epoch; `route` alone does not."
 )
 
 _FEW_MESSAGES = 100
@@ -40,13 +40,13 @@ class Recommendation:
     Parameters
     ----------
     grouping
-        Spelling of the grouping; None: Spark's own placement by key is as good.
+        Spelling of the grouping. None: Spark's own placement by key is as good.
     workers
         Number of workers.
     combined
         Whether Spark combines the aggregate before the shuffle, so that skew hardly matters.
     reasons
-        The reasons, one sentence each, the main one first.
+        The reasons for the recommendation, one sentence each; the main reason comes first.
     """
 
     grouping: str | None
@@ -61,7 +61,7 @@ def combined_by_spark(aggregator: str | None) -> bool:
     Parameters
     ----------
     aggregator
-        Spelling of an aggregator; None: the user's own function.
+        Spelling of an aggregator. None: the user's own function.
 
     Raises
     ------
@@ -103,10 +103,11 @@ def recommend(
 ) -> Recommendation:
     """Recommend a grouping and a worker count.
 
-    First, each worker count gets a grouping: key grouping, if its max/mean is at most 1.1;
-    otherwise, of the groupings with max/mean at most 1.1, the one with the least replication, and
-    among equals the most balanced; if no grouping has max/mean at most 1.1, the most balanced of
-    all. Then the least worker count is chosen whose time is at most 1.1 times that of the fastest.
+    First, a grouping is chosen for each worker count. If the max/mean of key grouping is at most
+    1.1, key grouping is chosen. Otherwise, the grouping with the least replication is chosen among
+    the groupings with a max/mean of at most 1.1; if several have the least replication, the most
+    balanced of these. If no grouping has a max/mean of at most 1.1, the most balanced grouping is
+    chosen. Then the least worker count is chosen whose time is at most 1.1 times the shortest time.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def recommend(
     groupings
         Groupings to choose from, in addition to Spark's own placement by key.
     combined
-        Whether Spark combines the aggregate itself.
+        Whether Spark combines the aggregate before the shuffle.
     """
     choice = [each for each in predictions if each.grouping in (BY_KEY, *groupings)]
     chosen = {count: _best(_on(count, choice)) for count in sorted(set(asked))}
@@ -128,8 +129,8 @@ def recommend(
     if combined:
         reason = (
             "No grouping is needed: Spark combines this aggregate before the shuffle, to one row "
-            "per key and task, so a hot key costs no more than another. Its own groupBy is faster "
-            "than any grouping."
+            "per key and task, so a hot key costs no more than another key. Spark's own groupBy is "
+            "faster than any grouping."
         )
         return Recommendation(None, best.workers, combined=True, reasons=(reason,))
     if best.grouping == BY_KEY:
@@ -178,7 +179,10 @@ def _why(skew: Skew, predictions: Sequence[Prediction], best: Prediction) -> str
 
 
 def _unneeded(chosen: dict[int, Prediction]) -> list[str]:
-    """Return a sentence with the largest worker count on which Spark's placement is balanced."""
+    """Return a sentence with the largest worker count that is balanced by Spark's placement.
+
+    Return nothing if there is no such worker count.
+    """
     plain = [count for count, best in chosen.items() if best.grouping == BY_KEY]
     if not plain:
         return []
@@ -190,12 +194,12 @@ def _notes(skew: Skew, choice: Sequence[Prediction], best: Prediction) -> tuple[
     if best.workers > skew.most_workers(2):
         notes.append(
             f"{best.workers} workers are more than 2/p1 = {skew.most_workers(2):.1f}: the hottest "
-            "key is too much for two of them, the number that pkg gives it."
+            "key is too much for two workers, the number of workers that pkg gives a key."
         )
     elif best.workers > skew.most_workers(1):
         notes.append(
-            f"{best.workers} workers are more than 1/p1 = {skew.most_workers(1):.1f}, but not than "
-            "2/p1: the hottest key is too much for one of them, but not for two."
+            f"{best.workers} workers are more than 1/p1 = {skew.most_workers(1):.1f}, but not more "
+            "than 2/p1: the hottest key is too much for one worker, but not for two."
         )
     more = max(choice, key=lambda each: each.workers).workers
     if more > best.workers:

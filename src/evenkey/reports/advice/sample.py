@@ -1,4 +1,4 @@
-"""A sample of users' messages, held in memory so that it can be simulated many times."""
+"""A sample of a user's messages in memory, so that many simulations can read it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenkey.core.streams import MessageStream, Records
 
 Sampling = Literal["even", "first"]
-"""Which lines or rows are sampled: ones at equal distances over the input, or the first ones."""
+"""Which lines or rows are read: lines at equal distances over the input, or the first lines."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,12 @@ class Sample:
     batch
         All messages.
     keys
-        string[k], the text of each key, indexed by key id.
+        The text of each key, indexed by key id; string[k].
     lines, of_lines
-        Number of lines or rows that were read, and that the input has; equal if all were read.
+        Number of lines or rows that were read, and number of lines or rows in the input. They are
+        equal if the whole input was read.
     sampling
-        How the lines were chosen, if not all were read.
+        How the lines were chosen, if only a part was read.
     rejected
         Number of lines or rows in the sample that are not messages.
 
@@ -82,8 +83,8 @@ class Sample:
         stream
             The stream to read.
         lines, of_lines
-            Number of lines or rows that the stream reads, and that its input has. None: the
-            number of messages for `lines`, and the value of `lines` for `of_lines`.
+            Number of lines or rows that the stream reads, and number of lines or rows in its
+            input. None for `lines`: the number of messages. None for `of_lines`: `lines`.
         sampling
             How the lines were chosen.
 
@@ -123,7 +124,7 @@ class Sample:
 
     @property
     def nulls(self) -> int:
-        """Number of messages whose key is null, which is a key like any other."""
+        """Number of messages whose key is null; null is a key like any other."""
         place = self.keys.is_null().index(True).as_py()
         return int(self.batch.counts[self.batch.ids == place].sum())
 
@@ -151,15 +152,16 @@ def sampled(name: str, records: Records, length: int, sampling: Sampling = "even
     records
         All lines or rows.
     length
-        Number of lines or rows to read, at least 1; if the input has fewer, all are read.
+        Number of lines or rows to read, at least 1. If the input has fewer, it is read as a whole.
     sampling
-        ``even``: lines at equal distances over the input, by line or row number. ``first``: the
-        first ones.
+        ``even``: lines or rows at equal distances over the input. ``first``: the first lines or
+        rows.
 
     Raises
     ------
     ConfigurationError
-        `length` is below 1, `sampling` is neither of the two, or the sample has no messages.
+        `length` is below 1, `sampling` is neither ``even`` nor ``first``, or the sample has no
+        messages.
     """
     whole_number("sample", length)
     if length < 1:

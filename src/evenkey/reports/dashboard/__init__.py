@@ -1,4 +1,7 @@
-"""The dashboard: a live web page that shows running and finished pipelines, by their histories."""
+"""The dashboard: a live web page that shows running and finished pipelines.
+
+The page reads the histories that the runs write.
+"""
 
 from __future__ import annotations
 

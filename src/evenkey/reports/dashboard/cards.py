@@ -28,7 +28,7 @@ _STATES = {
 
 
 def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div:
-    """Make the status line: whether the stream runs, or when it stopped.
+    """Make the status line: it says whether the stream runs, or when the stream stopped.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _many(number: int, what: str) -> str:
 
 
 def _standing(state: State) -> str:
-    """Return the state of a run and, if it has stopped, since when, in local time."""
+    """Return the state of a run; if the run has stopped, also the local time when it stopped."""
     if state.running:
         return _STATES[state.name]
     since = datetime.fromtimestamp(state.since).astimezone()

@@ -1,4 +1,4 @@
-"""The charts of the page: each function draws the runs in a theme."""
+"""The charts of the page: each function draws one chart of the runs, in the colours of a theme."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     _Point: TypeAlias = tuple[float | None, float | None, int | None]
 
 _MOST_POINTS = 1000
-"""Most points of a line; more cannot be seen, but would be sent to the browser at each epoch."""
+"""Maximum number of points of a line. More points would be sent to the browser at each epoch, but
+could not be seen."""
 _MARKED_POINTS = 60
 _MOST_TICKS = 12
 _LONGEST_KEY = 18
@@ -50,7 +51,7 @@ def loads(runs: Sequence[Run], theme: Theme) -> Figure:
 
 
 def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
-    """Draw a metric of each epoch and, as a dotted line, the limit it is compared with, if any.
+    """Draw a metric of each epoch; if the metric has a limit, draw the limit as a dotted line.
 
     A line has a gap where a run was stopped and continued later.
     """
@@ -86,7 +87,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
 
 
 def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
-    """Draw the hottest keys of the last epoch and their workers, one run below the other."""
+    """Draw the hottest keys of the last epoch and their workers, one panel per run."""
     shown = [(run.info, run.latest) for run in runs if run.latest and run.latest.hottest]
     figure = themed(theme, "worker", "")
     if not shown:
@@ -126,7 +127,7 @@ def _heat(record: EpochRecord, theme: Theme) -> Any:
 
 
 def _worker_ticks(workers: int) -> dict[str, Any]:
-    """Return options that label every worker, or every n-th if there are many."""
+    """Return options that label every worker, or only every n-th worker if there are many."""
     return {"tick0": 0, "dtick": -(-workers // _MOST_TICKS)}
 
 
@@ -135,17 +136,17 @@ def _short(key: str) -> str:
 
 
 def _seconds(run: Run, record: EpochRecord) -> float:
-    """Return when an epoch ended, in seconds since the run began."""
+    """Return the time at which an epoch ended, in seconds since the run began."""
     return record.ended - _began(run.records[0])
 
 
 def _began(record: EpochRecord) -> float:
-    """Return when the process that ran an epoch started, in seconds since 1970."""
+    """Return the time at which the process of an epoch started, in seconds since 1970."""
     return record.ended - float(record["makespan_ms"]) / 1000
 
 
 def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_Point]:
-    """Insert a gap before each point whose process started after the previous point."""
+    """Insert a gap between two points if a new process started between them."""
     broken = list(points[:1])
     for i in range(1, len(points)):
         if _began(records[i]) > records[i - 1].ended:
@@ -155,6 +156,6 @@ def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_P
 
 
 def _thinned(records: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
-    """Return every n-th record, always including the last, at most `_MOST_POINTS` of them."""
+    """Return every n-th record including the last one, at most `_MOST_POINTS` records."""
     step = max(1, -(-len(records) // _MOST_POINTS))
     return records[(len(records) - 1) % step :: step]

@@ -33,7 +33,8 @@ class Chart(NamedTuple):
     title, text
         Title of the chart, and the sentence that explains it.
     figure
-        Name of the metric that the chart shows; runs without it are left out. Empty for hot keys.
+        Name of the metric that the chart shows. Runs without this metric are left out. Empty: the
+        chart shows hot keys.
     draw
         Function that draws the chart, given the runs and a theme.
     """
@@ -81,7 +82,7 @@ CHARTS = _charts()
 
 
 def page(runs: Runs) -> Dash:
-    """Make the page for some runs; its scripts and styles come from its own server."""
+    """Make the page that shows `runs`; the page loads scripts and styles only from its server."""
     app = Dash(
         __name__,
         title="evenkey",
@@ -139,7 +140,7 @@ def page(runs: Runs) -> Dash:
 
 
 def _could_come(asked: object, theme: object, seen: object) -> bool:
-    """Return whether the page can send such values; before its first answer some are null."""
+    """Return whether the page can send such values; values may be null before the first answer."""
     number = asked.get("number") if isinstance(asked, dict) else None
     return (
         (asked is None or isinstance(number, int))
@@ -149,7 +150,7 @@ def _could_come(asked: object, theme: object, seen: object) -> bool:
 
 
 def _variables() -> str:
-    """Return the variables of the style sheet, for light and dark."""
+    """Return the variables of the style sheet, for the light and the dark theme."""
     light, dark = THEMES["light"].style(), THEMES["dark"].style()
     return (
         f":root {{ color-scheme: light; {light} }}"
@@ -158,7 +159,7 @@ def _variables() -> str:
 
 
 def _fingerprint(runs: Sequence[Run], theme: Theme) -> str:
-    """Return a value that changes when the page must be redrawn, but not at each sign of life."""
+    """Return a value that changes only when the page must be redrawn, not at signs of life."""
     parts = [(run.info.run, run.state.name, len(run.records)) for run in runs]
     return repr((parts, theme.surface))
 

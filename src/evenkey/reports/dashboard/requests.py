@@ -1,4 +1,4 @@
-"""Answer requests that the page does not send with one line, never with a trace."""
+"""Answer malformed requests with one line, never with a trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UPDATE = "/_dash-update-component"
 _PARTS = ("inputs", "state")
 _BAD_REQUEST = 400
 _MOST_BYTES = 1 << 20
-"""Largest request body that is accepted; one from the page has some hundred bytes."""
+"""Maximum size of a request body. The requests of the page have some hundred bytes."""
 
 
 def refuse_malformed(app: Dash) -> None:
@@ -53,7 +53,7 @@ def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
     try:
         asked = request.get_json(silent=True)
     except (OSError, RecursionError):
-        # Its chunked encoding is invalid, or its JSON is nested too deeply.
+        # The chunked encoding of the request is invalid, or its JSON is nested too deeply.
         asked = None
     if not isinstance(asked, dict):
         return "the body must be a JSON object"
@@ -75,7 +75,7 @@ def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def _places(listed: object) -> list[tuple[object, object]]:
-    """Return (id, property) of each item of a request's list; empty if it is not a list."""
+    """Return (id, property) of each item in a list of a request; nothing if it is not a list."""
     places: Iterable[object] = listed if isinstance(listed, list) else ()
     return [
         (each.get("id"), each.get("property")) if isinstance(each, dict) else (None, None)

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters import RunInfo
 
 _SILENCE_SECONDS = 20.0
-"""A run writes a sign of life every second; after this time without one it counts as stopped."""
+"""A run writes a sign of life every second. A run counts as stopped if its last sign of life is
+older than this."""
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 _LISTING_SECONDS = 15.0
-"""Seconds between listings of a store; new records in a known history appear immediately."""
+"""Seconds between two searches of a store for new runs. New records of known runs appear
+immediately."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,10 @@ class State:
     Parameters
     ----------
     name
-        ``running``, ``finished``, ``paused``, ``failed``, or ``silent``: it has not recorded an
-        end, but gives no sign of life, as when its process was killed.
+        ``running``, ``finished``, ``paused``, ``failed`` or ``silent``. A silent run has not
+        recorded an end but gives no sign of life; for example, its process was killed.
     since
-        Time of its end or of its last sign of life, in seconds since 1970.
+        Time of the run's end or of its last sign of life, in seconds since 1970.
     """
 
     name: str
@@ -58,7 +60,7 @@ class Run:
     state
         Whether the run continues, or how it ended.
     records
-        Records of its epochs, in ascending order.
+        Records of the run's epochs, in ascending order.
     """
 
     info: RunInfo
@@ -67,18 +69,18 @@ class Run:
 
     @property
     def latest(self) -> EpochRecord | None:
-        """The record of the last epoch; None before the first has ended."""
+        """The record of the last epoch; None before the first epoch has ended."""
         return self.records[-1] if self.records else None
 
 
 class Runs:
-    """Reads the histories of runs below some directories, each record only once.
+    """Reads the histories of runs below some directories; each record is read only once.
 
     Parameters
     ----------
     places
-        Paths or URIs of outputs of runs or comparisons, of histories, or of directories that
-        contain several of them, up to three directories deep.
+        Paths or URIs. A path names the output of a run or of a comparison, a history, or a
+        directory that contains such outputs or histories up to three directories deep.
     """
 
     def __init__(self, places: Sequence[str | Path]) -> None:
@@ -113,10 +115,10 @@ class Runs:
         return [found[path] for path in sorted(found)]
 
     def _list(self) -> dict[str, Store]:
-        """Find the histories in stores by listing all of their names."""
+        """Find the histories in stores by listing the names of all objects."""
         found = {}
         for _, store in self._stores:
-            # A store that cannot be reached is tried again at the next listing.
+            # A store that cannot be reached is tried again at the next search.
             with contextlib.suppress(OSError):
                 for name in [] if store is None else store.names():
                     *above, last = name.split("/")

@@ -23,11 +23,12 @@ class Server:
     Parameters
     ----------
     directories
-        Outputs of runs or comparisons, histories, or directories that contain several of them.
+        Outputs of runs or comparisons, histories, or directories that contain such outputs or
+        histories.
     host, port
         Address to listen on; port 0 means any free port.
     allow_hosts
-        Host names that browsers may use, in addition to those that `ServedHosts` always serves.
+        Host names that browsers may use, in addition to the names that `ServedHosts` always serves.
 
     Raises
     ------
@@ -60,7 +61,7 @@ class Server:
         from evenkey.reports.dashboard.watched_runs import Runs
 
         class Quiet(WSGIRequestHandler):
-            """Does not log requests: each browser sends one per second."""
+            """Does not log requests, because each browser sends one request per second."""
 
             def log_request(self, *_line: object) -> None:
                 pass

@@ -1,6 +1,6 @@
 """Diagnosis of past jobs: find the stages that key skew slows down, and the lines to change.
 
-It reads Spark's event logs, or the REST API of a history server or of a running application.
+A diagnosis reads Spark's event logs, or the REST API of a history server or running application.
 
 >>> Thresholds().least_gain
 1.2

@@ -1,4 +1,4 @@
-"""Predict the time of a stage with a remedy, from the rows of its tasks."""
+"""Predict how long a stage takes with a remedy, from the rows of its tasks."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class Work:
     slots
         Number of tasks that could run at the same time, S.
     line
-        Seconds of a task as a linear function of its rows.
+        The seconds of a task as a linear function of its rows.
     by_output
-        Whether these rows are the task's output rows, as in a join; otherwise its input rows.
+        Whether `line` is a function of the task's output rows, as in some joins. False: of its
+        input rows.
     """
 
     runs: Sequence[Run]
@@ -43,7 +44,7 @@ class Work:
 
     @classmethod
     def of(cls, runs: Sequence[Run], slots: int) -> Work:
-        """Fit the line to the tasks of all runs, by input or by output rows: the better fit."""
+        """Fit the line to the tasks of all runs, by input rows or output rows: what fits better."""
         seconds = [each for run in runs for each in run.seconds]
         rows = [each for run in runs for each in run.rows]
         taken = fit_line(rows, seconds)
@@ -56,12 +57,12 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        """Wall time of the runs, in seconds: their tasks scheduled on the slots."""
+        """Wall time of the runs in seconds, if their tasks are scheduled on the slots."""
         return sum(makespan(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
     def skew_cost(self) -> float:
-        """Wall time lost because tasks differ in time, whatever the cause, in seconds."""
+        """Wall time in seconds that is lost because some tasks take longer, whatever the cause."""
         return sum(skew_cost(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
@@ -72,10 +73,10 @@ class Work:
     def predicted(self, remedy: Remedy) -> float:
         """Return the wall time that the runs would have with a remedy, in seconds.
 
-        A remedy saves only time that depends on rows: the makespan of the tasks as they are, less
-        the makespan with the remedy, where the line gives the seconds of a task from its rows.
-        Other time, such as that of a slow host, stays. The time to count keys is added, see
-        `counting`.
+        A remedy saves only time that depends on rows. The saved time is the makespan of the tasks
+        as they are, less the makespan of the tasks with the remedy. In both, `line` gives the
+        seconds of a task from its rows. Other time, such as that of a slow host, stays. The time to
+        count keys is added (see `counting`).
         """
         saved = sum(self._saved(run, remedy) for run in self.runs)
         return self.seconds - saved + self.counting(remedy)
@@ -83,15 +84,16 @@ class Work:
     def counting(self, remedy: Remedy) -> float:
         """Return the wall time to read a remedy's input once more and count its keys, in seconds.
 
-        This is a lower bound: it covers the stages that wrote the input, but the stages before
-        those may have to run again too.
+        This is a lower bound. It is the time of the stages that wrote the input, but stages before
+        them may have to run again too.
         """
         return sum(sum(run.writing[: remedy.counted]) for run in self.runs)
 
     def _saved(self, run: Run, remedy: Remedy) -> float:
         drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
         now = makespan([self.line.at(drivers[each]) for each in run.order_begun], self.slots)
-        # The remedy has as many tasks as now, at least one per slot, each with its fixed time.
+        # With the remedy there are as many tasks as now, but at least one per slot; each task has
+        # the fixed time of the line.
         tasks = max(len(run.tasks), self.slots)
         longest = self.line.at(max(drivers))
         after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)
@@ -101,11 +103,11 @@ class Work:
 
 
 def hottest_rows(rows: Sequence[int]) -> float:
-    """Estimate the rows of the hottest key: the excess of the largest task over the others.
+    """Estimate the rows of the hottest key: the rows of the largest task less the usual rows.
 
-    A log counts rows per task, not per key. The largest task has the rows of the hottest key, and
-    about as many rows of other keys as the median of the other tasks. The estimate is at most the
-    rows of the largest task; 0 if there are fewer than 3 tasks.
+    A log counts rows per task, not per key. We assume that the largest task has the rows of the
+    hottest key, and as many rows of other keys as the median of the other tasks. The estimate is at
+    most the rows of the largest task. It is 0 if there are fewer than 3 tasks.
 
     Examples
     --------
@@ -120,7 +122,9 @@ def hottest_rows(rows: Sequence[int]) -> float:
 
 
 def together(runs: Sequence[Run], what: str) -> float:
-    """Return the largest task over the mean; for several runs, the sums of both over the runs.
+    """Return the measure of the largest task over the mean of all tasks.
+
+    For several runs, return the sum of the largest tasks over the sum of the means.
 
     Parameters
     ----------

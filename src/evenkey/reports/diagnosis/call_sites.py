@@ -16,8 +16,7 @@ def call_site(description: object, details: object) -> str:
     Parameters
     ----------
     description, details
-        Texts from the log: a title such as ``collect at job.py:12``, and the lines of a stack
-        trace.
+        Two texts from the log: a title such as ``collect at job.py:12``, and a stack trace.
 
     Examples
     --------

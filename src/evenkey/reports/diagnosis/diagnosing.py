@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 FORMULA = (
     "Skew costs makespan(tasks as they are; S slots) - ceil(T / S) * mean(task). A change saves "
-    "makespan(tasks by the line) - makespan(its tasks by the line), where the line is "
-    "seconds = fixed + slope * rows, fitted to the tasks; it costs another reading of its input."
+    "makespan(tasks as they are, by the line) - makespan(tasks after the change, by the line). The "
+    "line is seconds = fixed + slope * rows, fitted to the tasks. A change costs another reading "
+    "of the stage's input."
 )
 """How costs and gains are computed, as reports print it."""
 
@@ -39,9 +40,9 @@ class Diagnosed:
     application
         The application.
     findings
-        One finding for each stage with a keyed shuffle, those to change first.
+        One finding for each stage with a keyed shuffle; the stages to change come first.
     cautions
-        What is unknown about the application, one sentence each.
+        What is unknown about the application; each caution is a sentence.
     """
 
     application: Application
@@ -75,13 +76,13 @@ class Diagnosis:
     Parameters
     ----------
     source
-        The path or address that was read, as it was given.
+        The path or address that was read, as the user gave it.
     thresholds
-        The limits that a stage must pass to be among those to change.
+        The limits that a stage must pass to be a stage to change.
     applications
         The findings for each application.
     cautions
-        Which logs could not be read, one sentence each.
+        Which logs could not be read; each caution is a sentence.
 
     Examples
     --------
@@ -125,20 +126,23 @@ def diagnose(
 ) -> Diagnosis:
     """Find the stages of past applications that key skew slows down, and what to change.
 
-    It reads what Spark recorded while they ran. It neither starts nor needs Spark.
+    `diagnose` reads what Spark recorded while the applications ran. It neither starts nor needs
+    Spark.
 
     Parameters
     ----------
     source
-        Path of an event log (a file, compressed or not, or the directory of a rolled log) or of a
-        directory of logs; or address of a history server (``http://host:18080``) or of the web UI
-        of a running application (``http://host:4040``).
+        Where to read. A path of an event log (a file, which may be compressed, or the directory of
+        a rolled log); a path of a directory of logs; the address of a history server
+        (``http://host:18080``); or the address of the web UI of a running application
+        (``http://host:4040``).
     application
         Id of the only application to examine. None: all applications of a directory, or the newest
         20 of a history server.
     least_fullness, least_gain, least_seconds
-        Limits that a stage must pass to be among those to change: rows of its largest task over
-        the mean, its speedup, and the wall time saved over all of its runs, in seconds.
+        Limits that a stage must pass to be a stage to change: the rows of its largest task over
+        the mean rows of its tasks; its speedup; and the wall time that a change saves over all
+        runs of the stage, in seconds.
 
     Raises
     ------
@@ -176,7 +180,7 @@ def _applications(source: str, application: str | None) -> tuple[Sequence[Applic
         )
         raise ConfigurationError(message)
     logs, skipped = find_logs(local_path(source).expanduser())
-    # The name of a log contains the id of its application, so most logs need not be opened.
+    # The name of a log usually contains the id of its application, so other logs are not opened.
     named = [log for log in logs if application is not None and application in Path(log.name).name]
     read, cautions = _read(named or logs)
     if skipped and not named:
@@ -186,7 +190,7 @@ def _applications(source: str, application: str | None) -> tuple[Sequence[Applic
 
 
 def _read(logs: Sequence[EventLog]) -> tuple[Sequence[Application], list[str]]:
-    """Read logs; one that cannot be read does not stop the others."""
+    """Read logs; a log that cannot be read becomes a caution, and the other logs are still read."""
     read, cautions = [], []
     for log in logs:
         try:
@@ -204,13 +208,13 @@ def _diagnosed(application: Application, thresholds: Thresholds) -> Diagnosed:
     findings = find(application, thresholds)
     cautions = list(application.cautions)
     if not findings:
-        cautions.append("No keyed shuffle: no stage of a query takes in rows by key.")
+        cautions.append("No keyed shuffle: no stage of a query reads rows by key.")
     of_rdds = sum(
         stage.execution is None and any(task.rows for task in stage.tasks)
         for stage in application.stages
     )
     if of_rdds:
         cautions.append(
-            f"{of_rdds:,} stages of RDDs read a shuffle: they have no plan, and are not judged."
+            f"{of_rdds:,} stages of RDDs read a shuffle: they have no plan and are not diagnosed."
         )
     return Diagnosed(application, tuple(findings), tuple(cautions))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.reports.pictures import Plot
 
 _MOST_TASKS = 200
-"""Most tasks that a plot shows; if there are more, the largest are drawn."""
+"""Maximum number of tasks in a plot. If there are more tasks, only the largest ones are drawn."""
 
 _COLUMNS = (
     Column("stage", "stage"),
@@ -81,7 +81,7 @@ def _plot(number: int, finding: Finding) -> Plot:
     ]
     chart = Chart(
         f"{number}. {stage_title(finding)}",
-        Axis("task", "Tasks, the one with most rows first"),
+        Axis("task", "Tasks, the task with most rows first"),
         Axis("value", "Of a task"),
         "whose",
         "A task's",

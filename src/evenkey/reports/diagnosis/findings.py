@@ -1,4 +1,4 @@
-"""Findings: one for each stage with a keyed shuffle, which covers all of its runs."""
+"""Findings: one finding for each stage with a keyed shuffle, over all runs of the stage."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Change:
     seconds
         Predicted wall time of the stage with the change, over all of its runs.
     gain
-        Speedup of the stage: its wall time without the change over `seconds`.
+        Speedup of the stage: the wall time without the change over `seconds`.
     counting
-        Part of `seconds` in which the input is read once more, to count keys for a plan.
+        Part of `seconds`: the time to read the input once more and count keys for a plan.
     """
 
     remedy: Remedy
@@ -53,11 +53,11 @@ class Finding:
     stream
         Whether the runs are epochs of a streaming query.
     fullness
-        The largest task over the mean, for each of ``rows``, ``bytes`` and ``seconds``.
+        The largest task over the mean, by ``rows``, ``bytes`` and ``seconds``.
     changes
-        Possible changes, the one with the largest gain first.
+        Possible changes; the change with the largest gain comes first.
     verdict, reason
-        What to do, and why, once the finding has been judged.
+        What to do, and why. They have their final values after the finding was judged.
     """
 
     application: Application
@@ -75,7 +75,7 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """Kind of the stage's work, see `kind_of`."""
+        """Kind of work that the stage does; `kind_of` lists the kinds."""
         return kind_of(self.run.read)
 
     @property
@@ -90,7 +90,7 @@ class Finding:
 
     @property
     def adaptive(self) -> tuple[str, ...]:
-        """How adaptive execution changed the partitions, such as ``coalesced``."""
+        """How Spark's adaptive execution changed the partitions, such as ``coalesced``."""
         exchanges = self.run.read.exchanges
         return tuple(dict.fromkeys(note for each in exchanges for note in each.adaptive))
 
@@ -152,16 +152,16 @@ class Finding:
 
 
 def stage_names(finding: Finding) -> str:
-    """Return the number of a finding's stage, or of its first and last, such as ``3 to 9``.
+    """Return the number of a finding's stage; for several stages, such as ``3 to 9``.
 
-    A stream has one stage per epoch.
+    A finding about a stream has one stage per epoch.
     """
     numbers = sorted({each.stage for each in finding.work.runs})
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
 def stage_title(finding: Finding) -> str:
-    """Return a title for a stage: its number, its operator, its keys and its line of code."""
+    """Return the title of a stage: its number, operator, keys and line of code."""
     place = finding.run.execution.call_site
     title = f"stage {stage_names(finding)}: {finding.run.read.operator} by "
     return title + ", ".join(finding.keys) + (f", {place}" if place else "")

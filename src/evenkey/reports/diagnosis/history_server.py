@@ -1,7 +1,7 @@
 """Read a history server, or the web UI of a running application, over Spark's REST API.
 
 A history server returns whole event logs, which are read like files. A running application returns
-stages, tasks and plans; `live_application.py` says what these lack.
+stages, tasks and plans; `live_application.py` explains what these do not contain.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NEWEST = 20
 """Number of applications that are read from a history server if no application is given."""
 
 _API = "/api/v1"
-# Start of a page's path; what comes before it belongs to the address of the server.
+# Matches the start of a page's path; everything before it belongs to the address of the server.
 _PAGES = re.compile(
     r"/(?:api/v1|history/|(?:jobs|stages|SQL|executors|environment|storage|StreamingQuery)\b)"
 )
@@ -59,7 +59,7 @@ _UNREADABLE = (
     *STRANGE,
 )
 _ENCRYPTED = 1
-"""Bit in the flags of a file in a ZIP archive."""
+"""Bit in the flags of a file in a ZIP archive which says that the file is encrypted."""
 
 
 def is_address(source: str) -> bool:
@@ -75,15 +75,15 @@ def read_server(
     Parameters
     ----------
     address
-        Address of any of the server's pages, or of its REST API.
+        Address of any page of the server, or of its REST API.
     application
-        Id of the only application to read. None: the application whose page the address is, or
-        else all, of a history server the newest 20.
+        Id of the only application to read. None: if `address` is a page of one application, that
+        application; otherwise all applications, but only the newest 20 of a history server.
 
     Returns
     -------
     applications, cautions
-        The applications; and which of several could not be read, one sentence each.
+        The applications, and one sentence for each application that could not be read.
 
     Raises
     ------
@@ -109,12 +109,12 @@ def read_server(
 
 
 def _checked(address: str) -> SplitResult:
-    """Parse an address, and reject one that holds a password or cannot be requested."""
+    """Parse an address; reject an address that holds a password or cannot be requested."""
     shown = without_password(address)
     if shown != address:
         message = (
             f"{shown}: the address holds a password, and addresses are printed and stored; leave "
-            "it out, or download the event log and pass its path"
+            "it out, or download the event log and pass the path of the log"
         )
         raise ConfigurationError(message)
     try:
@@ -207,7 +207,7 @@ def _downloaded(asked: _Server, path: str, directory: Path) -> EventLog | None:
 def _unpack(files: zipfile.ZipFile, directory: Path) -> None:
     left = limits.ARCHIVE_BYTES
     for each in files.infolist():
-        # Drop "..", "/" and "//", so that no name leads out of the directory.
+        # "..", "/" and "//" are dropped, so that no file is written outside of the directory.
         parts = [
             part for part in PurePosixPath(each.filename).parts if part.strip("/") not in ("", "..")
         ]
@@ -234,7 +234,7 @@ def _no_spark(address: str, reason: str) -> ConfigurationError:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the reason why a server could not be read, short enough for a part of a line."""
+    """Return the reason why a server could not be read, as a short text on one line."""
     words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
     return "".join(each if each.isprintable() else "?" for each in words)[:_LONGEST_REASON]
 
@@ -244,7 +244,7 @@ def _too_large(most: int) -> str:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirections to web addresses only, not to files."""
+    """Follows redirections only to web addresses, not to files."""
 
     def redirect_request(self, *given: Any) -> urllib.request.Request | None:
         if not is_address(given[-1]):
@@ -253,7 +253,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 class _Server:
-    """Requests to a server for one application, within `limits.SERVER_SECONDS`."""
+    """Sends requests about one application to a server, for at most `limits.SERVER_SECONDS`."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -272,7 +272,7 @@ class _Server:
         Raises
         ------
         OSError
-            No answer comes, or not in time.
+            No answer comes in time.
         ValueError
             The answer is larger than `most` bytes.
         HTTPException
@@ -288,7 +288,8 @@ class _Server:
                 failed.append(error)
             ended.set()
 
-        # In a thread: a server that sends its headers byte by byte never hits a socket's timeout.
+        # The request is sent in a thread, so that the wait can end: a server that sends its headers
+        # byte by byte never exceeds the timeout of a socket.
         threading.Thread(target=work, daemon=True).start()
         if not ended.wait(max(0.0, self._deadline - time.monotonic())):
             ended.set()

@@ -1,4 +1,4 @@
-"""Find and judge the stages of an application: combine runs, predict changes, decide."""
+"""Find the stages of an application, predict the effect of changes, and decide what to change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 def find(application: Application, thresholds: Thresholds) -> list[Finding]:
-    """Judge all stages with a keyed shuffle; those to change come first, by the time saved.
+    """Judge all stages with a keyed shuffle.
 
-    All runs of one plan, such as the epochs of a stream, become one finding.
+    The stages to change come first, the largest saving of time first. All runs of one plan, such as
+    the epochs of a stream, become one finding.
     """
     folded: dict[object, list[Run]] = {}
     for run in runs_of(application):
         execution = run.execution
-        # If the line of code is unknown, only runs with the same plan count as the same query.
+        # If the line of code is unknown, only runs with the same plan are taken for the same query.
         place = execution.query or execution.call_site or shape_of(execution.plan)
         folded.setdefault((place, run.read.signature), []).append(run)
     findings = [_finding(application, runs, thresholds) for runs in folded.values()]
@@ -71,7 +72,7 @@ def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
 
 
 def _balanced(finding: Finding, limits: Thresholds) -> str | None:
-    """Return a sentence that says that rows are balanced; None if they are not."""
+    """Return a sentence if rows are balanced; None if rows are not balanced."""
     if all(len(run.tasks) == 1 for run in finding.work.runs):
         merged = ", since adaptive execution merged all partitions" if finding.adaptive else ""
         return f"it ran as one task, so there is no imbalance{merged}"
@@ -85,12 +86,12 @@ def _balanced(finding: Finding, limits: Thresholds) -> str | None:
 
 
 def _small(finding: Finding, limits: Thresholds) -> str | None:
-    """Return a sentence that says that there is too little to gain; None if there is enough."""
+    """Return a sentence if there is too little to gain; None if there is enough to gain."""
     gain = finding.changes[0].gain
     if gain <= 1:
-        return "it would be no faster: its time does not depend on the rows of its keys"
+        return "a change would not make it faster: its time does not depend on the rows of its keys"
     if gain < limits.least_gain:
-        return f"it would be {gain:.2f}x faster: less than {limits.least_gain:g}x"
+        return f"a change would make it {gain:.2f}x faster: less than {limits.least_gain:g}x"
     if finding.saved < limits.least_seconds:
-        return f"it would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
+        return f"a change would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
     return None

@@ -6,42 +6,42 @@ import math
 from typing import Any
 
 LINE_BYTES = 64 << 20
-"""Longest line of a log. A longer line is skipped, and counted as unread."""
+"""Maximum length of a line of a log. A longer line is skipped, and counted as unread."""
 
 LOG_BYTES = 64 << 30
-"""Most bytes that are read of one log, after decompression. The rest is not read."""
+"""Maximum number of decompressed bytes to read of one log. The rest of the log is not read."""
 
 LOG_SECONDS = 600.0
-"""Longest time to read one log. The rest is not read."""
+"""Maximum time to read one log. The rest of the log is not read."""
 
 BLOCK_BYTES = 64 << 20
-"""Largest block of an lz4 or snappy file; Spark's blocks hold 32 KiB by default."""
+"""Maximum size of a block of an lz4 or snappy file; Spark's blocks hold 32 KiB by default."""
 
 PLAN_DEPTH = 400
-"""Largest depth of a plan, in operators."""
+"""Maximum depth of a plan, in operators."""
 
 TEXT_CHARACTERS = 10_000
-"""Number of characters that are kept of a text, such as the line of an operator."""
+"""Maximum length of a text, such as the line of an operator; longer texts are cut."""
 
 ANSWER_BYTES = 256 << 20
-"""Largest answer of a server, except logs."""
+"""Maximum size of an answer of a server, except for logs."""
 
 ARCHIVE_BYTES = 16 << 30
-"""Largest archive of logs from a history server, before and after decompression."""
+"""Maximum size of an archive of logs from a history server, before and after decompression."""
 
 SERVER_SECONDS = 600.0
-"""Longest time to read one application from a server."""
+"""Maximum time to read one application from a server."""
 
 _LARGEST = 1 << 53
 
 
 def whole(value: Any) -> int:
-    """Convert a value to a count, a whole number from 0 to 2**53.
+    """Convert a value to a count: a whole number from 0 to 2**53.
 
     Raises
     ------
     ValueError, TypeError, OverflowError
-        The value is not such a number.
+        The value is not a whole number, or is out of range.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def figure(value: Any) -> float:
     Raises
     ------
     ValueError, TypeError, OverflowError
-        The value is not such a number.
+        The value is not a number, or is out of range.
 
     Examples
     --------
@@ -76,5 +76,5 @@ def figure(value: Any) -> float:
 
 
 def text(value: Any) -> str:
-    """Convert a value to text, shortened if it is very long."""
+    """Convert a value to text; cut the text after `TEXT_CHARACTERS`."""
     return str(value)[:TEXT_CHARACTERS]

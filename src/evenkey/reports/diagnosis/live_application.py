@@ -1,8 +1,8 @@
 """Read a running application over the REST API of its web UI.
 
-Unlike a log, the API does not count the rows of a task by exchange. So the rows of a join's two
-sides and of its output are unknown. It does not say which exchange a stage read either: the one
-whose total equals the stage's is taken.
+Unlike a log, the API does not count the rows of a task by exchange. So the rows of the two sides of
+a join, and of its output, are unknown. The API does not say either which exchange a stage read. We
+take the exchange whose total number of rows equals the number of rows that the stage read.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Ask = Callable[[str], Any]
 
 _LACKS = (
-    "Read over REST: the rows of a join's two sides and of its output are unknown, and a stage is "
-    "matched to its shuffle by the totals; the application's event log has all of these."
+    "Read over REST: the rows of a join's two sides and of its output are unknown, and stages are "
+    "matched to shuffles by their total rows; the application's event log has these figures."
 )
 _PAGE = 1000
 
@@ -91,7 +91,7 @@ def _task(answer: Mapping[str, Any]) -> Task:
     read = answer["taskMetrics"]["shuffleReadMetrics"]
     return Task(
         whole(answer["index"]),
-        figure(answer["taskId"]),  # tasks are numbered as they are launched
+        figure(answer["taskId"]),  # ids are in the order in which tasks are launched
         max(0.0, figure(answer["duration"])) / 1000,
         whole(read["recordsRead"]),
         whole(read["remoteBytesRead"]) + whole(read["localBytesRead"]),
@@ -114,13 +114,14 @@ def _execution(answer: Mapping[str, Any]) -> Execution | None:
         for metric in each["metrics"]
         if metric["name"] == RECORDS_READ and metric["value"].replace(",", "").isdecimal()
     }
-    # Spark numbers the nodes of a plan from the root down, in the order of the plan's text.
+    # Spark numbers the nodes from the root of the plan down, in the order in which its text lists
+    # them. So the n-th exchange in the text is the n-th exchange by number.
     place = call_site(answer.get("description"), None)
     return Execution(whole(answer["id"]), _numbered(plan, numbers), place, None, totals)
 
 
 def _numbered(node: Node, numbers: Iterator[int]) -> Node:
-    """Number the exchanges of a plan; the numbers take the place of accumulator ids."""
+    """Number the exchanges of a plan; the numbers serve as accumulator ids."""
     counters = {}
     if node.name == "Exchange":
         number = next(numbers, None)

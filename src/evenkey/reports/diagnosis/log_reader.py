@@ -1,4 +1,4 @@
-"""Build an `Application` from the events of a log, with only what the diagnosis needs."""
+"""Build an `Application` from the events of a log; keep only what the diagnosis needs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STRANGE = (
     OverflowError,
     RecursionError,
 )
-"""Exceptions that malformed events and answers raise."""
+"""Exceptions that the code of this package raises for malformed events and answers."""
 
 
 def read_log(log: EventLog) -> Application:
@@ -116,7 +116,7 @@ class _Seen:
         )
 
     def cautions(self, log: EventLog) -> list[str]:
-        """Return what the log lacks, one sentence each."""
+        """Return one sentence for everything that the log lacks."""
         said = []
         if not self.ended:
             why = "still runs" if log.running else "was killed, or still runs"
@@ -125,12 +125,12 @@ class _Seen:
         if self.strange:
             said.append(
                 f"{self.strange:,} events are not as Spark {self.version or 'of this version'} "
-                "writes them: left out."
+                "writes them, and are left out."
             )
         if not self.version.startswith(tuple(f"{each}." for each in KNOWN_VERSIONS)):
             said.append(
                 f"Written by Spark {self.version or 'of an unknown version'}: only logs of Spark "
-                f"{' and '.join(map(str, KNOWN_VERSIONS))} are known; figures may be missing."
+                f"{' and '.join(map(str, KNOWN_VERSIONS))} are supported; figures may be missing."
             )
         open_stages = len(set(self.tasks) - self.finished)
         if open_stages:
@@ -139,7 +139,7 @@ class _Seen:
 
 
 def log_cautions(log: EventLog) -> list[str]:
-    """Return which parts of a log could not be read, one sentence each."""
+    """Return one sentence for each part of a log that could not be read."""
     said = []
     if log.cut:
         said.append("The log breaks off in the middle of a line; the lines before it are read.")

@@ -40,13 +40,13 @@ class EventLog:
     running
         Whether a file name says that the application has not ended (``.inprogress``).
     unread
-        Number of lines that could not be read, once `events` is exhausted.
+        Number of lines that could not be read; complete after all `events` were read.
     first_unread
-        Line number and file name of the first such line.
+        Line number and file name of the first line that could not be read.
     cut
         Whether a file ended in the middle of a line or of compressed data.
     stopped
-        Why the rest was not read; empty if everything was read.
+        The reason why the rest of the log was not read; empty if the whole log was read.
     skipped
         Files of a rolled log that could not be read, each with the reason.
     """
@@ -61,16 +61,16 @@ class EventLog:
     skipped: list[str] = field(default_factory=list, init=False)
 
     def events(self, wanted: Container[str]) -> Iterator[dict[str, Any]]:
-        """Yield the events with the wanted names, in the order in which they were written.
+        """Yield the events with the wanted names, in the order in which Spark wrote them.
 
-        A line that is not an event, or is longer than `limits.LINE_BYTES`, is counted and
-        skipped. Of a file that ends early, all complete events are yielded. Reading stops at
+        A line that is not an event, or that is longer than `limits.LINE_BYTES`, is counted and
+        skipped. If a file ends early, its complete events are yielded. Reading stops at
         `limits.LOG_BYTES` and at `limits.LOG_SECONDS`.
 
         Raises
         ------
         ConfigurationError
-            The log's only file cannot be read.
+            The log has only one file, and this file cannot be read.
         """
         self._bytes_left = limits.LOG_BYTES
         self._deadline = time.monotonic() + limits.LOG_SECONDS
@@ -86,14 +86,14 @@ class EventLog:
             if last is not None:
                 before = self.unread, self.first_unread
                 yield from self._event(file, *last, wanted)
-                if self.unread > before[0]:  # half a line, as a killed process leaves it
+                if self.unread > before[0]:  # a process that was killed leaves half a line
                     (self.unread, self.first_unread), self.cut = before, True
             if self.stopped:
                 return
 
     def _lines(self, file: Path) -> Iterator[bytes | None]:
-        """Yield the lines of a file; None stands for a line that is too long."""
-        rest: list[bytes] = []  # a line of megabytes comes in many chunks
+        """Yield the lines of a file; yield None instead of a line that is too long."""
+        rest: list[bytes] = []  # a list, because a line of megabytes has many chunks
         length = 0
         try:
             for chunk in self._limited(file):
@@ -150,14 +150,14 @@ class EventLog:
 
 
 class Found(NamedTuple):
-    """The logs at a path, and the other files there.
+    """The logs at a path, and the other files at the path.
 
     Parameters
     ----------
     logs
         The logs.
     skipped
-        Names of the other files, each with the reason why it is not a readable log.
+        Names of the other files, each with the reason why the file is not a readable log.
     """
 
     logs: list[EventLog]
@@ -171,8 +171,8 @@ def find_logs(path: Path) -> Found:
     ----------
     path
         A log file, the directory of a rolled log (``eventlog_v2_...``), or a directory with any
-        number of both, such as ``spark.eventLog.dir``. Entries of a directory that are not logs,
-        or cannot be read, are skipped.
+        number of logs of both kinds, such as ``spark.eventLog.dir``. Entries of a directory that
+        are not logs, or that cannot be read, are skipped.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def find_logs(path: Path) -> Found:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names with commas; of many names, only the first ones and the number of the rest.
+    """Join names with commas; if there are many, list the first names and count the others.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def _inside(directory: Path) -> Found:
 
 
 def _rolled(directory: Path) -> list[EventLog]:
-    """Return the rolled log whose directory this is, in a list; an empty list if it is none.
+    """Return the rolled log in a directory, as a list; an empty list if there is no rolled log.
 
     A compacted file replaces all files up to its own number.
     """
@@ -276,7 +276,7 @@ def _any_log(files: Iterable[Path]) -> bool:
 
 
 def _is_log(file: Path) -> bool:
-    """Return whether a file begins as a log does: with a JSON object that names its event."""
+    """Return whether a file begins like a log: with a JSON object that has the name of an event."""
     start = b""
     try:
         for chunk in unpacked(file):

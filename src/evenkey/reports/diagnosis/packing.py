@@ -1,4 +1,4 @@
-"""Decompress Spark's event logs: zstd, gzip, and lz4 and snappy in the framing that Spark uses."""
+"""Decompress Spark's event logs: zstd, gzip, lz4 and snappy, the last two in Spark's framing."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class CutError(Exception):
 def unpacked(file: Path) -> Iterator[bytes]:
     """Yield the decompressed content of a file in chunks; its suffix determines the codec.
 
-    Suffixes are those of Spark (``.zstd``, ``.lz4``, ``.snappy``) and of common tools (``.zst``,
-    ``.gz``). A log that is still being written has a second suffix, ``.inprogress``.
+    The known suffixes are those of Spark (``.zstd``, ``.lz4``, ``.snappy``) and of common tools
+    (``.zst``, ``.gz``). A log that is still being written has a second suffix, ``.inprogress``.
 
     Raises
     ------
     CutError
-        The file ends early, for example because its application was killed. All chunks before
-        that point are yielded first.
+        The file ends early, for example because its application was killed. All chunks before the
+        end are yielded first.
     OSError
         The file cannot be read, or is not a regular file.
     """
@@ -50,14 +50,14 @@ def unpacked(file: Path) -> Iterator[bytes]:
 
 
 def opened(file: Path) -> BinaryIO:
-    """Open a file for reading; reject a pipe or a device, which could block or never end.
+    """Open a file for reading; reject pipes and devices, because reading them could never end.
 
     Raises
     ------
     OSError
         The file cannot be opened, or is not a regular file.
     """
-    # Without O_NONBLOCK, opening a pipe waits for a writer.
+    # Without O_NONBLOCK, opening a pipe would wait for a writer.
     number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -66,7 +66,7 @@ def opened(file: Path) -> BinaryIO:
 
 
 def ending(file: Path) -> str:
-    """Return the suffix that names the codec of a file, ignoring suffixes for its state.
+    """Return the suffix that names the codec of a file; suffixes for its state are ignored.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _streamed(codec: str) -> Callable[[BinaryIO], Iterator[bytes]]:
                 while chunk := content.read(_CHUNK_BYTES):
                     yield chunk
         except (OSError, MemoryError) as error:
-            if getattr(error, "errno", None) is not None:  # from the disk; a codec's have no errno
+            if getattr(error, "errno", None) is not None:  # a disk error: codecs set no errno
                 raise
             raise CutError from error
 

@@ -1,4 +1,4 @@
-"""Parse plans from the text that Spark prints, where Spark offers no other form."""
+"""Parse plans from the text that Spark prints; some sources contain no other form of a plan."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _INITIAL = "== Initial Plan =="
 
 
 def read_plan(text: str) -> Node | None:
-    """Parse a plan as ``explain("formatted")`` prints it; if it is adaptive, its final plan.
+    """Parse a plan as ``explain("formatted")`` prints it; of an adaptive plan, the final plan.
 
     Returns
     -------
     Node or None
-        The plan, whose operators have no counters; None if the text has no plan.
+        The plan; its operators have no counters. None: the text has no plan.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def read_plan(text: str) -> Node | None:
 
 
 def _parts(text: str) -> tuple[list[tuple[int, str, int]], dict[int, str]]:
-    """Return (column, name, number) of each operator in the tree's order, and details by number."""
+    """Return (column, name, number) of each operator, from the root down, and details by number."""
     lines = iter(text.splitlines())
     return _tree(lines), _details(lines)
 

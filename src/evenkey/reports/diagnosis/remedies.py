@@ -1,8 +1,8 @@
 """Remedies: the changes that evenkey offers for the work of a stage, as lines of code.
 
-The operator decides which remedies fit. If results of parts of a key can be merged, keys can be
-split. If the work needs all rows of a key, whole keys can only be placed better. Every proposed
-call exists today.
+Which remedies fit depends on the operator of the stage. If partial results of a key can be merged,
+keys can be split. If the work needs all rows of a key together, keys stay whole and can only be
+placed better. Every call that a remedy proposes exists in this version of evenkey.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_plans import KeyedRead
 
 How = Literal["split", "whole"]
-"""What happens to keys: they are split over workers, or each is placed whole on one worker."""
+"""What happens to keys: they are split over workers, or each key is placed on one worker."""
 
 _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("StreamingSymmetricHashJoin", "TransformWithState", "StreamingDeduplicate"), "state"),
@@ -46,19 +46,19 @@ _JOINS = {
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change to make.
+    """A change to the user's code.
 
     Parameters
     ----------
     how
         What happens to keys.
     condition
-        When the change may be made, or what else it needs.
+        The condition under which the change can be made, or what else the change needs.
     code
         The lines to write.
     counted
-        Number of exchanges whose input is read once more, to count the keys for a plan; 0 in a
-        stream, whose plans use the counts of earlier epochs.
+        Number of exchanges whose input is read once more, to count the keys for a plan. 0 in a
+        stream, because its plans use the counts of earlier epochs.
     """
 
     how: How
@@ -68,13 +68,14 @@ class Remedy:
 
 
 def kind_of(read: KeyedRead) -> str:
-    """Return what kind of work a stage does on the rows of its keys.
+    """Return the kind of work that a stage does on the rows of its keys.
 
     Returns
     -------
     str
-        ``groups``, ``cogroups``, ``aggregate`` (in Python), ``own aggregate`` (Spark's), ``join``,
-        ``window``, ``write``, ``state``, or ``rows`` for work row by row after a repartition.
+        ``groups``, ``cogroups``, ``aggregate`` (a Python aggregate), ``own aggregate`` (an
+        aggregate of Spark), ``join``, ``window``, ``write``, ``state``, or ``rows`` (work row by
+        row after a repartition).
     """
     for names, kind in _KINDS:
         if read.operator.startswith(names):
@@ -134,7 +135,7 @@ def why_none(read: KeyedRead, *, stream: bool) -> str:
     kind = kind_of(read)
     own = read.exchanges[0].origin != "ENSURE_REQUIREMENTS"
     if kind == "own aggregate" and own:
-        return "remove the repartition before it: Spark then combines before its own shuffle"
+        return "remove the repartition before it: Spark then combines rows before its own shuffle"
     reasons = {
         "state": "the state of a key stays where Spark placed the key",
         "join": "evenkey has no remedy for a join of this kind",
@@ -162,7 +163,7 @@ _WHOLE = Remedy(
 )
 _COGROUPS = Remedy(
     "whole",
-    "keys stay whole, the hottest of both sides together are placed first:",
+    "keys stay whole, and the keys that are hottest on both sides together are placed first:",
     "eks.groupBy(left, $keys, workers=$workers).cogroup(eks.groupBy(right, $other_keys))"
     ".$method(work, schema)",
     counted=2,
@@ -175,7 +176,7 @@ _PLACED = Remedy(
 )
 _WINDOW = Remedy(
     "whole",
-    "keys stay whole, the hottest are placed first:",
+    "keys stay whole, and the hottest keys are placed first:",
     'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
     'key=$key)\nWindow.partitionBy($keys, "split")',
 )
@@ -199,7 +200,7 @@ _BY_KIND = {
 
 
 def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
-    """Return the remedy for a join: deal one side of a hot key over workers, copy the other."""
+    """Return the remedy for a join: spread one side of a hot key over workers, copy the other."""
     how = _JOINS.get(read.join_type or "")
     if how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
         return []
@@ -212,8 +213,8 @@ def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
 
 
 def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Return the columns of a key, and a note on what to do first if one is an expression."""
-    # A stage of evenkey's own groupBy has one more key column.
+    """Return the columns of a key, and a note on what to do first if a column is an expression."""
+    # A stage of evenkey's own groupBy has an additional key column, which is left out.
     keys = [each for each in keys if not each.startswith(_OWN)]
     if all(each.replace("_", "a").replace(" ", "a").isalnum() for each in keys):
         return keys, ""

@@ -1,4 +1,4 @@
-"""An application as a log or a server describes it, with only what the diagnosis needs."""
+"""A Spark application as a log or a server describes it; only what the diagnosis needs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ class Task:
     index
         Index of the task in the stage, 0 to T - 1.
     started, seconds
-        Launch time in seconds of any clock, which only orders the tasks; duration.
+        Launch time in seconds, by any clock (it only serves to order tasks), and duration in
+        seconds.
     rows, bytes
-        Rows and bytes that the task read from shuffles.
+        Numbers of rows and bytes that the task read from shuffles.
     counted
         Number of rows by accumulator id: rows read from each exchange, and output rows of
-        operators; empty if the source does not have them.
+        operators. Empty if the source does not have these numbers.
     """
 
     index: int
@@ -47,7 +48,7 @@ class Stage:
     name
         Spark's name of the stage, with the call site.
     execution
-        Id of the SQL execution that the stage belongs to; None for RDDs.
+        Id of the SQL execution that the stage belongs to. None: the stage belongs to RDDs.
     tasks
         The tasks that succeeded, one per index.
     """
@@ -67,14 +68,14 @@ class Execution:
     number
         Spark's id of the SQL execution.
     plan
-        The last plan that Spark recorded, which is the one that ran.
+        The last plan that Spark recorded, which is the plan that ran.
     call_site
         Line of code that began the query, such as ``collect at job.py:12``; empty if unknown.
     query
-        Id of the streaming query, if this is one of its epochs; None for a batch.
+        Id of the streaming query, if this is an epoch of a stream. None: this is a batch.
     records_read
-        Rows read from each exchange, by its accumulator in `plan`. Filled only for a source whose
-        tasks have no accumulators, such as the REST API.
+        Number of rows read from each exchange, by the exchange's accumulator id in `plan`. Only
+        filled for a source whose tasks have no accumulators, such as the REST API.
     """
 
     number: int
@@ -91,15 +92,15 @@ class Application:
     Parameters
     ----------
     id, name, version
-        Spark's id of the application, its name, and the version of Spark that it ran on.
+        Spark's id of the application, its name, and the version of Spark.
     slots
         Number of tasks that could run at the same time, S.
     seconds
-        Time from its start to its end, or to the last event that is known.
+        Time from the start of the application to its end, or to the last known event.
     executions, stages
         The SQL executions by number, and the stages, as far as they are known.
     cautions
-        What the source lacks, one sentence each.
+        One sentence for everything that the source lacks.
     source
         Kind of the source: ``log`` or ``rest``.
     """

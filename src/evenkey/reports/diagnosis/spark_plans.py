@@ -1,4 +1,4 @@
-"""Find the operators of a Spark plan that read a keyed shuffle, and what work they do.
+"""Find the operators of a Spark plan that read a keyed shuffle, and the work that they do.
 
 A plan is cut at its shuffles: the operators between two shuffles form one stage. Each operator that
 reads rows by key from shuffles (exchanges), such as a join or a function on groups, becomes one
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 RECORDS_READ = "records read"
-"""Metric of an exchange: rows that the tasks after it read."""
+"""Metric of an exchange: the number of rows that the tasks after the exchange read."""
 
 RECORDS_WRITTEN = "shuffle records written"
-"""Metric of an exchange: rows that the tasks before it wrote."""
+"""Metric of an exchange: the number of rows that the tasks before the exchange wrote."""
 
 OUTPUT_ROWS = "number of output rows"
 
@@ -60,9 +60,9 @@ class Node:
     name, text
         Name of the operator, and the line that Spark prints for it.
     children
-        The operators that it reads rows from.
+        The operators from which this operator reads rows.
     counters
-        Accumulator ids of its metrics, by the name of the metric.
+        Accumulator ids of the operator's metrics, by the name of the metric.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Node:
     counters: Mapping[str, int] | None = None
 
     def counter(self, name: str) -> int | None:
-        """Return the accumulator id of a metric; None if there is none."""
+        """Return the accumulator id of a metric; None if the operator does not have the metric."""
         return (self.counters or {}).get(name)
 
 
@@ -102,7 +102,7 @@ def node_of(info: Mapping[str, Any], depth: int = 1) -> Node:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A shuffle by the hash of keys, as one operator reads it.
+    """A shuffle by the hash of keys, which one operator reads.
 
     Parameters
     ----------
@@ -111,13 +111,15 @@ class Exchange:
     partitions
         Number of partitions.
     origin
-        Why Spark planned it: ``ENSURE_REQUIREMENTS``, or ``REPARTITION_...`` from the user's code.
+        Why Spark planned the exchange: ``ENSURE_REQUIREMENTS``, or ``REPARTITION_...`` if the
+        user's code requests it.
     combined
-        Whether an aggregate before it leaves one row per key and task.
+        Whether an aggregate before the exchange leaves one row per key and task.
     adaptive
-        How adaptive execution changed its partitions: any of ``coalesced``, ``skewed``, ``local``.
+        How adaptive execution changed the partitions: any of ``coalesced``, ``skewed``, ``local``.
     counter, written
-        Accumulator ids of the rows read from it, and of the rows written to it; None if unknown.
+        Accumulator ids that count the rows read from the exchange, and the rows written to it.
+        None: unknown.
     """
 
     keys: tuple[str, ...]
@@ -138,11 +140,11 @@ class KeyedRead:
     operator, text
         Name of the operator, and the line that Spark prints for it.
     exchanges
-        One exchange, or those of the two sides of a join in order.
+        The exchanges that the operator reads: one, or one for each side of a join, in order.
     alone
-        Whether all tasks of its stage do this work, as without a union in the stage.
+        Whether all tasks of the stage do this work. False if, for example, the stage has a union.
     output
-        Accumulator id of its output rows; None if unknown.
+        Accumulator id that counts the operator's output rows. None: unknown.
     """
 
     operator: str
@@ -153,7 +155,7 @@ class KeyedRead:
 
     @property
     def join_type(self) -> str | None:
-        """Type of the join, such as ``Inner`` or ``LeftOuter``; None if it is not a join."""
+        """Type of the join, such as ``Inner`` or ``LeftOuter``; None if there is no join."""
         found = _JOIN_TYPE.search(self.text) if "Join" in self.operator else None
         return found[1] if found else None
 
@@ -184,12 +186,12 @@ def keyed_reads(plan: Node) -> list[KeyedRead]:
 
 
 def is_streaming(plan: Node) -> bool:
-    """Return whether a plan is that of a stream's epoch; a batch inside an epoch is not."""
+    """Return whether a plan is the plan of a stream's epoch; batches inside an epoch are not."""
     return any(each in node.name for node in _all(plan) for each in _OF_STREAMS)
 
 
 def shape_of(plan: Node) -> tuple[str, ...]:
-    """Return the operators of a plan, without wrappers such as those of code generation."""
+    """Return the names of a plan's operators, without wrappers such as ``WholeStageCodegen``."""
     return tuple(node.name for node in _all(plan) if not _is_wrapper(node))
 
 
@@ -200,7 +202,7 @@ def _all(plan: Node) -> Iterator[Node]:
 
 
 def _original(node: Node, originals: Mapping[str, Node]) -> Node:
-    """Return the original of a reused exchange, whose line ends with the original's line."""
+    """Return the original exchange if `node` reuses one: its line ends with the original's line."""
     for text, original in originals.items():
         if node.text.endswith(text):
             return original
@@ -218,7 +220,7 @@ def _roots(plan: Node) -> Iterator[Node]:
 def _reads(
     node: Node, reader: Node | None, way: tuple[Node, ...]
 ) -> Iterator[tuple[Node, tuple[Node, ...], Node]]:
-    """Yield each shuffle below an operator: its reader, the operators between, the shuffle."""
+    """Yield (reader, operators in between, shuffle) for each shuffle below an operator."""
     for child in node.children:
         if node.name.startswith(_CUTS):
             return
@@ -259,7 +261,7 @@ def _exchange(way: tuple[Node, ...], node: Node) -> Exchange | None:
 
 
 def _combines(node: Node) -> bool:
-    """Return whether rows are combined by key before a shuffle, given the operator below it."""
+    """Return whether the operator before a shuffle combines rows by key."""
     while _is_wrapper(node) and len(node.children) == 1:
         (node,) = node.children
     aggregates = node.name.endswith("Aggregate") and "Aggregate(" in node.text
@@ -267,7 +269,7 @@ def _combines(node: Node) -> bool:
 
 
 def split_keys(text: str) -> Iterator[str]:
-    """Split the text of a partitioning's keys at its commas, and drop Spark's column ids.
+    """Split the text of several keys at the commas between them, and drop Spark's column ids.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Find the stages that ran a keyed read, and what their tasks did."""
+"""Find the stages that ran a keyed read, and the rows and times of their tasks.
+
+A keyed read is an operator that reads rows by key from a shuffle, such as a join.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A stage that ran a keyed read.
+    """A stage that ran a keyed read: an operator that reads rows by key from a shuffle.
 
     Parameters
     ----------
@@ -26,14 +29,15 @@ class Run:
     tasks
         Tasks of the stage, in order of their index.
     rows
-        Rows read from the keyed exchanges, one number per task.
+        Number of rows that each task read from the keyed exchanges.
     sides
-        `rows` by exchange, in the order of `read`; None if the source does not distinguish them.
+        `rows` by exchange, in the order of the exchanges in `read`. None: the source does not
+        distinguish exchanges.
     outputs
-        Output rows of the operator, one number per task; None if the source does not have them.
+        Number of output rows of the operator in each task. None: the source does not have them.
     writing
-        Seconds of the stages that wrote the rows of each side; empty if the source does not have
-        them.
+        For each exchange, the seconds of the stages that wrote its rows. Empty if the source does
+        not have them.
     """
 
     stage: int
@@ -47,7 +51,7 @@ class Run:
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """Seconds of the tasks."""
+        """Seconds of each task, in order of their index."""
         return tuple(each.seconds for each in self.tasks)
 
     @property
@@ -80,7 +84,7 @@ def runs_of(application: Application) -> Iterator[Run]:
 
 
 def _written(application: Application) -> dict[int, float]:
-    """Return, by accumulator, the total makespan of the stages that added to it, in seconds."""
+    """Return the total makespan, in seconds, of the stages that added to each accumulator."""
     seconds: dict[int, float] = {}
     for stage in application.stages:
         took = makespan([each.seconds for each in stage.tasks], application.slots)
@@ -92,7 +96,7 @@ def _written(application: Application) -> dict[int, float]:
 def _by_accumulators(
     stage: Stage, execution: Execution, reads: Sequence[KeyedRead], written: Mapping[int, float]
 ) -> Iterator[Run]:
-    """Yield the keyed reads of a stage, found by the accumulators that its tasks added to."""
+    """Yield the keyed reads of a stage; the accumulators of its tasks show which reads it ran."""
     present = {number for task in stage.tasks for number in task.counted}
     for read in reads:
         counters = [each.counter for each in read.exchanges]

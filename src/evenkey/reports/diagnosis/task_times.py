@@ -1,4 +1,4 @@
-"""Compute how long tasks take on slots, and fit task times to rows."""
+"""Compute how long tasks take on slots, and fit the times of tasks to their rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def skew_cost(seconds: Sequence[float], slots: int) -> float:
-    """Return the wall time lost because tasks differ in time, in seconds.
+    """Return the wall time in seconds that is lost because some tasks take longer than others.
 
-    It is ``makespan(t_1 .. t_T; S) - ceil(T / S) * mean(t)``: the makespan of the tasks, less that
-    of equally many tasks that all take the mean time; at least 0.
+    The lost time is ``makespan(t_1 .. t_T; S) - ceil(T / S) * mean(t)``, at least 0. This is the
+    makespan of the tasks, less the makespan of equally many tasks that all take the mean time.
 
     Examples
     --------
@@ -33,18 +33,18 @@ def skew_cost(seconds: Sequence[float], slots: int) -> float:
 
 
 class Line(NamedTuple):
-    """Seconds of a task as a linear function of its rows: ``fixed + slope * rows``."""
+    """The seconds of a task as a linear function of its rows: ``fixed + slope * rows``."""
 
     fixed: float
     slope: float
 
     def at(self, rows: float) -> float:
-        """Return the seconds of a task with a number of rows."""
+        """Return the seconds that a task with `rows` rows takes."""
         return self.fixed + self.slope * rows
 
 
 def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
-    """Fit the seconds of tasks to their rows by least squares; both coefficients are at least 0.
+    """Fit a line to the rows and seconds of tasks by least squares, with coefficients >= 0.
 
     Examples
     --------
@@ -62,6 +62,6 @@ def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
 
 
 def fullness(values: Sequence[float]) -> float:
-    """Return the largest value over the mean; 1 if all values are 0 or there are none."""
+    """Return the largest value over the mean; 1 if all values are 0 or if there are no values."""
     total = sum(values)
     return max(values) * len(values) / total if total else 1.0

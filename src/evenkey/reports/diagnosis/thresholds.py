@@ -9,13 +9,13 @@ from evenkey.core.checking import number
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Limits that a stage must pass to be reported; the others are listed with the reason.
+    """Limits that a stage must pass to be reported; other stages are listed with the reason.
 
     Parameters
     ----------
     least_fullness
-        Minimum ratio of the largest task's rows to the mean of the stage's tasks. Below it, the
-        imbalance is about that of random placement.
+        Minimum ratio of the largest task's rows to the mean rows of the stage's tasks. An imbalance
+        below this ratio is about that of random placement.
     least_gain
         Minimum speedup of the stage by evenkey.
     least_seconds
@@ -24,7 +24,7 @@ class Thresholds:
     Raises
     ------
     ConfigurationError
-        A limit is not a number, is below 1, or (`least_seconds`) is below 0.
+        A limit is not a number, `least_seconds` is below 0, or another limit is below 1.
 
     Examples
     --------

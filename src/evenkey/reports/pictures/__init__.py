@@ -1,8 +1,8 @@
 """Colours, charts, tables and pages, shared by all modules that draw.
 
-Declare a `Chart` before there is data, and draw it from a data frame. A live chart, which changes
-while it is shown, starts from a `themed` figure. Plotly and Jinja are imported when something is
-drawn, and nowhere else in the package.
+A `Chart` is declared before there is data, and draws a data frame later. A live chart, which
+changes while it is shown, starts from a `themed` figure. Only this package imports Plotly and
+Jinja, and only when something is drawn.
 
 >>> Axis("workers", "Workers, W", "category").column
 'workers'

@@ -23,7 +23,7 @@ class Axis:
     title
         Text beside the axis, with the unit.
     scale
-        Scale of the axis; ``category`` draws the distinct values at equal distances.
+        Scale of the axis. ``category`` draws the distinct values at equal distances.
     """
 
     column: str
@@ -31,19 +31,20 @@ class Axis:
     scale: Literal["linear", "log", "category"] = "linear"
 
     def values(self, rows: pd.DataFrame) -> list[Any]:
-        """Return the values to draw; those of a ``category`` axis become text."""
+        """Return the values to draw; the values of a ``category`` axis become text."""
         column = rows[self.column]
         values: list[Any] = (column.astype(str) if self.scale == "category" else column).tolist()
         return values
 
     def options(self, frame: pd.DataFrame) -> dict[str, Any]:
-        """Return Plotly's options for the axis; its range covers all rows, in every panel."""
+        """Return Plotly's options for the axis; the range covers all rows, in every panel."""
         if self.scale == "category":
             values = list(dict.fromkeys(self.values(frame)))
             return {"type": "category", "categoryorder": "array", "categoryarray": values}
         if self.scale == "linear":
             return {}
-        # Whole decades, the same in all panels, so that panels can be compared.
+        # The range consists of whole decades. It is the same in all panels, so that panels can be
+        # compared.
         low, high = (math.log10(each(frame[self.column])) for each in (min, max))
         return {
             "type": "log",

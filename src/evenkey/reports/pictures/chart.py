@@ -1,4 +1,4 @@
-"""Charts of data frames, declared before there are figures: lines or bars, in panels."""
+"""Charts of data frames, declared before there is data: lines or bars, in panels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evenkey.reports.pictures.engine import Figure
 
 WHOSE = "whose"
-"""Column that names the source of each value when `Chart.beside` draws several columns."""
+"""Column with the name of each value's source, if `Chart.beside` draws several columns."""
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "pentagon")
 _DASHES = ("solid", "dot", "dash", "dashdot")
@@ -28,7 +28,7 @@ _MANY_POINTS = 40
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure with the title above it and the note below it."""
+    """A figure, with a title above the figure and a note below it."""
 
     title: str
     figure: Figure
@@ -48,17 +48,17 @@ class Chart:
     group
         Column whose distinct values each get a colour, in order of appearance.
     legend
-        Title of the legend; empty: the name of the `group` column.
+        Title of the legend. Empty: the name of the `group` column.
     panels
-        How to divide the chart into panels; None: one panel.
+        How to divide the chart into panels. None: one panel.
     dash
-        Column whose distinct values each get a line style; None: all lines are solid.
+        Column whose distinct values each get a line style. None: all lines are solid.
     kind
         Lines with a mark at each point, or bars side by side.
     beside
-        Columns to draw together on the `y` axis, by the name of their source, such as
+        Several columns to draw on the `y` axis, by the name of their source, such as
         ``{"ours": "share", "paper": "paper_share"}``; `group` or `dash` must then be ``whose``.
-        None: the column of `y`.
+        None: only the column of `y` is drawn.
     note
         Text below the plot.
     """

@@ -16,7 +16,7 @@ Figure: TypeAlias = "graph_objects.Figure"
 
 
 def plotly() -> ModuleType:
-    """Import Plotly, with all of its modules that this package uses.
+    """Import Plotly, with all modules of Plotly that this package uses.
 
     Raises
     ------

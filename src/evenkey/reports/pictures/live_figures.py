@@ -1,4 +1,4 @@
-"""Figures in the colours of a theme, for live pages."""
+"""Figures in the colours of a theme, for pages that change while they are shown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stacked(figure: Figure, heights: Sequence[float], titles: Sequence[str], gap
     Parameters
     ----------
     figure
-        The empty figure; use the returned figure in its place.
+        The empty figure. Use the returned figure instead of it.
     heights
         Heights of the panels, relative to each other.
     titles
@@ -89,8 +89,8 @@ def heat(
     x, y
         Labels of the columns and of the rows.
     percents, texts
-        Values of the cells, one list per row: the percentages, and the texts that replace
-        ``%{text}`` in `hover`.
+        The percentages of the cells, and the texts that replace ``%{text}`` in `hover`; one list
+        per row.
     hover
         Text that appears when the pointer is on a cell: a hover template of Plotly.
     """

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def check_packages() -> None:
-    """Raise a ConfigurationError if a package that pages need is not installed."""
+    """Raise `ConfigurationError` if a package that pages need is not installed."""
     plotly()
     _template("base.html", __package__)
 
 
 def check_page(option: str, file: Path) -> None:
-    """Check that a page can be drawn and written, before any work is done for it.
+    """Check that a page can be drawn and written, before other work begins.
 
     Parameters
     ----------
     option
-        Name of the option that gives the file, for the error message.
+        Name of the option that names the file, for the error message.
     file
         Path of the page.
 
@@ -80,7 +80,7 @@ def write_page(
 
 
 def _drawn(plots: Sequence[Plot]) -> tuple[list[dict[str, str]], str]:
-    """Return the plots as HTML, each with ``title`` and ``note``, and the script they need."""
+    """Return the ``title``, ``html`` and ``note`` of each plot, and the script that plots need."""
     if not plots:
         return [], ""
     engine = plotly()

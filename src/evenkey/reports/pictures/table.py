@@ -26,7 +26,7 @@ class Column:
     title
         Heading of the column, with the unit.
     form
-        Format specification of its numbers, such as ``,d``; empty for text.
+        Format specification of the column's numbers, such as ``,d``; empty for text.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Table:
     columns
         The columns, in order.
     frame
-        The rows; its other columns are not shown.
+        The rows. Columns of the frame that are not in `columns` are not shown.
     note
         Text below the table.
     """
@@ -85,18 +85,18 @@ class Table:
         figure: Column,
         note: str = "",
     ) -> Self:
-        """Make a pivot table: one column of the frame in the cells, another one across.
+        """Make a pivot table: one column of the frame fills the cells, another the headings.
 
         Parameters
         ----------
         title, note
             Title of the table, and the text below it.
         frame
-            One row per cell, such as one per stream and method.
+            One row per cell, such as one row per stream and method.
         rows
-            Columns whose values identify a row of the table; they come first.
+            Columns whose values identify a row of the table; these columns come first.
         across
-            Column whose distinct values each get a column, in order of appearance.
+            Column whose distinct values each become a column of the table, in order of appearance.
         figure
             Column that the cells show; ``{}`` in its title stands for the value of `across`.
         """

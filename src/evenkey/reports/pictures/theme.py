@@ -14,7 +14,7 @@ PALETTE = (
     "#000000",
     "#8C6D31",
 )
-"""Colours by Okabe and Ito for a white background, which colour-blind people can tell apart."""
+"""Colours for a white background, by Okabe and Ito; colour-blind people can tell them apart."""
 
 
 FONT = 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif'
@@ -30,13 +30,13 @@ class Theme:
     ink, muted
         Colours of text and of less important text.
     ground, surface, line, grid
-        Colours of the page, of a card on it, of a card's border, and of grid lines.
+        Colours of the page, of cards on the page, of the borders of cards, and of grid lines.
     good, busy, bad
         Colours of success, progress and failure.
     runs
         Colours of the runs, which colour-blind people can tell apart (after Okabe and Ito).
     heat
-        The two ends of the colour scale of hot keys: 0 % and 100 % of a key's messages.
+        The colours for 0 % and 100 % of a key's messages, in the chart of hot keys.
     """
 
     ink: str
@@ -52,7 +52,7 @@ class Theme:
     heat: tuple[str, str]
 
     def of_run(self, number: int) -> str:
-        """Return the colour of a run, given its position among the runs."""
+        """Return the colour of run `number`; numbers are positions in the list of runs."""
         return self.runs[number % len(self.runs)]
 
     def style(self) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Comparison(Experiment):
-    """A figure of the paper's metrics, declared once, and both simulated and run on Spark."""
+    """A figure of the paper's metrics; declared once, it is simulated and also run on Spark."""
 
     ways = (SIMULATION, ON_SPARK)
     way: MethodsWay
@@ -70,7 +70,7 @@ class Comparison(Experiment):
 
 
 def percent_more(ours: float, others: float) -> str:
-    """Return as text by how many percent a figure is larger than another.
+    """Return by how many percent `ours` is larger than `others`, as text.
 
     Examples
     --------

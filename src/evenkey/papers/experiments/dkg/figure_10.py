@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MODERATE, _SEVERE = 30, 60
 _STEADY = 0.8
-"""Minimum share of its best throughput that a method keeps if skew does not affect it."""
+"""Skew does not affect a method that always keeps this share of its best throughput."""
 
 
 class MethodsAgainstSkewness(Skewness):

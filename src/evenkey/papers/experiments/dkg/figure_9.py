@@ -19,7 +19,7 @@ _PANELS = {
 """Titles of the figure's panels by data set."""
 
 _LIKE = 0.95
-"""Minimum share of the best throughput that counts as equal to it."""
+"""A throughput of at least this share of the best throughput counts as equal to the best."""
 
 _SIMILAR = 0.15
 """Maximum relative difference of throughputs that count as similar."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 METHODS = ("sg", "kg", "pkg", "dkg")
 PAPERS_METHODS = [method.upper() for method in METHODS]
-"""The paper's names of its methods."""
+"""The paper's names of the methods."""
 
 _NAMES = {**dict(zip(METHODS, PAPERS_METHODS, strict=True)), "planned": "planned"}
 
@@ -31,7 +31,7 @@ _HALF = "country-half-skew-r80"
 
 
 class Published(NamedTuple):
-    """A row of the paper's table 2, and the stream that replaces its data set."""
+    """A row of the paper's table 2, and the stream that replaces the data set of the row."""
 
     stream: str
     messages: int
@@ -61,17 +61,17 @@ def observed_by(stream: Dataset) -> By:
 
 
 def dataset(name: str, scale: Scale, *, quick: float = 1) -> Dataset:
-    """Return the stream that replaces a data set of the paper; at any length it spans 400 s.
+    """Return the stream that replaces a data set of the paper; the stream always spans 400 s.
 
-    `quick` is as for `Scale.messages`.
+    `quick` is passed to `Scale.messages`.
     """
     stream = PUBLISHED[name].stream
-    # The published number of messages, or the number of records with that total weight.
+    # The published number of messages; for records, the number of records of the look-alike.
     return Dataset(stream, scale.messages(generated(stream).length, quick=quick))
 
 
 def placed(frame: Frame) -> Frame:
-    """Add columns: the paper's name of the data set, ``data``, and its ``skewness`` in percent."""
+    """Add two columns: ``data``, the paper's name of the data set, and ``skewness``, in percent."""
     names = {row.stream: name for name, row in PUBLISHED.items()}
     skewness = {row.stream: row.skewness_percent for row in PUBLISHED.values()}
     streams = frame["dataset"]
@@ -81,9 +81,9 @@ def placed(frame: Frame) -> Frame:
 def named(frame: Frame) -> Frame:
     """Add the paper's names of data set and ``method``, and the bound on throughput.
 
-    If the workers are the bottleneck, all wait for the worker with most messages, whatever these
-    weigh: ``throughput_percent`` is the mean number of messages per worker, in percent of the
-    largest.
+    If the workers are the bottleneck, all workers wait for the worker with the most messages;
+    the weights of messages do not matter. So the bound, ``throughput_percent``, is the mean number
+    of messages per worker in percent of the maximum number.
     """
     max_load = frame["max_over_mean"]
     if "messages_max_over_mean" in frame:

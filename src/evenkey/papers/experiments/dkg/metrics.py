@@ -17,7 +17,7 @@ _PART = Axis("part", "Part of the highest value")
 
 
 class Metric(NamedTuple):
-    """How to show a column of results: its short name, its title with the unit, its format."""
+    """How to show a column of results: a short name, a title with the unit, and a format."""
 
     short: str
     title: str
@@ -75,14 +75,14 @@ def plot_parts(
     ----------
     frame
         Results. The plot repeats each row for every metric and adds the columns ``metric`` and
-        ``part``, which the next parameters may name too.
+        ``part``. `x`, `group` and `panel` may name these two columns as well.
     x, group, panel
         Columns of the x axis, of the colours and of the panels.
     metrics
         The metrics, by column of `frame`.
     within
-        Column by whose values the rows are divided; each division has its own highest value.
-        None: the highest value of all rows counts.
+        Column that divides the rows into sets; a metric is divided by its highest value in the
+        set. None: a metric is divided by its highest value in all rows.
     kind
         Kind of marks.
     note
@@ -101,7 +101,7 @@ def plot_parts(
 
 
 def _parts_of_highest(frame: Frame, within: str | None, metrics: Mapping[str, Metric]) -> Frame:
-    """Return one row per result and metric, with the metric's part of its highest value."""
+    """Return one row per result and metric, with the metric divided by its highest value."""
     figures = frame[list(metrics)]
     highest = figures.max() if within is None else figures.groupby(frame[within]).transform("max")
     parts = figures / highest

@@ -37,7 +37,7 @@ _PANELS = {
     "Throughput, of SG's": "relative",
     "Latency, of SG's": "relative_latency",
 }
-"""Columns that are drawn beside the paper's, by title; latency only if it was measured."""
+"""Columns to draw beside those of the paper, by title. Latency is drawn only if it was measured."""
 
 
 class TwitterElection(Comparison):
@@ -147,7 +147,7 @@ class TwitterElection(Comparison):
 
 
 def _of_sg(frame: Frame, figure: str) -> pd.Series[float]:
-    """Divide a figure of each method by that of SG."""
+    """Divide a figure of each method by the figure of SG."""
     return frame[figure] / frame.loc[frame["method"] == "SG", figure].iloc[0]
 
 

@@ -20,13 +20,14 @@ _HASH: HashName = "murmur3"
 _COST_MS = 1.0
 _AGGREGATORS = 2
 _FROM_FILE = {"wikipedia-pageviews"}
-"""Data sets to read from a file: the power law of this one has 20 million keys."""
+"""Data sets that are read from a file, because generating them is slow: the power law of
+wikipedia-pageviews has 20 million keys."""
 _QUICK = 0.04
 _QUICK_EPOCHS, _EPOCHS = 4, 50
 
 
 class Setting(NamedTuple):
-    """A setting to compare methods in: a data set by the paper's name, workers and sources."""
+    """A data set, by the paper's name, and the numbers of workers and sources to compare with."""
 
     data: str
     workers: int = 10
@@ -40,9 +41,9 @@ class MethodsWay(Way):
     Parameters
     ----------
     metrics
-        Metrics that it measures, by column of the results.
+        Metrics that are measured, by column of the results.
     measured
-        Function that declares one scenario per method, in a setting and at a scale.
+        Function that declares one scenario per method, for a setting and a scale.
     """
 
     metrics: Mapping[str, Metric] = field(kw_only=True)

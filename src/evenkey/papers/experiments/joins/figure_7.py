@@ -1,4 +1,4 @@
-"""Joins, figure 7: MLDC through time."""
+"""Joins, figure 7: maximum load distance coefficient (MLDC) through time."""
 
 from __future__ import annotations
 

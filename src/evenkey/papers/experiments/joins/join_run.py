@@ -1,4 +1,4 @@
-"""Scenarios of joins: a pipeline in a mode, run on Spark with new data in each run."""
+"""Scenarios of joins: a pipeline in one join mode, run on Spark with new data in each run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEVIATIONS = (
     "candidates lie so that s cannot be reached. Load is seconds of work, so every figure but "
     "static loads and skew comes from a clock."
 )
-"""How all these experiments differ from the paper, for their summaries."""
+"""How the experiments on joins differ from the paper; part of their summaries."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
 _QUICK_PUBLICATIONS = 6000
@@ -40,24 +40,25 @@ _OPTIONS = (
 )
 
 _REVISION = 2
-"""2: RIhPS and RIsPS are skewed by the owners of candidates."""
+"""Revision of the measuring code. Since revision 2, skew in RIhPS and RIsPS is made according to
+the workers that own the candidate subscriptions."""
 
 
 @dataclass(frozen=True)
 class JoinRun(Timed):
-    """A geospatial publish/subscribe pipeline in a mode.
+    """Runs a geospatial publish/subscribe pipeline in one join mode.
 
-    Each run has its own subscriptions and publications. The result has throughput, latency,
-    modelled makespan and the time of redistributions, and a series of the epochs.
+    Each run has its own subscriptions and publications. The result contains throughput, latency,
+    modelled makespan and the time of redistributions. Its series has one row per epoch.
 
     Parameters
     ----------
     pipeline, mode, skew, subscriptions, workers, sources, epochs
         As for `evenkey.papers.publish_subscribe.JoinConfig`.
     force_redistribution, partitions, polygon_share, polygon_clustering
-        As for the same configuration.
+        As for `evenkey.papers.publish_subscribe.JoinConfig`.
     revision
-        Number of the measuring code's revision; results of an earlier one are not reused.
+        Revision of the measuring code. Results of an earlier revision are not reused.
     """
 
     kind: ClassVar[str] = "join"
@@ -155,9 +156,9 @@ def join_run(
     pipeline, mode, skew, force_redistribution
         As for `JoinRun`.
     epochs, publications
-        Numbers at scale ``quick``. None: 6,000 publications.
+        Numbers of epochs and publications at scale ``quick``. None: 6,000 publications.
     subscriptions
-        Number of subscriptions. None: that of the scale.
+        Number of subscriptions. None: the scale's number.
     clustered
         Whether polygons are 30 % of the publications and fill their own regions, on 128
         partitions. Otherwise they are 60 % of the publications everywhere, on 64 partitions.

@@ -1,7 +1,7 @@
 """Compare modes and pipelines over the skew, for figures 4 and 5.
 
-Polygons are clustered here. If their share were the same everywhere, items would be as good a
-measure of load as seconds, and LB and DB would do the same.
+Polygons are clustered in these experiments. If the share of polygons were the same everywhere, the
+number of items would measure load as well as seconds do, and modes LB and DB would do the same.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def against_skew(name: str, unit: str, modelled: str, measured: str) -> tuple[Ch
 
 
 class ModesAgainstSkew(Experiment):
-    """A figure that compares all modes and pipelines; such figures share their results."""
+    """A figure that compares all modes and pipelines. Figures 4 and 5 share their results."""
 
     table = "Modes against skew"
 
@@ -74,7 +74,7 @@ class ModesAgainstSkew(Experiment):
 
 
 def paired(frame: Frame, figure: str, one: str, other: str) -> pd.Series[float]:
-    """Compute ratios of a figure between modes whose names differ in `one` and `other` only.
+    """Compute the ratio of a figure in two modes whose names differ only in `one` and `other`.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def paired(frame: Frame, figure: str, one: str, other: str) -> pd.Series[float]:
     Returns
     -------
     pandas.Series
-        The figure of the mode with `one` over that with `other`, for each pipeline, skew and pair
-        of modes.
+        The figure of the mode with `one` in its name, divided by the figure of the mode with
+        `other`. There is one ratio for each pipeline, skew and pair of modes.
     """
     wide = frame.pivot_table(figure, ["pipeline", "skew"], "mode")
     pairs = [(mode, mode.replace(one, other)) for mode in wide.columns if one in mode.split("-")]

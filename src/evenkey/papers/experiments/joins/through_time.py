@@ -8,17 +8,18 @@ from evenkey.reports.pictures import Axis, Chart, Grid, Plot
 
 _MODES = ("dynamic-lb-stal", "static-stal")
 _QUICK_PUBLICATIONS, _SUBSCRIPTIONS = 24_000, 10_000
-"""More than in other figures at scale quick: with few rows per epoch, MLDC measures overheads."""
+"""Numbers at scale quick. They are larger than in other figures, because with few rows per epoch
+MLDC would measure overheads."""
 
 
 def through_time(title: str, y: Axis, note: str = "") -> Chart:
-    """Declare a plot with one panel per nominal skew, whose title also has the realised skew."""
+    """Declare a plot with one panel per nominal skew; the panel's title has the realised skew."""
     seconds = Axis("seconds", "Stream time, s")
     return Chart(title, seconds, y, "mode", panels=Grid("panel"), note=note)
 
 
 class ThroughTime(Experiment):
-    """A figure that shows the epochs of a run, in both modes at each skew."""
+    """A figure that shows the epochs of runs; each of two modes is run at each skew."""
 
     def scenarios(self, scale: Scale) -> list[JoinRun]:
         return [

@@ -34,9 +34,10 @@ OURS_NOTE = (
 _SOURCES = 8
 _SCHEMES = {"pkg": "PKG", "sg": "SG", "kg": "KG", "dkg": "DKG", "planned": "planned"}
 _MESSAGES_PER_SECOND = 13_600.0
-"""Rate of the paper's sources on WP. At this rate KG, whose most loaded worker has 18 % of the
-messages, saturates at 0.4 ms per message, which the paper calls its saturation point. At 1 ms per
-message KG then loses 60 % of the throughput, and 8 balanced workers lose 37 %, as in the paper."""
+"""Rate of the paper's sources on WP. The most loaded worker of KG has 18 % of the messages. At this
+rate, KG therefore saturates at 0.4 ms per message, the saturation point that the paper states. At
+1 ms per message, KG then loses 60 % of the throughput, and 8 balanced workers lose 37 %, as in the
+paper."""
 
 
 class Deployment(NamedTuple):
@@ -45,17 +46,18 @@ class Deployment(NamedTuple):
     Parameters
     ----------
     symbol
-        The paper's symbol of the data set, whose look-alike runs at full scale.
+        The paper's symbol of the data set. Scale ``full`` runs a look-alike of this data set.
     key_workers
         Number of workers under key grouping.
     split_workers, aggregators
-        Number of workers and aggregators under the other schemes. Key grouping gets as many
-        aggregators: on Spark, the partial results of epochs must always be merged.
+        Number of workers and aggregators under the other schemes. Key grouping has the same number
+        of aggregators, because on Spark the partial results of epochs must always be merged.
     small, small_messages
-        Stream at scale ``quick``, and its number of messages: a Zipf stream with the same mean
-        number of messages per key, and the same share of the most frequent key, as the data set.
+        Stream at scale ``quick``, and its number of messages. It is a Zipf stream that has the
+        same mean number of messages per key, and the same share of the hottest key, as the data
+        set.
     small_seconds
-        Seconds of event time that this stream spans.
+        Seconds of event time that the stream `small` spans.
     """
 
     symbol: str
@@ -90,7 +92,7 @@ def every_scheme(
     cost_ms: float = 0.0,
     arrival_rate: float | None = None,
 ) -> Iterator[PipelineRun]:
-    """Declare a run of each scheme on its topology."""
+    """Declare a run of each scheme, with the numbers of workers that `deployment` has for it."""
     for grouping in _SCHEMES:
         by_key = grouping == "kg"
         yield PipelineRun(
@@ -107,19 +109,20 @@ def every_scheme(
 
 
 def by_period(deployment: Deployment, scale: Scale, cost_ms: float = 0.0) -> Iterator[PipelineRun]:
-    """Declare a run of each scheme with every aggregation period, as fast as possible."""
+    """Declare a run of each scheme with every aggregation period; messages come without pauses."""
     stream = replayed(deployment, scale)
     for period in PERIODS:
-        # Minus a little, so that rounding errors cannot turn a minute into two epochs of 60 s.
+        # Without the small number, a rounding error could turn a minute into two epochs of 60 s.
         epochs = math.ceil((stream.messages or 0) / ((stream.rate or 1) * period) - 1e-6)
         yield from every_scheme(deployment, stream, scale, epochs=epochs, cost_ms=cost_ms)
 
 
 def schemes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the paper's name of the ``scheme``, ``counters_per_worker`` and ``period``.
+    """Add the columns ``scheme``, ``counters_per_worker`` and ``period``.
 
-    ``counters_per_worker`` is the average number of counters that a worker holds at the end of an
-    epoch; ``period`` is the aggregation period in seconds.
+    ``scheme`` is the paper's name of the grouping. ``counters_per_worker`` is the average number of
+    counters that a worker holds at the end of an epoch. ``period`` is the aggregation period in
+    seconds.
     """
     seconds = frame["messages"] / frame["rate"] / frame["epochs"]
     return frame.assign(

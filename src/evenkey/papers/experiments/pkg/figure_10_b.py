@@ -12,7 +12,7 @@ _PAPER_COUNTERS = {"KG": 2.9, "PKG": 3.6, "SG": 7.2}
 
 
 def saturated(scale: Scale) -> list[PipelineRun]:
-    """Declare runs at 0.4 ms per message, where KG saturates, of each scheme and period."""
+    """Declare a run of each scheme and period, at 0.4 ms per message, where KG saturates."""
     return list(by_period(WP, scale, _COST_MS))
 
 

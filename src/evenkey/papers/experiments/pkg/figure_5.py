@@ -12,7 +12,7 @@ _ESTIMATIONS = ("global", "local", PROBING)
 _SAMPLES = 100
 _SECONDS_AN_HOUR = 3600
 _LIKE = 2
-"""Factor below which two imbalances count as equal."""
+"""Two imbalances count as equal if they differ by less than this factor."""
 
 
 class ThroughTime(Experiment):

@@ -1,4 +1,4 @@
-"""PKG, figure 6: how often decisions of local estimation differ from the oracle's (Q2)."""
+"""PKG, figure 6: how often local estimation and the oracle choose different workers (Q2)."""
 
 from __future__ import annotations
 

@@ -68,7 +68,8 @@ class Skew(Experiment):
         return [imbalance_table(frame, setting, "workers", "W = {}")]
 
     def findings(self, frame: Frame) -> list[Finding]:
-        # A key whose two hashes are equal has one worker, so only p1 < 1/W is always safe.
+        # A key whose two hashes are equal has only one worker, so balance is certain only if
+        # p1 < 1/W.
         safe = frame[frame["p1"] / 100 * frame["workers"] < 0.8]
         kept = (safe["average_imbalance_fraction"] < BALANCED).mean()
         p1 = frame["p1"] / 100

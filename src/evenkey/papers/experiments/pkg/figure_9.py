@@ -85,7 +85,7 @@ class Choices(Experiment):
 
 
 def _enough(frame: Frame) -> Frame:
-    """Return, for each number of workers, the row with the fewest choices that balance it."""
+    """Return, for each number of workers, the row with the fewest choices that are balanced."""
     points = frame.sort_values("choices")
     balanced = points[points["average_imbalance_fraction"] < BALANCED]
     return balanced.groupby("workers").head(1).sort_values("workers")

@@ -27,8 +27,8 @@ STREAMS = {
 """The stream that replaces each data set, by the paper's symbol."""
 
 SECONDS = {"WP": _DAY, "TW": 31 * _DAY, "CT": 28 * _DAY}
-"""Length of the data sets that come from logs, in event time: a day in January 2008, July 2012,
-and four weeks of November 2013."""
+"""Seconds of event time of the data sets that come from logs: WP is a day in January 2008, TW is
+July 2012, and CT is four weeks of November 2013."""
 
 
 def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False) -> Dataset:
@@ -39,7 +39,7 @@ def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False)
     symbol
         The paper's symbol of the data set.
     scale, quick
-        As for `Scale.messages`.
+        The scale, and the argument of its method `Scale.messages`.
     timed
         Whether the stream has as many messages per second as the paper's data set, so that a
         stream of fewer messages covers only its first hours. Otherwise it lasts 400 s.

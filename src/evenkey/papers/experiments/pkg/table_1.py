@@ -70,7 +70,7 @@ class DataSets(Experiment):
 
 
 def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of the paper's table 1, by stream."""
+    """Yield the name of each stream and its row in the paper's table 1."""
     names = "symbol", "paper_messages", "paper_keys", "paper_share"
     for symbol, stream in STREAMS.items():
         paper = published(stream)

@@ -127,7 +127,7 @@ class KeySplitting(Experiment):
 
 
 def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
-    """Make a table with one row per method, and columns for all figures and numbers of workers."""
+    """Make a table with one row per method, and one column per figure and number of workers."""
     rows = frame.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
     columns = [Column("symbol", "Data set"), Column("method", "Method")]
     for workers in WORKERS:
@@ -140,5 +140,5 @@ def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
 
 
 def _limit(symbol: str) -> float:
-    """Return 2/p1: with more workers, the most frequent key alone overloads its two workers."""
+    """Return 2/p1: with more workers than this, the hottest key alone overloads its two workers."""
     return 200 / published(STREAMS[symbol]).top_percent

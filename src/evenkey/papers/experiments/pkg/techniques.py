@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 PKG = "pkg(variant=paper)"
-"""Two independent hashes, which may collide, as in the paper; Storm's class moves the second."""
+"""Partial key grouping with two independent hashes, which may choose the same worker, as in the
+paper. Storm's implementation then moves the second choice to another worker."""
 
 PROBING = "probing(seconds=60)"
 """The paper's P1: probing every minute."""
@@ -30,8 +31,8 @@ EXPONENT = Axis("z", "Zipf exponent, z")
 IMBALANCE = Axis("average_imbalance_fraction", "Average imbalance, fraction of messages", "log")
 
 BALANCED = 1e-3
-"""Average imbalance, as a fraction of the messages, below which a system counts as balanced: the
-paper's systems are either well below or well above."""
+"""A system counts as balanced if its average imbalance is below this fraction of the messages. The
+paper's systems are either well below or well above this fraction."""
 
 FEW = 10
 """Imbalances of fewer messages than this count as equally good."""
@@ -53,9 +54,9 @@ def pkg(
 ) -> Simulation:
     """Declare a simulation of partial key grouping, or another `grouping`, with the paper's hash.
 
-    With global estimation there is one router, for any number of sources. Replication is only
-    counted on request: most of the paper's figures show loads only, and its streams have millions
-    of keys.
+    With global estimation there is one router, for any number of sources. Replication is counted
+    only if `replication` is True: most of the paper's figures show only loads, and the paper's
+    streams have millions of keys.
     """
     return Simulation(
         dataset,
@@ -72,7 +73,10 @@ def pkg(
 
 
 def hashing(dataset: Dataset, workers: int) -> Simulation:
-    """Declare a simulation of key grouping, the baseline H; the number of sources is irrelevant."""
+    """Declare a simulation of key grouping, the baseline H.
+
+    The number of sources does not matter.
+    """
     return pkg(dataset, workers, estimation="local", sources=1, grouping="kg")
 
 
@@ -80,8 +84,8 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the paper's names of data set and technique to a frame of simulations.
 
     ``symbol`` is the symbol of the data set. ``technique`` is H for key grouping, G for global
-    estimation, L5 for local estimation by 5 sources, and L5P1 if these also probe every minute.
-    ``unbalanced`` is the average imbalance in messages.
+    estimation, L5 for local estimation by 5 sources, and L5P1 if the 5 sources also probe every
+    minute. ``unbalanced`` is the average imbalance in messages.
     """
     symbols = {stream: symbol for symbol, stream in STREAMS.items()}
     rows = zip(frame["grouping"], frame["estimation"], frame["sources"], strict=True)
@@ -95,7 +99,7 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
 def imbalance_table(
     frame: pd.DataFrame, setting: Sequence[Column], across: str, label: str = "{}"
 ) -> Table:
-    """Make the table of average imbalance: a row per setting, a column per value of `across`."""
+    """Make the table of average imbalance: one row per setting, one column per `across` value."""
     figure = Column(IMBALANCE.column, label, ".1e")
     return Table.crossed("Fraction of average imbalance", frame, setting, across, figure, NOT_GIVEN)
 

@@ -1,4 +1,4 @@
-"""Polygons of three nested kinds, from which subscriptions and publications are drawn."""
+"""The polygons from which subscriptions and publications are drawn, of three nested kinds."""
 
 from __future__ import annotations
 

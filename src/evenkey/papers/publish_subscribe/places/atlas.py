@@ -1,4 +1,4 @@
-"""An atlas of polygons of three nested kinds: sectors in districts in areas."""
+"""An atlas of polygons of three nested kinds: areas consist of districts, districts of sectors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ KINDS = ("area", "district", "sector")
 
 @dataclass(frozen=True)
 class Atlas:
-    """Areas, their districts, and the districts' sectors.
+    """The polygons of a country: areas, their districts, and the sectors of the districts.
 
     Parameters
     ----------
     areas, districts, sectors
-        object[n], the polygons of each kind.
+        The polygons of each kind, object[n].
     area_of
-        int64[districts], index of the area of each district.
+        Index of the area that contains each district, int64[districts].
     district_of
-        int64[sectors], index of the district of each sector.
+        Index of the district that contains each sector, int64[sectors].
     """
 
     areas: NDArray[np.object_]
@@ -46,12 +46,12 @@ class Atlas:
         area_of: NDArray[np.int64],
         districts: NDArray[np.object_] | None = None,
     ) -> Atlas:
-        """Make an atlas from sectors; areas are the unions of their districts.
+        """Make an atlas from sectors; an area is the union of its districts.
 
         Parameters
         ----------
         districts
-            Polygons of the districts. None: the unions of their sectors.
+            Polygons of the districts. None: a district is the union of its sectors.
         """
         if districts is None:
             districts = _unions(sectors, district_of, len(area_of))
@@ -63,7 +63,7 @@ class Atlas:
         return {"area": self.areas, "district": self.districts, "sector": self.sectors}[name]
 
     def above_sector(self, name: str) -> NDArray[np.int64]:
-        """Return int64[sectors], the index of the polygon of a kind that contains each sector."""
+        """Return, for each sector, the index of the polygon of kind `name` that contains it."""
         if name == "sector":
             return np.arange(len(self.sectors))
         return self.district_of if name == "district" else self.area_of[self.district_of]
@@ -79,16 +79,18 @@ def _unions(
 
 
 def uniform(seed: int, positions: NDArray[np.int64], draw: int) -> NDArray[np.float64]:
-    """Compute a random number per position, uniform in [0, 1), from the three arguments alone.
+    """Compute a random number per position, uniform in [0, 1), from the arguments alone.
+
+    The same arguments always give the same numbers.
 
     Parameters
     ----------
     seed
         Another seed gives other numbers.
     positions
-        int64[n], at least 0.
+        Positions to draw numbers for, at least 0; int64[n].
     draw
-        Index of the random number; a position has several.
+        Which of the random numbers of a position to return; each `draw` gives another number.
 
     Returns
     -------

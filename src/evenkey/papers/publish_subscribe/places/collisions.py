@@ -29,13 +29,13 @@ def read_collisions(path: Path) -> NDArray[np.float64]:
     Returns
     -------
     float64[n, 2]
-        Longitude and latitude in degrees. Rows without a location are left out; police forces do
-        not report all locations.
+        Longitude and latitude in degrees. Rows without a location are left out, because police
+        forces do not report all locations.
 
     Raises
     ------
     ConfigurationError
-        The file cannot be read, lacks a column, or has no position.
+        The file cannot be read, lacks a column, or has no row with a location.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:

@@ -54,7 +54,8 @@ def _name(path: Path, number: int, feature: Any) -> str:
 
 
 def _polygon(path: Path, number: int, feature: Any) -> shapely.Geometry:
-    # Not with GEOS's own reader, which rejects rings that are not closed; some files have them.
+    # GEOS's own reader is not used: it rejects rings that are not closed, and some files have such
+    # rings.
     try:
         return shapely.geometry.shape(feature["geometry"])
     except (

@@ -1,9 +1,9 @@
 """Compute how often to draw each place so that the skewed workers get a given share of the rows.
 
 A pipeline with a replicated index sends a publication to the partitions of its candidate
-subscriptions. These can be any partitions, not only the one whose region contains the publication.
-So the chance of a place depends on the number of rows that a publication there becomes, and on how
-many of these rows go to the skewed workers.
+subscriptions, one row per partition. These can be any partitions, not only the partition whose
+region contains the publication. So the chance of a place depends on the number of rows that a
+publication at this place becomes, and on how many of these rows go to the skewed workers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from evenkey.joins import Leaves
 
 _LEAST_PLACES = 0.01
-"""Minimum share of the places that must still be drawn, so that the stream is not of one place."""
+"""Minimum share of the places that must still be drawn, so that not all publications of the stream
+are at a few places."""
 _STEP = 1 << 14
 _HALVINGS = 40
 _STEEPEST = 1e4
@@ -34,14 +35,14 @@ _HIGHEST_BIT = 1 << 63
 
 @dataclass(frozen=True)
 class CandidateOwners:
-    """The envelopes of the subscriptions, and the partition of each.
+    """The envelopes of the subscriptions, and the partition of each subscription.
 
     Parameters
     ----------
     tree
-        Spatial index of n envelopes.
+        Spatial index of the n envelopes.
     partition_of
-        int64[n], the partition of each envelope.
+        The partition of each subscription, int64[n].
     partitions
         Number of partitions, P.
     """
@@ -54,15 +55,15 @@ class CandidateOwners:
     def of(
         cls, subscriptions: pa.Table, leaves: Leaves, partitions: int, *, by_hash: bool
     ) -> CandidateOwners:
-        """Assign subscriptions to partitions as the static side of a join does.
+        """Assign subscriptions to partitions in the same way as the static side of a join.
 
         Parameters
         ----------
         subscriptions
             Table as `draw_subscriptions` returns it.
         leaves
-            Regions of the partitions. Unless `by_hash`, a subscription belongs to the leaf that
-            contains the centre of its envelope.
+            Regions of the partitions. If `by_hash` is False, a subscription belongs to the leaf
+            that contains the centre of its envelope.
         by_hash
             Whether subscriptions are assigned by Spark's ``xxhash64`` of all columns.
         """
@@ -76,19 +77,20 @@ class CandidateOwners:
     def rows(
         self, geometries: NDArray[np.object_], hot: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the rows that publications become: one per partition with a candidate.
+        """Count the rows that publications become: one row per partition with a candidate.
 
         Parameters
         ----------
         geometries
-            object[n], geometries of the publications.
+            Geometries of the publications, object[n].
         hot
-            bool[P], whether a partition belongs to the skewed workers.
+            Whether each partition belongs to the skewed workers, bool[P].
 
         Returns
         -------
         tuple
-            float64[n], the rows of each geometry, and float64[n], its rows in hot partitions.
+            Two arrays float64[n]: the number of rows of each geometry, and the number of these
+            rows in hot partitions.
         """
         parts = [np.zeros((2, 0))]
         for start in range(0, len(geometries), _STEP):
@@ -117,17 +119,19 @@ def _hashed(subscriptions: pa.Table) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class PlaceRows:
-    """Average rows of a publication at each of n places.
+    """The average number of rows that a publication becomes at each of n places.
 
     Parameters
     ----------
     usual
-        float64[n], chance of each place without skew; the chances add up to 1.
+        Chance of each place without skew, float64[n]; the chances add up to 1.
     rows, hot
-        float64[n], average rows in all partitions, and in the partitions of the skewed workers.
+        Average number of rows in all partitions, and in the partitions of the skewed workers,
+        float64[n].
     group
-        int64[n], group of each place. Skew does not change the total chance of a group, and so it
-        does not change how many publications are polygons.
+        Group of each place, int64[n]. Places of a group have the same share of polygons. Skew does
+        not change the total chance of a group, so it does not change how many publications are
+        polygons.
     """
 
     usual: NDArray[np.float64]
@@ -139,15 +143,16 @@ class PlaceRows:
 def chances(places: PlaceRows, skew: float) -> NDArray[np.float64]:
     """Compute chances of places such that a share `skew` of all rows goes to the skewed workers.
 
-    The usual chances are multiplied by ``exp(c * (hot - skew * rows))``, with the only ``c`` that
-    gives this share. No other chances with this share are closer to the usual ones. If no ``c``
-    gives the share while at least 1 % of the places are still drawn, the chances give the closest
-    share that is possible: a place with many candidates has some on every worker.
+    The usual chances are multiplied by ``exp(c * (hot - skew * rows))``; there is only one ``c``
+    that gives this share. No other chances with this share are closer to the usual chances. At
+    least 1 % of the places must still be drawn. If no ``c`` then gives the share, the chances give
+    the closest share that is possible. This happens because a place with many candidates has some
+    of them on every worker.
 
     Returns
     -------
     float64[n]
-        Chances, which add up to 1.
+        The chance of each place; the chances add up to 1.
     """
     if not places.rows.any():
         return places.usual
@@ -167,7 +172,7 @@ def chances(places: PlaceRows, skew: float) -> NDArray[np.float64]:
 
 
 def _for(places: PlaceRows, skew: float) -> NDArray[np.float64] | None:
-    """Return chances that give the share; None if too few places would be drawn."""
+    """Return chances that give the share `skew`; None if too few places would be drawn."""
     excess = (places.hot - skew * places.rows) / places.rows.mean()
     low, high = -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):

@@ -24,13 +24,14 @@ BALANCED_SKEW = 3 / 16
 """The skew coefficient with which all workers get the same share."""
 
 _POLYGON_SHARES = (1 / 6, 2 / 6, 3 / 6)
-"""Shares of areas, districts and sectors among polygons: 10, 20 and 30 of 60 %."""
+"""Shares of areas, districts and sectors among polygons. With 60 % polygons, these are 10 %, 20 %
+and 30 % of the publications."""
 _JITTER = 0.5
-"""Width of the box around a position in which points are drawn, in sizes of the sector there."""
+"""Points are drawn in a box around a position; this is its width over that of the sector there."""
 
 
 def skewed_workers(workers: int) -> int:
-    """Return the number of workers that get the skew: 3/16 of all, rounded, at least one.
+    """Return the number of skewed workers: 3/16 of all workers, rounded, at least one.
 
     Examples
     --------
@@ -47,15 +48,18 @@ class PublicationMix:
     Parameters
     ----------
     skew
-        Share of the stream that goes to 3/16 of the workers (rounded, at least one), in the initial
-        placement of the partitions; 3/16 is balanced. It is a nominal share: a polygon also falls
-        on other partitions, and the locations of candidates may make the share impossible.
+        Share of the stream that goes to 3/16 of the workers (rounded, at least one) if partitions
+        are where they are initially; 3/16 is balanced. This is a nominal share. The real share can
+        differ, because a polygon also falls on other partitions, and because the locations of
+        candidates may make the share impossible.
     polygons
-        Share of polygons, 0 to 1; the rest are points. The predecessor system has 0.6.
+        Share of polygons, 0 to 1; the other publications are points. The predecessor system has
+        0.6.
     clustering
-        How much the share of polygons varies by region, 0 to 1. At 0 it is the same in all
-        partitions. At 1 some partitions have polygons only and all others have points only, in the
-        proportion of `polygons`, both among the skewed workers' partitions and among the others.
+        How much the share of polygons varies by region, 0 to 1. With 0, the share is the same in
+        all partitions. With 1, a share `polygons` of the partitions has only polygons, and the
+        other partitions have only points. This holds both among the partitions of the skewed
+        workers and among the other partitions.
 
     Raises
     ------
@@ -75,7 +79,7 @@ class PublicationMix:
 
 
 class Publications:
-    """Generates publications by number: any range, at any time, with always the same result.
+    """Generates publications by number; a number always gives the same publication.
 
     Parameters
     ----------
@@ -90,15 +94,15 @@ class Publications:
     seed
         Another seed gives other publications of the same mix.
     positions
-        float64[n, 2], positions around which points and polygons are drawn. None: points on the
-        sectors.
+        Positions around which points and polygons are drawn, float64[n, 2]. None: one position on
+        each sector.
     owners
-        Partitions of the candidates, for pipelines that send a publication to its candidates: skew
+        Partitions of the candidates, for pipelines that send a publication to its candidates. Skew
         is then a share of the rows that publications become. None: a publication goes to the leaf
         where it is drawn, and skew is a share of the publications.
     ends
-        The attribute `ends` of a generator that was made with `owners`, to be passed instead of
-        `owners`.
+        The attribute `ends` of a generator that was made with `owners`. Pass it instead of `owners`
+        to make the same generator again.
     """
 
     def __init__(
@@ -122,7 +126,7 @@ class Publications:
         self._set_positions(atlas, positions)
         self._polygon_share = self._shares()
         self.ends = ends if owners is None else np.cumsum(self._chances(atlas, owners))
-        """float64[places], cumulative chances of the places; None without owners."""
+        """Cumulative chances of the places, float64[places]; None without owners."""
 
     def _set_positions(self, atlas: Atlas, positions: NDArray[np.float64] | None) -> None:
         if positions is None:
@@ -131,7 +135,7 @@ class Publications:
         else:
             sectors = shapely.STRtree(atlas.sectors).nearest(shapely.points(positions))
         leaf = self._leaves.locate(*positions.T)
-        # A leaf without a position gets the centre of its part of the country.
+        # A leaf without a position gets one: the centre of its part of the country.
         everywhere = shapely.total_bounds(atlas.sectors)
         bounds = self._leaves.bounds
         middle = (
@@ -147,7 +151,7 @@ class Publications:
         self._first = np.searchsorted(leaf[order], np.arange(len(bounds) + 1))
 
     def _shares(self) -> NDArray[np.float64]:
-        """Return float64[P], the share of polygons in each partition."""
+        """Return the share of polygons in each partition, float64[P]."""
         count = self._leaves.partitions
         chosen = np.zeros(count)
         hot = np.arange(count) % self._workers < skewed_workers(self._workers)
@@ -158,7 +162,7 @@ class Publications:
         return (1 - clustering) * self._mix.polygons + clustering * chosen
 
     def _chances(self, atlas: Atlas, owners: CandidateOwners) -> NDArray[np.float64]:
-        """Return float64[places], the chance that a publication is drawn at each place."""
+        """Return the chance that a publication is drawn at each place, float64[places]."""
         hot = np.arange(owners.partitions) % self._workers < skewed_workers(self._workers)
         places = np.diff(self._first)
         leaf = np.repeat(np.arange(len(places)), places)
@@ -175,7 +179,7 @@ class Publications:
         return chances(PlaceRows(usual, rows, of_hot, group), self._mix.skew)
 
     def make(self, numbers: NDArray[np.int64]) -> pa.Table:
-        """Make the publications with the given numbers, int64[n].
+        """Make the publications with the numbers `numbers`, int64[n].
 
         Returns
         -------
@@ -195,7 +199,7 @@ class Publications:
         return pa.table({"publication": numbers, "geometry": pa.array(geometries, pa.binary())})
 
     def _places(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Draw the place of each publication; return places and their leaves."""
+        """Draw the place of each publication; return the places and the leaf of each place."""
         if self.ends is not None:
             drawn = np.searchsorted(self.ends, self._draw(numbers, 4), side="right")
             place = np.minimum(drawn, len(self.ends) - 1)
@@ -205,7 +209,7 @@ class Publications:
         return first + (self._draw(numbers, 4) * (last - first)).astype(np.int64), leaf
 
     def _leaf(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw the partition of each publication: first a worker, then one of its partitions."""
+        """Draw the partition of each publication: a worker, then one of the worker's partitions."""
         hot, draw = skewed_workers(self._workers), self._draw(numbers, 2)
         others = self._workers - hot
         skewed = (self._draw(numbers, 1) < self._mix.skew) | (others == 0)
@@ -219,7 +223,7 @@ class Publications:
         place: NDArray[np.int64],
         leaf: NDArray[np.int64],
     ) -> NDArray[np.object_]:
-        """Draw points around positions, inside their partition."""
+        """Draw a point around the position of each publication, inside its partition."""
         around = np.stack([self._draw(numbers, 7), self._draw(numbers, 8)], axis=1) - 0.5
         moved = self._positions[place] + around * _JITTER * self._sizes[self._sectors[place]]
         low, high = self._leaves.bounds[leaf, :2], self._leaves.bounds[leaf, 2:]

@@ -25,18 +25,18 @@ _CAPITALS = re.compile(r"[A-Z]+")
 
 @lru_cache(maxsize=2)
 def read_atlas(path: Path) -> Atlas:
-    """Read postcode sectors or districts from a GeoJSON file, gzipped or not, or a shapefile.
+    """Read postcode sectors or districts from a shapefile or a GeoJSON file (may be gzipped).
 
-    The name of each feature is its property, or field, ``sector``, ``district`` or ``name``.
-    A name with a blank (``AB10 1``) is a sector; the part before the blank is its district. Other
-    names are districts, and each is cut crosswise into up to four sectors. The capitals at the
-    beginning (``AB``) are the area. Invalid polygons are repaired. A file whose name ends in
-    ``.shp`` is read by `read_shapefile`.
+    The name of a feature is its property (in shapefiles: field) ``sector``, ``district`` or
+    ``name``. A name with a blank (``AB10 1``) is a sector; the part before the blank is its
+    district. A name without a blank is a district, which is cut crosswise into up to four sectors.
+    The capitals at the beginning of the name (``AB``) are the area. Invalid polygons are repaired.
+    A file whose name ends in ``.shp`` is read by `read_shapefile`.
 
     Raises
     ------
     ConfigurationError
-        The file cannot be read, has no polygons, or has sectors and districts mixed.
+        The file cannot be read, has no polygons, or has both sectors and districts.
     """
     read = read_shapefile if path.suffix.lower() == ".shp" else read_geojson
     features = read(path)
@@ -55,14 +55,14 @@ def read_atlas(path: Path) -> Atlas:
     area_of = np.unique([_area(name) for name in districts], return_inverse=True)[1]
     if by_sector.pop():
         return Atlas.from_sectors(geometries, district_of, area_of)
-    # Several polygons may have the same name; together they are the district.
+    # Several polygons may have the same name; their union is the district.
     wholes = Atlas.from_sectors(geometries, district_of, area_of).districts
     sectors, of_district = _cut(wholes)
     return Atlas.from_sectors(sectors, of_district, area_of, wholes)
 
 
 def _repaired(geometries: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Repair invalid polygons; lines and points that result from a repair are dropped."""
+    """Repair invalid polygons; drop lines and points that a repair produces."""
     valid = shapely.make_valid(geometries)
     for number in np.flatnonzero(
         shapely.get_type_id(valid) == shapely.GeometryType.GEOMETRYCOLLECTION

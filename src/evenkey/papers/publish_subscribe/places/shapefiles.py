@@ -34,10 +34,10 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
     Parameters
     ----------
     path
-        The ``.shp``. The ``.dbf`` beside it contains the names, in a field ``sector``,
-        ``district`` or ``name`` (upper or lower case). Their encoding is that of the ``.cpg``, or
-        UTF-8 without one. The ``.prj`` may be missing; then coordinates must be in the range of
-        degrees. The ``.shx`` may be missing.
+        The ``.shp`` file. The ``.dbf`` file beside it contains the names, in a field ``sector``,
+        ``district`` or ``name`` (upper or lower case). The ``.cpg`` file states the encoding of
+        the names; without this file, the encoding is UTF-8. The ``.prj`` file may be missing; then
+        coordinates must be in the range of degrees. The ``.shx`` file may be missing.
 
     Raises
     ------
@@ -60,7 +60,8 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
         with path.open("rb") as shp, dbf.open("rb") as names, warnings.catch_warnings():
             _check_size(path, shp)
             warnings.simplefilter("ignore")  # the library's; this function checks what matters
-            # Latin-1 keeps all bytes. Decoding them below, not in the library, gives our errors.
+            # Latin-1 keeps all bytes. Names are decoded below, because the library would decode
+            # them with its own error messages.
             reader = library.Reader(shp=shp, dbf=names, encoding=_BYTES)
             field = _field_of_names(path, reader)
             shapes = list(reader.iterShapes())
@@ -94,17 +95,17 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
 
 
 def _check_size(path: Path, shp: BinaryIO) -> None:
-    """Check that a file is as long as its header says: in words of two bytes, at byte 24."""
+    """Check that a file is as long as its header says: byte 24 has the length in 2-byte words."""
     (words,) = struct.unpack(">i", shp.read(28)[24:])
     size = shp.seek(0, os.SEEK_END)
     shp.seek(0)
     if size < 2 * words:
-        message = f"polygons {path}: it has {size} of its {2 * words} bytes; copy it once more"
+        message = f"polygons {path}: the file has only {size} of {2 * words} bytes; copy it again"
         raise ConfigurationError(message)
 
 
 def _beside(path: Path, suffix: str) -> Path | None:
-    """Find the file of the same name with another suffix, in upper or lower case."""
+    """Find the file with the same name and another suffix, in upper or lower case."""
     for each in (path.with_suffix(suffix), path.with_suffix(suffix.upper())):
         if each.is_file():
             return each

@@ -34,8 +34,8 @@ def draw_subscriptions(atlas: Atlas, count: int, seed: int = 0) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        ``subscription`` (int64, from 0), ``relation`` (one of the nine, equally likely) and
-        ``geometry`` (WKB).
+        ``subscription`` (int64, from 0), ``relation`` (each of the nine spatial relations is
+        equally likely) and ``geometry`` (WKB).
 
     Raises
     ------

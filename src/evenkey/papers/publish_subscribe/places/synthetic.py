@@ -20,15 +20,16 @@ _DISTRICT, _AREA = 2, 4
 _BENDS = 6
 """Number of points between the corners of a sector's edge."""
 _BEND = 0.1
-"""Maximum distance of these points from the straight line, in sides of the smallest sector."""
+"""Maximum distance of these points from the straight edge, over the side of the smallest sector."""
 
 
 @lru_cache(maxsize=1)
 def synthetic_atlas() -> Atlas:
     """Make an invented country: 2,304 sectors in 576 districts in 144 areas, always the same.
 
-    Sectors are the cells of a grid. Its columns and rows are denser towards the middle, as
-    settlements are; neighbours share their bent edges.
+    Sectors are the cells of a grid. The columns and rows of the grid are narrower towards the
+    middle, like settlements that are denser there. The edges of sectors are bent; neighbours share
+    an edge.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def synthetic_atlas() -> Atlas:
 
 
 def _bent(random: np.random.Generator) -> NDArray[np.float64]:
-    """Return the bent lines from left to right, in order: float64[side + 1, points, 2]."""
+    """Return the bent lines that run from left to right, float64[side + 1, points, 2]."""
     grid = _crowded(np.linspace(-1, 1, _SIDE * (_BENDS + 1) + 1))
     lines = grid[:: _BENDS + 1]
     bend = random.uniform(-_BEND, _BEND, (len(lines), len(grid))) * np.diff(lines).min()
@@ -69,7 +70,7 @@ def _crowded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _ring(
     across: NDArray[np.float64], along: NDArray[np.float64], row: int, column: int
 ) -> NDArray[np.float64]:
-    """Return the corners and bends of a cell's boundary, once around."""
+    """Return the corners and bends on the boundary of a cell, once around the cell."""
     step = _BENDS + 1
     horizontal = slice(column * step, (column + 1) * step + 1)
     vertical = slice(row * step, (row + 1) * step + 1)

@@ -9,9 +9,10 @@ window.dash_clientside.evenkey = {
     return chosen;
   },
 
-  // Ask for news only when the last question is answered. Dash drops an answer if it has asked
-  // again meanwhile, so an answer that takes longer than a tick would never be shown. If the
-  // server is down, no answer comes: ask again after some ticks, and wait longer each time.
+  // Send the next request only when the last request has been answered. Dash drops an answer if
+  // the page has sent another request meanwhile, so an answer that takes longer than a tick would
+  // never be shown. If the server is down, no answer comes: send the request again after some
+  // ticks, and wait longer each time.
   ask(tick, answered, asked) {
     const least = 5;
     const most = 60;
