@@ -123,7 +123,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return _checked(value, kind)
     if pa.types.is_map(kind):
         if not isinstance(value, Mapping):
-            message = f"a map must be a dict, not {shown(value)}"
+            message = f"the value of a map column must be a dict, not {shown(value)}"
             raise TypeError(message)
         return [
             (_plain(key, kind.key_type), _plain(each, kind.item_type))
@@ -135,7 +135,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
             for field, each in zip(kind, _parts(value, kind), strict=True)
         }
     if not isinstance(value, _SEQUENCES):
-        message = f"an array must be a list, tuple or set, not {shown(value)}"
+        message = f"the value of an array column must be a list, tuple or set, not {shown(value)}"
         raise TypeError(message)
     return [_plain(each, kind.value_type) for each in value]
 
@@ -172,7 +172,7 @@ def _parts(value: Any, kind: pa.StructType) -> list[Any]:
             raise ValueError(message)
         return [value[name] for name in names]
     if not isinstance(value, tuple | list) or len(value) != len(names):
-        message = f"a struct must be a tuple or dict of the {len(names)} fields {', '.join(names)}"
+        message = f"the value of a struct column must be a tuple or dict of the {len(names)} fields {', '.join(names)}"
         raise ValueError(message)
     return list(value)
 

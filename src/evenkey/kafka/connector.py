@@ -57,8 +57,8 @@ _HIDDEN = r"(?i)secret|password|token|jaas|access[.]?key|ssl[.].*key|url"
 def check_findable() -> None:
     """Check, before Spark starts, that the connector's jars can be found.
 
-    Nothing is checked if a session is already running, or if Spark's own configuration may name the
-    jars. Then `check_loaded` checks the session.
+    Nothing is checked in two cases: a session is already running, or Spark has a configuration that
+    could name the jars. In these cases `check_loaded` checks the session later.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def in_stable_order(
     where: Column | None = None,
     after: Sequence[Column] = (),
 ) -> DataFrame:
-    """Sort the rows of each partition of a batch by contents, unless their order is stable.
+    """Sort the rows of each partition by contents, unless they come in the same order each time.
 
     If the setting `SORTS` is false, this does not sort, and logs a warning.
 
@@ -90,7 +90,7 @@ def in_stable_order(
     df, source, names, where
         As for `numbered`.
     after
-        Columns to sort by before the contents.
+        The first columns to sort by; contents are compared where rows are equal in these.
     """
     if not order_may_change(source):
         return df

@@ -36,14 +36,14 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class MethodsWay(Way):
-    """A way to measure the methods: by simulation or on Spark.
+    """A way to measure the methods (the groupings that are compared): by simulation or on Spark.
 
     Parameters
     ----------
     metrics
-        Metrics that are measured, by column of the results.
+        The metric that each column of the results shows, by the name of the column.
     measured
-        Function that declares one scenario per method, for a setting and a scale.
+        Function of a setting and a scale. It returns the scenarios to measure, one per method.
     """
 
     metrics: Mapping[str, Metric] = field(kw_only=True)
