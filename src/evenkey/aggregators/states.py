@@ -172,7 +172,10 @@ def _parts(value: Any, kind: pa.StructType) -> list[Any]:
             raise ValueError(message)
         return [value[name] for name in names]
     if not isinstance(value, tuple | list) or len(value) != len(names):
-        message = f"the value of a struct column must be a tuple or dict of the {len(names)} fields {', '.join(names)}"
+        message = (
+            "the value of a struct column must be a tuple or dict of the "
+            f"{len(names)} fields {', '.join(names)}"
+        )
         raise ValueError(message)
     return list(value)
 
