@@ -45,7 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
         for page in pages():
             write(page, catalog())
         for name in CHARTS:
-            draw(catalog()[name])
+            if catalog()[name].is_stored:
+                draw(catalog()[name])
         return 0
     wrong = [*differences()]
     for line in [*wrong, *outdated()]:
@@ -101,18 +102,20 @@ def differences() -> list[str]:
     ]
     for name in CHARTS:
         picture = FOLDER / f"{name}.svg"
-        if drawn_from(picture) != digest(results[name]):
+        if results[name].is_stored and drawn_from(picture) != digest(results[name]):
             wrong.append(f"{picture.relative_to(ROOT)}: was drawn from another result")
     return wrong
 
 
 def outdated() -> list[str]:
-    """List results whose code has changed since they were stored."""
-    return [
-        f"{name}: {len(changed)} files have changed since, such as {changed[0]}"
-        for name, entry in catalog().items()
-        if (changed := entry.changed_since())
-    ]
+    """List results that were never stored, and those whose code has changed since."""
+    lines = []
+    for name, entry in catalog().items():
+        if not entry.is_stored:
+            lines.append(f"{name}: was never run")
+        elif changed := entry.changed_since():
+            lines.append(f"{name}: {len(changed)} files have changed since, such as {changed[0]}")
+    return lines
 
 
 def _git(*arguments: str) -> str:

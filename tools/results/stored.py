@@ -44,6 +44,11 @@ class Entry:
         """Where the result is stored."""
         return FOLDER / f"{self.name}.json"
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the command has been run."""
+        return self.file.exists()
+
     def read(self) -> dict[str, Any]:
         """Read the stored result."""
         stored: dict[str, Any] = json.loads(self.file.read_text("utf-8"))
