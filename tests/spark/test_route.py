@@ -211,5 +211,5 @@ def test_keys_are_counted_for_a_grouping_that_goes_by_their_frequencies(batch, s
 
 
 def test_tasks_that_route_what_they_make_need_their_plan_too(spark):
-    with pytest.raises(ConfigurationError, match="use a grouping that learns it"):
+    with pytest.raises(ConfigurationError, match="use a grouping that learns these"):
         routing_task(spark, parse("off-greedy"), WORKERS, streaming=True)
