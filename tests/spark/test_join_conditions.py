@@ -137,7 +137,7 @@ def test_a_stream_and_a_batch(plain, tmp_path):
         (lambda left, right: (left.a == right.b) | (left.k == right.k), "is not an equality"),
         (lambda left, right: (left.a == right.b) & (left.k < right.k), "filter the result by"),
         (lambda _, __: F.expr("a = b"), "it is not an equality of two columns; pass"),
-        (lambda left, _: left.a == left.k, "must compare a column of the left side with a column of"),
+        (lambda left, _: left.a == left.k, "must compare a column of the left side with a"),
         (lambda left, right: ["k", left.a == right.b], "on: names and conditions are mixed"),
         (lambda _, __: F.col("a") == F.col("nowhere"), "with name `nowhere` cannot be resolved"),
         (lambda _, __: F.col("k") == F.col("k"), "on: Spark has no such join: [AMBIGUOUS_"),
