@@ -113,8 +113,8 @@ def test_a_comparison_has_a_row_per_mode_and_reports_unequal_pairs(invoke, confi
     [
         (("run", "--mode", "statc-strl"), "did you mean 'static-strl'"),
         (("run", "--skew", "1.5"), "skew = 1.5"),
-        (("compare", "--modes", "static-strl,static-strl"), "each once"),
-        (("compare", "--modes", ""), "name at least one"),
+        (("compare", "--modes", "static-strl,static-strl"), "none twice"),
+        (("compare", "--modes", ""), "pass at least one mode"),
         (("run", "--polygons", "none.geojson"), "none.geojson does not exist"),
     ],
 )

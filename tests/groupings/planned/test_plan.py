@@ -140,7 +140,7 @@ def test_bad_arguments(arguments, says):
 
 
 def test_a_plan_of_another_size_is_refused():
-    with pytest.raises(ConfigurationError, match="plan again"):
+    with pytest.raises(ConfigurationError, match="plan without the previous plan"):
         make_plan(
             np.empty(0, dtype=np.uint64), np.empty(0), np.ones(8), np.ones(2), unplanned(4, 2)
         )
