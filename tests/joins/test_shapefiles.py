@@ -139,7 +139,7 @@ def fewer_records(path):
 BROKEN: dict[str, Any] = {
     "no dbf": (SECTORS, {}, without(".dbf"), "s.dbf is missing: a shapefile is a .shp with its"),
     "no shp": (SECTORS, {}, without(".shp"), "s.shp is missing"),
-    "cut shp": (SECTORS, {}, cut(".shp", 150), "it has 150 of its 812 bytes"),
+    "cut shp": (SECTORS, {}, cut(".shp", 150), "has only 150 of 812 bytes"),
     "empty shp": (SECTORS, {}, cut(".shp", 0), "s.shp cannot be read"),
     "cut dbf": (SECTORS, {}, cut(".dbf", 40), "s.shp cannot be read"),
     "other dbf": (SECTORS, {}, fewer_records, "4 shapes and 3 records in s.dbf"),

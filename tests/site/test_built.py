@@ -32,9 +32,10 @@ def test_nothing_is_fetched_from_elsewhere(site):
 
 
 def test_parameters_that_share_a_text_have_their_own_defaults(site):
-    page = (site / "api" / "evenkey.html").read_text("utf-8")
+    page = (site / "api" / "evenkey.groupings.html").read_text("utf-8")
     text = " ".join(re.sub("<[^>]+>", " ", page).split())
-    assert re.search(r"teenage_share float Shares of expected_keys ; together 1\. 0\.4 ", text)
+    shared = r"Size of each space as a share of expected_keys ; the three shares add up to 1\."
+    assert re.search(rf"teenage_share float {shared} 0\.4 ", text)
 
 
 def test_no_page_is_wider_than_its_window(site, tmp_path):

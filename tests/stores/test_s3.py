@@ -240,7 +240,7 @@ def test_without_its_package_the_command_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("s3a://key:a-secret@bucket/state", "no password"),
+        ("s3a://key:a-secret@bucket/state", "must not contain a password"),
         ("s3a:/bucket/state", "pass it as text"),
         ("s3a:///state", "no bucket"),
     ],
