@@ -11,6 +11,7 @@ from evenkey.spark.groups import groupBy
 from evenkey.spark.groups.explain_groups import explain_groups
 from evenkey.spark.joins import join
 from evenkey.spark.joins.explain_join import explain_join
+from evenkey.spark.joins.join_request import JoinRequest
 from evenkey.spark.routing.for_files import explain_files, partition_for_write
 
 if TYPE_CHECKING:
@@ -78,12 +79,16 @@ def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs)
     return found(*given.args, **given.kwargs)
 
 
+def _join(*arguments: Any, **options: Any) -> Explanation:
+    return explain_join(JoinRequest.of(*arguments, **options))
+
+
 def _groups(*arguments: Any, **options: Any) -> Explanation:
     return explain_groups(groupBy(*arguments, **options).rows)
 
 
 _EXPLAINED: dict[Callable[..., Any], Callable[..., Explanation]] = {
     groupBy: _groups,
-    join: explain_join,
+    join: _join,
     partition_for_write: explain_files,
 }

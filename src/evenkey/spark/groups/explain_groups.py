@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan
-from evenkey.spark.keys.explanation import Explanation, Placement, hottest
+from evenkey.spark.keys.explanation import STATE_KEEPS, Explanation, Placement, counted, hottest
 from evenkey.spark.keys.spark_placement import spark_loads
 from evenkey.spark.sessions.task_slots import slots_of
 
@@ -79,7 +79,7 @@ class _OfBatch:
             work,
             f"{how} ({choice.why})",
             unit="rows" if weights.of_rows else "cost",
-            hot_keys=hottest(plan, keys, loads, total, weights.name_of),
+            hot_keys=hottest(plan, keys, loads, total, weights.names.of),
             loads=plan.loads_of(keys, loads, rest),
             spark_loads=self._spark_loads,
             slots=self._slots,
@@ -91,7 +91,4 @@ def _cost(plan: GroupPlan) -> str:
     if plan.place:
         return f"cost: the plan was read from {plan.place}: the operator counts nothing"
     seconds = 0.0 if plan.about is None else plan.about.seconds
-    return (
-        f"cost: counting took {seconds:.1f} s and read the input once more; state= keeps the plan "
-        "for the next call"
-    )
+    return f"cost: {counted(seconds, 'the input')}; {STATE_KEEPS}"

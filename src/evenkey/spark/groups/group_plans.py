@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -194,9 +195,11 @@ class GroupPlans:
             memory = whole_plan(*weights.statistics.items(least), self.workers).to_arrays()
         key, share = weights.heaviest
         bounds = way == "whole" and share * self.workers > _NOTICED
-        named = weights.name_of(key) if bounds else ""
+        start = time.perf_counter()
+        named = weights.names.of(key) if bounds else ""
+        seconds = weights.seconds + time.perf_counter() - start
         load = "rows" if weights.of_rows else "cost"
-        about = About(self._keys, named, share, load, weights.seconds)
+        about = About(self._keys, named, share, load, seconds)
         kept = {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}
         KeptPlan(self._session, self.tables(way)).keep(kept)
         self._made[way] = GroupPlan(memory, about)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.given_columns import number_column
-from evenkey.spark.keys.key_names import name_of_key
+from evenkey.spark.keys.key_names import KeyNames, NamedRows
 from evenkey.spark.plans.batch_plans import weighed
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ class Weights:
     """
 
     def __init__(self, sides: Sequence[Side], empty: KeyStatistics) -> None:
-        self._sides = sides
+        keys = [side.keys for side in sides]
+        self.names = KeyNames(
+            [NamedRows(each.frame, each.columns, each.shown, each.hashed) for each in keys]
+        )
         self._by_cost = any(side.cost is not None for side in sides)
         start = time.perf_counter()
         rows = [_weighable(side, by_cost=self._by_cost) for side in sides]
@@ -77,17 +80,6 @@ class Weights:
             return np.uint64(0), 0.0
         most = int(np.argmax(loads))
         return keys[most], float(loads[most] / self.statistics.total)
-
-    def name_of(self, key: np.uint64) -> str:
-        """Return the name of a key, such as ``customer 17``; this reads the input up to the key."""
-        start = time.perf_counter()
-        for side in self._sides:
-            keys = side.keys
-            name = name_of_key(keys.frame, keys.columns, keys.shown, keys.hashed, key)
-            if name is not None:
-                break
-        self.seconds += time.perf_counter() - start
-        return name or "a key"  # the input may have other rows each time it is read
 
 
 def _weighable(side: Side, *, by_cost: bool) -> DataFrame:

@@ -179,17 +179,15 @@ def make_join_plan(
 
 def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> Plan:
     """Place keys on workers; keys with less work than an average bucket follow their bucket."""
-    buckets = len(counts.bucket_work)
-    own = counts.work >= counts.bucket_work.sum() / buckets
-    in_buckets = (counts.keys & np.uint64(buckets - 1)).astype(np.int64)
-    rest = counts.bucket_work - np.bincount(in_buckets[own], counts.work[own], minlength=buckets)
+    own = counts.work >= counts.bucket_work.sum() / len(counts.bucket_work)
+    rest = counts.rest(own)
     whole = own & ~splittable
     owners, loads = heaviest_first(counts.work[whole], workers)
     parted = own & splittable
-    others = counts.work[parted].sum() + np.maximum(rest, 0.0).sum()
+    others = counts.work[parted].sum() + rest.sum()
     load = _balanced_load(loads, others)
     capacities = np.maximum(load - loads, _LEAST_CAPACITY * max(load, 1.0))
-    plan = make_plan(counts.keys[parted], counts.work[parted], np.maximum(rest, 0.0), capacities)
+    plan = make_plan(counts.keys[parted], counts.work[parted], rest, capacities)
     return _with_whole(plan, counts.keys[whole], owners, loads)
 
 

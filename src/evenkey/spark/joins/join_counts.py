@@ -56,11 +56,11 @@ class JoinCounts:
     most_right: int
     spark_loads: NDArray[np.float64]
 
-    @property
-    def rest(self) -> NDArray[np.float64]:
-        """float64[B], work of each bucket without the keys in `keys`."""
-        buckets = (self.keys & np.uint64(len(self.bucket_work) - 1)).astype(np.int64)
-        own = np.bincount(buckets, self.work, minlength=len(self.bucket_work))
+    def rest(self, among: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """Return float64[B], the work of each bucket without the keys `among`; None: all keys."""
+        chosen = slice(None) if among is None else among
+        buckets = (self.keys[chosen] & np.uint64(len(self.bucket_work) - 1)).astype(np.int64)
+        own = np.bincount(buckets, self.work[chosen], minlength=len(self.bucket_work))
         return np.maximum(self.bucket_work - own, 0.0)
 
 

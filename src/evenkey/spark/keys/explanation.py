@@ -20,6 +20,8 @@ _HOT = 0.5
 """A key is hot if its load is at least this fraction of a task's mean load."""
 _MOST_HOT = 5
 """Maximum number of hot keys in an explanation."""
+STATE_KEEPS = "state= keeps the plan for the next call"
+"""Follows the cost of counting, where an operator has a `state`."""
 
 
 def _nothing() -> NDArray[np.float64]:
@@ -160,6 +162,11 @@ class Explanation:
 
 def _tasks(count: int) -> str:
     return "1 task" if count == 1 else f"{count} tasks"
+
+
+def counted(seconds: float, read: str) -> str:
+    """Return a text on the cost of counting: how long it took, and what it read."""
+    return f"counting took {seconds:.1f} s and read {read} once more"
 
 
 def hottest(

@@ -31,19 +31,6 @@ def spark_loads(
     partitions = shuffle_partitions(frame.sparkSession)
     load = F.count(F.lit(1)) if cost is None else F.sum(cost.cast("double"))
     rows = frame.groupBy(spark_partition(columns, partitions).alias("partition"))
-    return by_partition(rows.agg(load.alias("load")), partitions)
-
-
-def by_partition(table: DataFrame, partitions: int) -> NDArray[np.float64]:
-    """Collect the column ``load`` of a table into an array, by the column ``partition``.
-
-    Returns
-    -------
-    float64[partitions]
-        Load of each partition.
-    """
-    found = table.select(
-        "partition", F.coalesce(F.col("load").cast("double"), F.lit(0.0))
-    ).toArrow()
+    found = rows.agg(F.coalesce(load.cast("double"), F.lit(0.0))).toArrow()
     numbers, loads = (column.to_numpy() for column in found.columns)
     return np.bincount(numbers, loads, minlength=partitions).astype(np.float64)

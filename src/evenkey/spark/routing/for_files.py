@@ -14,7 +14,7 @@ from pyspark.sql.types import MapType, VariantType
 from evenkey.core.checking import whole_number
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, heaviest_first
-from evenkey.spark.keys.explanation import Explanation, Placement, hottest
+from evenkey.spark.keys.explanation import Explanation, Placement, counted, hottest
 from evenkey.spark.keys.given_columns import (
     check_frame,
     check_own_names,
@@ -23,7 +23,7 @@ from evenkey.spark.keys.given_columns import (
     hash_of,
     key_columns,
 )
-from evenkey.spark.keys.key_names import name_of_key
+from evenkey.spark.keys.key_names import KeyNames, NamedRows
 from evenkey.spark.keys.spark_placement import spark_loads
 from evenkey.spark.plans.lookup import with_planned_worker
 from evenkey.spark.plans.plan_source import Fixed
@@ -107,7 +107,11 @@ def partition_for_write(
     ['mon', 'tue']
     """
     values = _checked(df, by, files)
-    plan = values.plan(values.counted())
+    counts = values.counted()
+    plan = values.plan(counts)
+    count = len(counts.rows)
+    written = count + plan.extra_pairs
+    logger.info("%d values are written to %d files by %d tasks", count, written, files)
     numbered = with_planned_worker(
         df, values.hashed, PlannedGrouping(), files, Fixed(plan.to_arrays()), _FILE
     )
@@ -130,21 +134,18 @@ def explain_files(
     seconds = time.perf_counter() - start
     plan = values.plan(counts)
     keys, rows = counts.hashes, counts.rows.astype(np.float64)
-
-    def name(key: np.uint64) -> str:
-        return name_of_key(df, values.columns, values.shown, values.hashed, key) or "a value"
-
+    names = KeyNames([NamedRows(df, values.columns, values.shown, values.hashed)], "a value")
     written = len(rows) + plan.extra_pairs
     placement = Placement(
         "write.partitionBy",
         "a value gets few files, and a large one is distributed over several tasks",
-        hot_keys=hottest(plan, keys, rows, rows.sum(), name),
+        hot_keys=hottest(plan, keys, rows, rows.sum(), names.of),
         loads=plan.loads,
         spark_loads=spark_loads(df, values.columns, None),
         slots=slots_of(df.sparkSession),
         notes=(
             f"files: {written:,} for {len(rows):,} values",
-            f"cost: counting took {seconds:.1f} s and read the input once more",
+            f"cost: {counted(seconds, 'the input')}",
         ),
     )
     return Explanation(f"partition_for_write({', '.join(values.shown)})", files, (placement,))
@@ -178,11 +179,7 @@ class _Values(NamedTuple):
 
     def plan(self, counts: _Counts) -> Plan:
         """Place the values on the tasks."""
-        plan = _plan_files(*counts, self.files, PlannedGrouping().bucket_count(self.files))
-        values = len(counts.rows)
-        written = values + plan.extra_pairs
-        logger.info("%d values are written to %d files by %d tasks", values, written, self.files)
-        return plan
+        return _plan_files(*counts, self.files, PlannedGrouping().bucket_count(self.files))
 
 
 def _checked(df: DataFrame, by: str | Column | Sequence[str | Column], files: int) -> _Values:
