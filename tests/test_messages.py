@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.messages import ROOT, messages, write
+from tools.messages import ROOT, listing, messages
 
 # More than one line, double spaces, a full stop at the end, Latin abbreviations.
 BAD = re.compile(r"\n|  |[^.][.!]$|\b(e\.g|i\.e|etc|via)\b")
@@ -12,7 +12,9 @@ BAD = re.compile(r"\n|  |[^.][.!]$|\b(e\.g|i\.e|etc|via)\b")
 
 def test_every_message_is_one_plain_line() -> None:
     found = messages()
-    write(found, ROOT / "build" / "messages.txt")
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    (build / "messages.txt").write_text(listing(found), "utf-8")
     assert [str(each) for each in found if BAD.search(each.text)] == []
 
 

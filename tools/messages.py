@@ -1,9 +1,9 @@
-"""Collect the error messages of the package: ``python -m tools.messages [FILE]``.
+"""Collect the error messages of the package: ``python -m tools.messages``.
 
 A message is the text of a ``raise``, or the text that is assigned to a variable ``message``. Each
-is listed with its file and line; values in it are shown as their expressions in braces. Without
-FILE the messages are printed. `tests/test_messages.py` checks all of them and writes them to
-``build/messages.txt``, so that a person can read them all.
+is listed with its file and line; values in it are shown as their expressions in braces.
+`tests/test_messages.py` checks all of them and writes them to ``build/messages.txt``, so that a
+person can read them all.
 """
 
 from __future__ import annotations
@@ -73,14 +73,10 @@ def _part(part: ast.expr) -> str:
     return str(part.value) if isinstance(part, ast.Constant) else ""
 
 
-def write(found: list[Message], file: Path) -> None:
-    """Write messages to a file, one per line."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(f"{each}\n" for each in found), encoding="utf-8")
+def listing(found: list[Message]) -> str:
+    """Return messages as text, one per line."""
+    return "".join(f"{each}\n" for each in found)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        write(messages(), Path(sys.argv[1]))
-    else:
-        sys.stdout.write("".join(f"{each}\n" for each in messages()))
+    sys.stdout.write(listing(messages()))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Case"]
+__all__ = ["Case", "versions"]
 
 ROOT = Path(__file__).parents[2]
 _PACKAGES = ("pyspark", "numpy", "pyarrow", "numba")
@@ -96,7 +96,7 @@ def main() -> None:
                 for _ in range(asked["warm_ups"]):
                     run()
         seconds = [_timed(runs[repr(case)]) for case in cases]
-        found = {"seconds": seconds, "versions": _versions()}
+        found = {"seconds": seconds, "versions": versions()}
     _check_source(Path(asked["source"]))
     output.write_text(json.dumps(found), "utf-8")
 
@@ -111,7 +111,8 @@ def _timed(run: Callable[[], object]) -> float:
     return own if isinstance(own, float) else time.perf_counter() - start
 
 
-def _versions() -> dict[str, str | None]:
+def versions() -> dict[str, str | None]:
+    """Return the versions of Python, Java (None without a session) and packages."""
     java = None
     if "pyspark.sql" in sys.modules:
         from pyspark.sql import SparkSession

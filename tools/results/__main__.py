@@ -5,25 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.compare.case import versions
 from tools.compare.load import Guard
 from tools.compare.record import hardware
+from tools.compare.sides import source_of
 from tools.results.charts import CHARTS, FOLDER, digest, draw, drawn_from
 from tools.results.pages import figures, pages, write
 from tools.results.stored import ROOT, catalog
 
 if TYPE_CHECKING:
     from tools.results.stored import Entry
-
-_PACKAGES = ("pyspark", "pandas", "pyarrow", "numpy")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,11 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
         run(catalog()[given.name], loaded=given.loaded)
         return 0
     if given.command == "write":
+        results = catalog()
         for page in pages():
-            write(page, catalog())
+            write(page, results)
         for name in CHARTS:
-            if catalog()[name].is_stored:
-                draw(catalog()[name])
+            if results[name].is_stored:
+                draw(results[name])
         return 0
     wrong = [*differences()]
     for line in [*wrong, *outdated()]:
@@ -65,7 +64,7 @@ def run(entry: Entry, *, loaded: bool) -> None:
         The command failed.
     """
     Guard(60, loaded=loaded).check(start=True)
-    started = datetime.now(UTC)
+    started, source = datetime.now(UTC), source_of(ROOT)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S603 - the catalog's commands
         shlex.split(entry.command),
@@ -77,13 +76,10 @@ def run(entry: Entry, *, loaded: bool) -> None:
     )
     stored = {
         "command": entry.command,
-        "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "commit": source.commit,
+        "dirty": source.dirty,
         "date": started.date().isoformat(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in _PACKAGES},
-        },
+        "versions": versions(),
         "hardware": hardware(),
         "printed": json.loads(done.stdout),
     }
@@ -116,12 +112,6 @@ def outdated() -> list[str]:
         elif changed := entry.changed_since():
             lines.append(f"{name}: {len(changed)} files have changed since, such as {changed[0]}")
     return lines
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", *arguments]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
-    return done.stdout.strip()
 
 
 if __name__ == "__main__":
