@@ -60,7 +60,7 @@ def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs)
     [('user ann', 0.8, 1)]
     >>> [(key.name, key.share, key.tasks) for key in split.hot_keys]
     [('user ann', 0.8, 2)]
-    >>> whole.loads.tolist(), split.loads.tolist()
+    >>> whole.loads.tolist(), split.loads.round().tolist()
     ([80.0, 20.0], [50.0, 50.0])
     >>> by_spark = explain(join, spark.range(9), spark.range(3).hint("broadcast"), "id", workers=4)
     >>> by_spark.placements[0].choice.partition(",")[0]
