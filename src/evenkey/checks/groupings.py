@@ -287,7 +287,7 @@ def check_memory_carries_over(grouping: Grouping) -> None:
 
 
 def check_spelling_round_trip(grouping: Grouping) -> None:
-    """The text of a built-in grouping, such as ``dkg(threshold=2)``, restores it by `parse`."""
+    """The text of a built-in grouping, such as ``pkg(variant=paper)``, restores it by `parse`."""
     if type(grouping).__module__.startswith("evenkey."):
         assert parse(str(grouping)) == grouping
 

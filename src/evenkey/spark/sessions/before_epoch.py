@@ -62,9 +62,9 @@ def with_epoch_words(
 ) -> tuple[DataFrame, Column]:
     """Make the rows of a stream wait for the result of one task per epoch.
 
-    The task runs in a scalar subquery, whose value Spark computes before it processes
-    the first row of the epoch. If the task raises an `EvenkeyError`, a filter on the rows raises an error with its
-    message. Spark itself would report only that the subquery failed.
+    The task runs in a scalar subquery, whose value Spark computes before it processes the first row
+    of the epoch. If the task raises an `EvenkeyError`, a filter on the rows raises an error with
+    its message. Spark itself would report only that the subquery failed.
 
     Parameters
     ----------
