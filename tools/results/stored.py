@@ -33,11 +33,15 @@ class Entry:
         Prints one JSON object.
     code
         Paths whose changes make the result outdated.
+    deterministic
+        Whether every run on every machine prints the same figures, so that the command can run on
+        a loaded machine. Marked figures are such figures, not seconds.
     """
 
     name: str
     command: str
     code: tuple[str, ...]
+    deterministic: bool = False
 
     @property
     def file(self) -> Path:
@@ -58,11 +62,14 @@ class Entry:
     def source(self) -> str:
         """A line on where the figures come from: command, commit, date, versions and hardware."""
         stored = self.read()
+        made = f"`{stored['command']}` at commit {stored['commit'][:8]}, {stored['date']}"
+        if self.deterministic:
+            return f"{made}; the figures are the same on every machine."
         machine, versions = stored["hardware"], stored["versions"]
         return (
-            f"`{stored['command']}` at commit {stored['commit'][:8]}, {stored['date']}, Spark "
-            f"{versions['pyspark']}, Python {versions['python']}, {machine['cores']} cores of "
-            f"{machine['processor']}, {machine['memory'] / 2**30:.0f} GiB."
+            f"{made}, Spark {versions['pyspark']}, Python {versions['python']}, "
+            f"{machine['cores']} cores of {machine['processor']}, "
+            f"{machine['memory'] / 2**30:.0f} GiB."
         )
 
     def changed_since(self) -> list[str]:
@@ -83,7 +90,8 @@ def catalog() -> dict[str, Entry]:
     """Read the catalog."""
     listed = tomllib.loads(CATALOG.read_text("utf-8"))
     return {
-        name: Entry(name, entry["command"], tuple(entry["code"])) for name, entry in listed.items()
+        name: Entry(**{**entry, "name": name, "code": tuple(entry["code"])})
+        for name, entry in listed.items()
     }
 
 
