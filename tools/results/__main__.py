@@ -19,6 +19,7 @@ from tools.compare.sides import source_of
 from tools.results.charts import CHARTS, FOLDER, digest, draw, drawn_from
 from tools.results.pages import figures, pages, write
 from tools.results.stored import ROOT, catalog
+from tools.results.unmarked import unmarked
 
 if TYPE_CHECKING:
     from tools.results.stored import Entry
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
             if results[name].is_stored:
                 draw(results[name])
         return 0
-    wrong = [*differences()]
+    wrong = [*differences(), *unmarked()]
     for line in [*wrong, *outdated()]:
         sys.stdout.write(f"{line}\n")
     return 1 if wrong else 0

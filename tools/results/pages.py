@@ -19,6 +19,8 @@ _TABLE = re.compile(
     r"<!-- table: (?P<name>[\w-]+) (?P<row>\S+)\n(?P<columns>(?:[^\n]+: \S+ \S+\n)+)-->\n\n"
     r"(?P<table>(?:\|[^\n]*\n)+)"
 )
+MARKS = (_MARKED, _SOURCED, _TABLE)
+"""What marks figures: a comment behind each, a comment before a line, a comment before a table."""
 _COLUMN = re.compile(r"(?P<heading>.+): (?P<path>\S+) (?P<form>\S+)")
 _CELL = re.compile(r"[^|]+")
 
