@@ -37,6 +37,16 @@ def test_a_figure_that_differs_is_found_and_written(entry, tmp_path):
     assert page.read_text() == f"kg has 8.19{mark} and planned 1.01, kg 8.19{mark}."
 
 
+def test_a_figure_whose_result_is_not_stored_is_found_and_stays(entry, tmp_path):
+    entry.file.unlink()
+    text = "1<!-- loads: results[grouping=kg].load .2f -->\n\n<!-- source: loads -->\n-\n"
+    page = page_of(tmp_path, text)
+    found = [(each.text, each.wanted) for each in pages.figures(page, {"loads": entry})]
+    assert found == [("1", None), ("-", None)]
+    pages.write(page, {"loads": entry})
+    assert page.read_text() == text
+
+
 TABLE = """
 <!-- table: loads results[grouping={}]
 load, most: load .2f

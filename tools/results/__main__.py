@@ -94,7 +94,7 @@ def differences() -> list[str]:
     """List figures of pages and charts that differ from their results."""
     results = catalog()
     wrong = [
-        f"{each.page}: {each.text} should be {each.wanted}: {each.comment}"
+        f"{each.page}: {each.text} should be {each.wanted or 'measured'}: {each.comment}"
         for page in pages()
         for each in figures(page, results)
         if each.text != each.wanted

@@ -26,13 +26,16 @@ _CELL = re.compile(r"[^|]+")
 
 
 class Figure(NamedTuple):
-    """A figure of a page: its text there, where that begins, and the text of its result."""
+    """A figure of a page: its text there, where that begins, and the text of its result.
+
+    `wanted` is None if the result is not stored.
+    """
 
     page: str
     text: str
     start: int
     comment: str
-    wanted: str
+    wanted: str | None
 
 
 def pages() -> list[Path]:
@@ -53,7 +56,8 @@ def figures(page: Path, results: dict[str, Entry]) -> Iterator[Figure]:
         wanted = _wanted(_entry(page, found["name"], results), found["path"], found["form"])
         yield Figure(shown, found["text"], found.start("text"), found["comment"], wanted)
     for found in _SOURCED.finditer(text):
-        wanted = _entry(page, found["name"], results).source
+        entry = _entry(page, found["name"], results)
+        wanted = entry.source if entry.is_stored else None
         comment = found["comment"].strip()
         yield Figure(shown, found["text"], found.start("text"), comment, wanted)
     for found in _TABLE.finditer(text):
@@ -71,8 +75,8 @@ def _entry(page: Path, name: str, results: dict[str, Entry]) -> Entry:
     return results[name]
 
 
-def _wanted(entry: Entry, path: str, form: str) -> str:
-    return format(figure(entry.read()["printed"], path), form)
+def _wanted(entry: Entry, path: str, form: str) -> str | None:
+    return format(figure(entry.read()["printed"], path), form) if entry.is_stored else None
 
 
 def _cells(page: Path, found: re.Match[str]) -> Iterator[tuple[re.Match[str], str, str]]:
@@ -97,6 +101,7 @@ def write(page: Path, results: dict[str, Entry]) -> None:
     """Write the figures of stored results into a page."""
     text = page.read_text("utf-8")
     for each in sorted(figures(page, results), key=lambda figure: figure.start, reverse=True):
-        end = each.start + len(each.text)
-        text = text[: each.start] + each.wanted + text[end:]
+        if each.wanted is not None:
+            end = each.start + len(each.text)
+            text = text[: each.start] + each.wanted + text[end:]
     page.write_text(text, "utf-8")
