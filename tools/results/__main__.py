@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shlex
-import subprocess
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.compare.case import versions
@@ -68,15 +64,6 @@ def run(entry: Entry, *, loaded: bool) -> None:
     """
     Guard(60, loaded=loaded or entry.deterministic).check(start=True)
     started, source = datetime.now(UTC), source_of(ROOT)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(  # noqa: S603 - the catalog's commands
-        shlex.split(entry.command),
-        cwd=ROOT,
-        env={**os.environ, "PATH": path},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
     stored = {
         "command": entry.command,
         "commit": source.commit,
@@ -84,7 +71,7 @@ def run(entry: Entry, *, loaded: bool) -> None:
         "date": started.date().isoformat(),
         "versions": versions(),
         "hardware": hardware(),
-        "printed": json.loads(done.stdout),
+        "printed": entry.printed(),
     }
     entry.file.parent.mkdir(exist_ok=True)
     entry.file.write_text(f"{json.dumps(stored, indent=1)}\n", "utf-8")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import subprocess
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +60,25 @@ class Entry:
         """Read the stored result."""
         stored: dict[str, Any] = json.loads(self.file.read_text("utf-8"))
         return stored
+
+    def printed(self) -> Any:
+        """Run the command and return what it prints.
+
+        Raises
+        ------
+        CalledProcessError
+            The command failed.
+        """
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(  # noqa: S603 - the catalog's commands
+            shlex.split(self.command),
+            cwd=ROOT,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout)
 
     @property
     def source(self) -> str:
