@@ -10,9 +10,10 @@ from tools.results.pages import figures, pages
 from tools.results.stored import catalog, figure
 
 COMMENT = re.compile(r"<!-- (?P<name>[\w-]+): (?P<path>\S+) (?P<form>\S+) -->")
-MINUTES = {"learners"}
+SHORT = {"zipf-epochs"}
+"""Results that take seconds; the others take a minute or more."""
 NAMES = [
-    pytest.param(name, marks=pytest.mark.soak if name in MINUTES else pytest.mark.slow(20))
+    pytest.param(name, marks=pytest.mark.slow(8) if name in SHORT else pytest.mark.soak)
     for name, entry in catalog().items()
     if entry.deterministic
 ]
