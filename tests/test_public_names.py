@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import itertools
+import re
 from functools import cached_property
 from pathlib import Path
 
@@ -74,6 +75,50 @@ def test_a_public_name_has_a_docstring_with_an_example(module, name):
     examples = doctest.DocTestParser().get_examples(text)
     assert examples, f"{module}.{name} shows no example"
     assert ("+SKIP" in text) == (f"{module}.{name}" in NOT_RUN)
+
+
+SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def described(text):
+    """Yield the names of the parameters that a docstring describes."""
+    for section in SECTION.findall(inspect.cleandoc(text or "")):
+        for line in section.splitlines():
+            if not line.startswith(" "):
+                yield from (name.strip(" *") for name in line.split(","))
+
+
+def options_of(configuration):
+    """Return the options of a configuration, each of which has its own description."""
+    return getattr(configuration, "model_fields", {})
+
+
+def arguments(value):
+    return [name for name in inspect.signature(value).parameters if name not in ("self", "cls")]
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=str)
+def test_a_parameter_is_described_where_it_is_read(module, name):
+    value = getattr(importlib.import_module(module), name)
+    if inspect.isfunction(value):
+        assert {*arguments(value)} <= {*described(value.__doc__)}
+    elif inspect.isclass(value) and not (issubclass(value, Exception) or options_of(value)):
+        texts = [each.__doc__ for each in value.__mro__]
+        assert {*arguments(value)} <= {name for text in texts for name in described(text)}
+
+
+def test_a_parameter_of_a_method_is_described_or_named():
+    """In the method's docstring, or in that of the method that it overrides."""
+    missing = []
+    for kind, name, *_ in public_methods():
+        versions = [each for base in kind.__mro__ for own, each in methods(base) if own == name]
+        text = "\n".join(each.__doc__ or "" for each in versions)
+        missing += [
+            f"{kind.__name__}.{name}: {each}"
+            for each in arguments(versions[0])
+            if not re.search(rf"\b{each}\b", text)
+        ]
+    assert missing == []
 
 
 @pytest.mark.parametrize(

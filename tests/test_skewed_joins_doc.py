@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
 
 from tests.snippets.blocks import snippets
-
-DOC = Path(__file__).parents[1] / "docs" / "skewed-joins.md"
-
-
-def without_numbers(text):
-    return re.sub(r"\d[\d.]*", "#", text)
+from tests.snippets.shown import is_shown, readers_session
 
 
 @pytest.mark.slow(7)
@@ -25,11 +18,11 @@ def test_python_of_the_document(spark, tmp_path, capsys):
     names: dict[str, Any] = {}
     try:
         # Spark writes relative to the directory in which Java was started.
-        for code in snippets("docs/skewed-joins.md", "python"):
-            here = code.replace('"sales"', repr(str(tmp_path / "sales")))
-            exec(here, names)  # noqa: S102 - our own text
-        printed = without_numbers(capsys.readouterr().out.strip())
-        assert printed in without_numbers(DOC.read_text("utf-8"))
+        with readers_session(spark):
+            for code in snippets("docs/skewed-joins.md", "python"):
+                here = code.replace('"sales"', repr(str(tmp_path / "sales")))
+                exec(here, names)  # noqa: S102 - our own text
+        assert is_shown(capsys.readouterr().out, "docs/skewed-joins.md")
         joined = names["after"]
         assert joined.columns == names["before"].columns
         tasks = joined.groupBy(F.spark_partition_id()).count().collect()

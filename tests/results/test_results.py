@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -36,7 +37,53 @@ def test_a_figure_that_differs_is_found_and_written(entry, tmp_path):
     assert page.read_text() == f"kg has 8.19{mark} and planned 1.01, kg 8.19{mark}."
 
 
-def test_the_line_on_the_source_is_written(entry, tmp_path):
+def test_a_figure_whose_result_is_not_stored_is_found_and_stays(entry, tmp_path):
+    entry.file.unlink()
+    text = "1<!-- loads: results[grouping=kg].load .2f -->\n\n<!-- source: loads -->\n-\n"
+    page = page_of(tmp_path, text)
+    found = [(each.text, each.wanted) for each in pages.figures(page, {"loads": entry})]
+    assert found == [("1", None), ("-", None)]
+    pages.write(page, {"loads": entry})
+    assert page.read_text() == text
+
+
+TABLE = """
+<!-- table: loads results[grouping={}]
+load, most: load .2f
+-->
+
+| grouping | kind | load, most |
+|---|---|---|
+| `planned` | ours | 0 |
+| **kg** | | 8.19 |
+
+1
+"""
+
+
+def test_a_table_that_differs_is_found_and_written(entry, tmp_path):
+    page = page_of(tmp_path, TABLE)
+    found = [(each.text, each.wanted) for each in pages.figures(page, {"loads": entry})]
+    assert found == [("0", "1.01"), ("8.19", "8.19")]
+    pages.write(page, {"loads": entry})
+    assert page.read_text() == TABLE.replace("ours | 0", "ours | 1.01")
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        (TABLE.replace("kg", "pkg"), "there is no grouping = pkg"),
+        (TABLE.replace("load, most: load", "most: load"), "the table of loads has no most"),
+    ],
+)
+def test_a_table_without_a_figure_is_an_error(entry, tmp_path, table, error):
+    with pytest.raises(FigureError, match=error):
+        list(pages.figures(page_of(tmp_path, table), {"loads": entry}))
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_the_line_on_the_source_is_written(entry, tmp_path, deterministic):
+    entry = replace(entry, deterministic=deterministic)
     stored_result = {
         "command": "true",
         "commit": "0123456789",
@@ -48,8 +95,11 @@ def test_the_line_on_the_source_is_written(entry, tmp_path):
     entry.file.write_text(json.dumps(stored_result))
     page = page_of(tmp_path, "a\n\n<!-- source: loads -->\nold\n\nb\n")
     pages.write(page, {"loads": entry})
-    line = "`true` at commit 01234567, 2026-11-26, Spark 4.3.0, Python 3.11.7, 2 cores of EPYC, "
-    line += "24 GiB."
+    line = "`true` at commit 01234567, 2026-11-26"
+    if deterministic:
+        line += "; the figures are the same on every machine."
+    else:
+        line += ", Spark 4.3.0, Python 3.11.7, 2 cores of EPYC, 24 GiB."
     assert page.read_text() == f"a\n\n<!-- source: loads -->\n{line}\n\nb\n"
 
 

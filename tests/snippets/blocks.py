@@ -39,7 +39,6 @@ NOT_RUN = {
         "make kafka-up": _BROKER,
         "evenkey experiment run simulated": _MINUTES,
     },
-    "docs/groupings.md": {"evenkey simulate": _MINUTES},
     "docs/kafka.md": {"make setup-kafka": _BROKER},
     "docs/observability.md": {"pip install": _PAGE, "evenkey run": _DATA},
     "docs/operations.md": {
@@ -51,7 +50,7 @@ NOT_RUN = {
         "evenkey join produce": _BROKER,
     },
     "docs/simulation.md": {
-        "evenkey simulate --dataset 'zipf": _MINUTES,
+        "evenkey simulate --input": _DATA,
         "evenkey simulate --dataset wiki": _MINUTES,
         "evenkey simulate --dataset twitter": _MINUTES,
         "pytest": _MINUTES,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.snippets.blocks import ROOT, snippets
+from tests.snippets.blocks import snippets
+from tests.snippets.shown import is_shown, readers_session, table_is_shown
 
 
 @pytest.fixture
@@ -34,12 +35,12 @@ def invoke(monkeypatch, tmp_path):
 
 @pytest.mark.slow(13)
 def test_start(invoke, spark, capsys, tmp_path):
-    for command in snippets("docs/start.md", "sh")[:1]:
-        (printed,) = invoke(command)
-        assert "8.184" in printed
+    simulated, advised = snippets("docs/start.md", "sh")
+    (printed,) = invoke(simulated)
+    assert table_is_shown(printed, "docs/start.md")
     own, program, six = snippets("docs/start.md", "python")
     exec(own, {})  # noqa: S102 - our own text
-    (printed,) = invoke(snippets("docs/start.md", "sh")[1])
+    (printed,) = invoke(advised)
     assert "planned on 8 workers" in " ".join(printed.split())
     file = str(tmp_path / "clicks.csv")  # Java keeps the working directory in which it was started
     exec(program.replace("clicks.csv", file), {})  # noqa: S102 - our own text
@@ -52,21 +53,21 @@ def test_start(invoke, spark, capsys, tmp_path):
 
 
 @pytest.mark.slow(3)
-@pytest.mark.usefixtures("spark")
-def test_operators(capsys):
+def test_operators(spark, capsys):
     asked, figures = snippets("docs/operators.md", "python")
     names: dict[str, Any] = {}
-    exec(asked, names)  # noqa: S102 - our own text
-    page = (ROOT / "docs" / "operators.md").read_text("utf-8")
-    same = ("partition_for_write", "write.", "  hot keys", "  files")
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(same)]
-    assert len(lines) == 4
-    assert all(line in page for line in lines)
+    with readers_session(spark):
+        exec(asked, names)  # noqa: S102 - our own text
+    assert is_shown(capsys.readouterr().out, "docs/operators.md")
     exec(figures, names)  # noqa: S102 - our own text
     assert "12500.0 [('day 2026-11-22', 5)]" in capsys.readouterr().out
 
 
-def test_simulation():
+@pytest.mark.slow(12)
+def test_simulation(invoke):
+    (command,) = snippets("docs/simulation.md", "sh")
+    (printed,) = invoke(command)
+    assert table_is_shown(printed, "docs/simulation.md")
     (code,) = snippets("docs/simulation.md", "python")
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 - our own text

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import subprocess
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +36,15 @@ class Entry:
         Prints one JSON object.
     code
         Paths whose changes make the result outdated.
+    deterministic
+        Whether every run on every machine prints the same figures, so that the command can run on
+        a loaded machine. Marked figures are such figures, not seconds.
     """
 
     name: str
     command: str
     code: tuple[str, ...]
+    deterministic: bool = False
 
     @property
     def file(self) -> Path:
@@ -54,15 +61,37 @@ class Entry:
         stored: dict[str, Any] = json.loads(self.file.read_text("utf-8"))
         return stored
 
+    def printed(self) -> Any:
+        """Run the command and return what it prints.
+
+        Raises
+        ------
+        CalledProcessError
+            The command failed.
+        """
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(  # noqa: S603 - the catalog's commands
+            shlex.split(self.command),
+            cwd=ROOT,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
     @property
     def source(self) -> str:
         """A line on where the figures come from: command, commit, date, versions and hardware."""
         stored = self.read()
+        made = f"`{stored['command']}` at commit {stored['commit'][:8]}, {stored['date']}"
+        if self.deterministic:
+            return f"{made}; the figures are the same on every machine."
         machine, versions = stored["hardware"], stored["versions"]
         return (
-            f"`{stored['command']}` at commit {stored['commit'][:8]}, {stored['date']}, Spark "
-            f"{versions['pyspark']}, Python {versions['python']}, {machine['cores']} cores of "
-            f"{machine['processor']}, {machine['memory'] / 2**30:.0f} GiB."
+            f"{made}, Spark {versions['pyspark']}, Python {versions['python']}, "
+            f"{machine['cores']} cores of {machine['processor']}, "
+            f"{machine['memory'] / 2**30:.0f} GiB."
         )
 
     def changed_since(self) -> list[str]:
@@ -83,7 +112,8 @@ def catalog() -> dict[str, Entry]:
     """Read the catalog."""
     listed = tomllib.loads(CATALOG.read_text("utf-8"))
     return {
-        name: Entry(name, entry["command"], tuple(entry["code"])) for name, entry in listed.items()
+        name: Entry(**{**entry, "name": name, "code": tuple(entry["code"])})
+        for name, entry in listed.items()
     }
 
 

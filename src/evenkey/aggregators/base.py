@@ -168,11 +168,27 @@ class Aggregator(ABC):
 
     @abstractmethod
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Merge partial aggregates to one row per group; associative and commutative."""
+        """Merge partial aggregates to one row per group; associative and commutative.
+
+        Parameters
+        ----------
+        partials
+            Table with the columns `by` and `state`, any number of rows per group.
+        by
+            As for `partial`.
+        """
 
     @abstractmethod
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Turn merged partial aggregates into the columns `by` and `result`."""
+        """Turn merged partial aggregates into the columns `by` and `result`.
+
+        Parameters
+        ----------
+        merged
+            Table with the columns `by` and `state`, one row per group.
+        by
+            As for `partial`.
+        """
 
     def __str__(self) -> str:
         """Spell the aggregator with the parameters that differ from their defaults."""

@@ -107,7 +107,7 @@ class Fold(Aggregator):
 
     @abstractmethod
     def combine(self, first: Any, second: Any) -> Any:
-        """Merge two states into one; `combine` must be associative and commutative."""
+        """Merge the states `first` and `second`; must be associative and commutative."""
 
     @abstractmethod
     def answer(self, state: Any) -> Mapping[str, Any]:

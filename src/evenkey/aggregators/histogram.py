@@ -143,7 +143,7 @@ class Histogram(Aggregator):
         return pa.table(columns)
 
     def histograms(self, merged: pa.Table) -> Iterator[ApproximateHistogram]:
-        """Yield the histogram of each row of a state or result, for further queries."""
+        """Yield the histogram of each row of `merged`, a state or result, for further queries."""
         bins = _bins(merged)
         return (
             ApproximateHistogram.of(self.bins, bins, number) for number in range(merged.num_rows)

@@ -105,6 +105,11 @@ class Grouping(ABC):
 
         If it starts from the same memory as a router that `router` makes, it chooses the same
         workers.
+
+        Parameters
+        ----------
+        workers, source
+            As for `router`.
         """
         return self.router(workers, source)
 

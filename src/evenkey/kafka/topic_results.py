@@ -46,6 +46,8 @@ def read_topic(
 
     Parameters
     ----------
+    spark
+        The session, which needs Spark's Kafka connector.
     address
         ``SERVERS/TOPIC``, as for ``evenkey run --output-kafka``.
     aggregator

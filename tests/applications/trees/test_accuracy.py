@@ -49,7 +49,7 @@ def test_bundled_sets(name, depth, folds):
 
 
 def test_generated_stream_read_once():
-    """benchmarks/test_decision_tree.py does the same with a million records."""
+    """benchmarks/learners.py does the same with a million records."""
     depth, learned, count, epochs = 6, 40_000, 44_000, 8
     stream = Clusters(length=count)
     size = learned // epochs

@@ -38,6 +38,8 @@ class RunReport:
     ----------
     dataset
         Name of the dataset, or the input's paths.
+    grouping, workers, sources
+        The grouping as text, the number of workers and the number of sources, as at the end.
     metrics
         Metrics of the whole run, including epochs before a restart.
     epochs
@@ -46,6 +48,8 @@ class RunReport:
         Durations of the whole run and of its epochs.
     seconds
         Seconds from the start of the query to its end, without warm-up and session start.
+    lines
+        Number of lines or rows that were read.
     rejected
         Number of records in dead letters.
     late
@@ -56,6 +60,8 @@ class RunReport:
         Whether the whole input was processed and all windows closed.
     exports
         A summary of each exporter.
+    table
+        All results if the sink keeps them in memory, else None.
     results, dead_letters, state
         Paths of the results, dead letters and state; URIs if the output is a URI, and None without
         an output.
@@ -107,7 +113,7 @@ class RunReport:
     observe_by: By = "messages"
 
     def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
-        """Return the same report with a summary of each exporter."""
+        """Return the same report with `exports`, a summary of each exporter."""
         return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:

@@ -126,6 +126,13 @@ class Learner(Application, Generic[ModelT]):
 
         A list field takes any number of columns, any other field takes one column.
 
+        Parameters
+        ----------
+        config
+            The configuration, whose options name columns.
+        schema
+            Schema of the input.
+
         Raises
         ------
         ConfigurationError
@@ -174,4 +181,10 @@ class Learner(Application, Generic[ModelT]):
 
     @abstractmethod
     def counters(self, partials: pa.Table) -> int:
-        """Return the number of counters in partial aggregates of a worker (``key`` and state)."""
+        """Return the number of counters in a worker's partial aggregates.
+
+        Parameters
+        ----------
+        partials
+            Table with ``key`` and the aggregator's state.
+        """

@@ -62,15 +62,15 @@ class Models(Generic[ModelT]):
 
     @staticmethod
     def name(number: int) -> str:
-        """Return the name of a model in the store."""
+        """Return the name of the model of this `number` in the store."""
         return f"model-{number:08d}.parquet"
 
     def path(self, number: int) -> str:
-        """Return the path or URI of a model."""
+        """Return the path or URI of the model of this `number`."""
         return self.store.path(self.name(number))
 
     def write(self, number: int, model: ModelT) -> None:
-        """Write a model unless it exists, and delete models that are no longer needed.
+        """Write `model` as `number` unless it exists, and delete models that nobody needs.
 
         Raises
         ------

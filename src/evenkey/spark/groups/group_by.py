@@ -121,7 +121,7 @@ class Grouped(Combining, Stateful):
         return f"Grouped({', '.join(map(str, rows.listed))}; {rows.df})"
 
     def apply(self, udf: Any) -> DataFrame:
-        """Apply a pandas UDF of kind ``GROUPED_MAP``, as Spark's own ``apply``.
+        """Apply `udf`, a pandas UDF of kind ``GROUPED_MAP``, as Spark's own ``apply``.
 
         Raises
         ------

@@ -58,6 +58,11 @@ class LoadObserver:
     In a stream, the figures of an epoch arrive shortly after the epoch has ended. In a batch job,
     the figures arrive when the first action on the DataFrame has finished.
 
+    Parameters
+    ----------
+    workers
+        Number of workers, W, at least 1.
+
     Examples
     --------
     >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
@@ -104,7 +109,7 @@ class LoadObserver:
         return sum((epoch.loads for epoch in self.epochs), np.zeros(self.workers, dtype=np.int64))
 
     def watch(self, df: DataFrame, metrics: Sequence[Any]) -> DataFrame:
-        """Attach the metrics to a DataFrame; a LoadObserver observes one DataFrame only."""
+        """Attach `metrics` to `df`; a LoadObserver observes one DataFrame only."""
         if self._watches:
             message = "this LoadObserver observes a DataFrame already: make one per DataFrame"
             raise RunError(message)
@@ -117,7 +122,7 @@ class LoadObserver:
         return df.observe(self._observation, *metrics)
 
     def receive(self, epoch: int, metrics: Mapping[str, Any]) -> None:
-        """Store the figures of an epoch; the figures of its last run replace earlier figures."""
+        """Store the `metrics` of an epoch; those of its last run replace earlier ones."""
         self._epochs[epoch] = self._read(epoch, metrics)
 
     def _read(self, epoch: int, metrics: Mapping[str, Any]) -> EpochLoads:
