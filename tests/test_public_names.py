@@ -42,6 +42,13 @@ NOT_SHOWN = {
 }
 """Methods that no example calls, with the reason."""
 
+NOT_NAMED = {
+    "PlannedGrouping.plan_ahead": "`workers` and `memory` are as in `replan`",
+    "PlannedGrouping.plan_of": "`workers` is as in `plan`",
+    "PlannedGrouping.worker_capacities": "`workers` is as in `plan`",
+}
+"""Methods that do not name a parameter, with the reason."""
+
 
 def own_docstring(module, name):
     """Return a class's or function's own docstring, or the text below a constant."""
@@ -109,16 +116,14 @@ def test_a_parameter_is_described_where_it_is_read(module, name):
 
 def test_a_parameter_of_a_method_is_described_or_named():
     """In the method's docstring, or in that of the method that it overrides."""
-    missing = []
+    missing = {}
     for kind, name, *_ in public_methods():
         versions = [each for base in kind.__mro__ for own, each in methods(base) if own == name]
         text = "\n".join(each.__doc__ or "" for each in versions)
-        missing += [
-            f"{kind.__name__}.{name}: {each}"
-            for each in arguments(versions[0])
-            if not re.search(rf"\b{each}\b", text)
-        ]
-    assert missing == []
+        lacking = [each for each in arguments(versions[0]) if not re.search(rf"\b{each}\b", text)]
+        if lacking:
+            missing[f"{kind.__name__}.{name}"] = lacking
+    assert {*missing} == {*NOT_NAMED}, missing
 
 
 @pytest.mark.parametrize(
