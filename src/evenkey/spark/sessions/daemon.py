@@ -37,7 +37,9 @@ def prepare() -> None:
     import numpy as np
 
     from evenkey.groupings import available
+    from evenkey.spark.sessions.open_task import imported_identity
 
+    imported_identity()
     nothing = np.zeros(1)
     for grouping in available().values():
         grouping().router(2).route(nothing.astype(np.uint64), nothing)
