@@ -1,7 +1,8 @@
-"""A user's program whose executors have no evenkey: ``main MASTER DIRECTORY first|second``.
+"""A user's program whose executors have no evenkey: ``main MASTER DIRECTORY PHASE``.
 
-It compares operators with Spark's own. ``second`` continues the streams of ``first``, after more
-input has come. `command` says how it is started: without `PYTHONPATH`, which executors would get.
+In phase ``first`` it compares operators with Spark's own; phase ``second`` continues the streams,
+after more input has come. Phase ``compiled`` uses groupings that need a compiler on executors.
+`command` starts it without ``PYTHONPATH``, which executors would get.
 """
 
 from __future__ import annotations
@@ -89,12 +90,23 @@ class Seen(StatefulProcessor):
         pass
 
 
-def installed(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """Return the Python of a task, and where it finds evenkey by itself."""
-    for _ in batches:
-        found = importlib.util.find_spec("evenkey")
-        origin = "" if found is None else str(found.origin)
-        yield pd.DataFrame([{"python": sys.executable, "evenkey": origin}])
+def found_by(package: str) -> Any:
+    """Return a task that returns its Python, and where it finds a package by itself."""
+
+    def find(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for _ in batches:
+            found = importlib.util.find_spec(package)
+            origin = "" if found is None else str(found.origin)
+            yield pd.DataFrame([{"python": sys.executable, "origin": origin}])
+
+    return find
+
+
+def on_executors(spark: SparkSession, package: str) -> list[list[str]]:
+    """Return the Pythons of executors, each with the file of a package, or "" without it."""
+    tasks = spark.range(0, 4, 1, 4)
+    found = tasks.mapInPandas(found_by(package), "python string, origin string")
+    return sorted([*row] for row in found.distinct().collect())
 
 
 def started(master: str) -> SparkSession:
@@ -103,7 +115,8 @@ def started(master: str) -> SparkSession:
         spark = SparkSession.builder.remote(master).getOrCreate()
     else:
         builder = SparkSession.builder.master(master)
-        for name, value in _SETTINGS.items():
+        given = json.loads(os.environ.get("SETTINGS", "{}"))
+        for name, value in {**_SETTINGS, **given}.items():
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
     for name, value in _OF_SESSION.items():
@@ -181,26 +194,41 @@ def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     return found
 
 
+def compared(spark: SparkSession, directory: Path, *, first: bool) -> dict[str, int]:
+    """Run all operators on one half of the input, or the streams on the other half."""
+    begin, end = (0, FILES // 2) if first else (FILES // 2, FILES)
+    (directory / "input").mkdir(exist_ok=True)
+    if first:
+        write_input(directory / "all")
+    for number in range(begin, end):
+        shutil.copy2(directory / "all" / f"part-{number}.parquet", directory / "input")
+    rows = spark.read.parquet(str(directory / "input"))
+    owners = spark.createDataFrame([("hot", 1), ("cold 7", 2), ("cold 7", 3)], "user string, n int")
+    found = batches(rows, owners, directory) if first else {}
+    return found | streams(rows, owners, directory)
+
+
+def compiled(spark: SparkSession) -> dict[str, Any]:
+    """Route a batch with groupings that decide row by row; return the workers of a hot key."""
+    rows = spark.range(0, 4000, 1, 4).selectExpr("if(id % 4 < 2, 'hot', 'k' || id) as key", "id")
+    found: dict[str, Any] = {"numba": on_executors(spark, "numba")}
+    for grouping in ("pkg", "dchoices"):
+        routed = eks.route(rows, "key", grouping, workers=4)
+        counts = routed.where("key = 'hot'").groupBy("worker").count().collect()
+        found[grouping] = sorted(row["count"] for row in counts)
+    return found
+
+
 def main(master: str, directory: str, phase: str) -> None:
     """Print what the executors have, and what differs from Spark's own, as JSON."""
     # Executors do not have the program's modules.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    here, spark = Path(directory), started(master)
-    tasks = spark.range(0, 4, 1, 4)
-    had = tasks.mapInPandas(installed, "python string, evenkey string").distinct().collect()
-    begin, end = (0, FILES // 2) if phase == "first" else (FILES // 2, FILES)
-    (here / "input").mkdir(exist_ok=True)
-    if phase == "first":
-        write_input(here / "all")
-    for number in range(begin, end):
-        shutil.copy2(here / "all" / f"part-{number}.parquet", here / "input")
-    rows = spark.read.parquet(str(here / "input"))
-    owners = spark.createDataFrame([("hot", 1), ("cold 7", 2), ("cold 7", 3)], "user string, n int")
-    found: dict[str, int] = {}
-    if phase == "first":
-        found |= batches(rows, owners, here)
-    found |= streams(rows, owners, here)
-    result = {"executors": [[*each] for each in had], "differing": found}
+    spark = started(master)
+    result: dict[str, Any] = {"executors": on_executors(spark, "evenkey")}
+    if phase == "compiled":
+        result |= compiled(spark)
+    else:
+        result["differing"] = compared(spark, Path(directory), first=phase == "first")
     sys.stdout.write(f"{json.dumps(result)}\n")
     if not master.startswith("sc://"):
         spark.stop()

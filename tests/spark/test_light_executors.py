@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+import sysconfig
+import tarfile
 from pathlib import Path
 
 import pyspark
@@ -23,8 +25,9 @@ SERVER = {"spark.python.daemon.module": "pyspark.daemon", "spark.sql.shuffle.par
 OLDER = '__version__ = "0.0.9"\n'
 
 
-def run(master, directory, phase, python=None):
+def run(master, directory, phase, python=None, **settings):
     words, environment = light_executors.command(master, directory, phase)
+    environment["SETTINGS"] = json.dumps(settings)
     if python is not None:
         environment["PYSPARK_PYTHON"] = str(python)
     done = subprocess.run(
@@ -63,6 +66,25 @@ def test_a_connect_server_without_evenkey_gives_what_spark_gives(tmp_path, monke
     with server(python, monkeypatch, {**SERVER, "spark.master": MASTER}) as running:
         for phase in ("first", "second"):
             equal_to_sparks(run(running.url, tmp_path, phase), python, "")
+
+
+def test_an_archive_brings_the_compiler_to_executors(tmp_path):
+    """The archive has the layout of `make environment` (docs/platforms.md)."""
+    names = ("numba", "llvmlite", "xxhash")
+    python = make_environment(tmp_path / "environment", (*NOT_ON_EXECUTORS, *names))
+    installed, archive = Path(sysconfig.get_path("purelib")), tmp_path / "kernels.tar.gz"
+    with tarfile.open(archive, "w:gz", compresslevel=1) as opened:
+        for name in names:
+            opened.add(installed / name, name)
+        opened.add(Path(evenkey.__file__).parent, "evenkey")
+    settings = {"spark.archives": f"{archive}#kernels", "spark.executorEnv.PYTHONPATH": "kernels"}
+    found = run(MASTER, tmp_path, "compiled", python, **settings)
+    for package in ("executors", "numba"):
+        places = {origin for _, origin in found[package]}
+        assert all("/kernels/" in origin for origin in places), places
+    assert len(found["pkg"]) == 2
+    assert sum(found["pkg"]) == sum(found["dchoices"]) == 2000
+    assert len(found["dchoices"]) > 1
 
 
 PROGRAM = f"""

@@ -97,6 +97,23 @@ def test_the_archive_has_what_tasks_import_and_always_the_same_bytes():
     assert not [name for name in names if re.search(r"/(cli|reports|templates)/|pyc", name)]
 
 
+@pytest.mark.slow(2)
+def test_a_program_that_imports_evenkey_from_a_zip_sends_the_same_files(tmp_path):
+    wheel = tmp_path / "evenkey.zip"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file in (SOURCES / "evenkey").rglob("*"):
+            if "__pycache__" not in file.parts and file.is_file():
+                archive.write(file, file.relative_to(SOURCES))
+    program = (
+        f"import sys; sys.path.insert(0, {str(wheel)!r})\n"
+        "from evenkey.spark.sessions import own_package as owning\n"
+        "assert owning.__file__.startswith(sys.path[0])\n"
+        "sys.stdout.buffer.write(owning.own_package()['identity'].encode() + owning._archive())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.stdout == owning.own_package()["identity"].encode() + owning._archive(), done.stderr
+
+
 def test_a_digest_follows_names_and_content(tmp_path):
     (tmp_path / "a.py").write_text("one")
     (tmp_path / "__pycache__").mkdir()
