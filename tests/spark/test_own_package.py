@@ -140,6 +140,22 @@ def test_workers_without_evenkey_import_the_one_that_was_sent(python, files):
 
 
 @pytest.mark.slow(2)
+def test_workers_that_cannot_write_there_import_from_the_archive(python, files):
+    refuse = "import tempfile; tempfile.TemporaryDirectory = lambda **_: open('/no/such/file')"
+    done = work(python, files, before=refuse)
+    archive = files / owning.own_package()["archive"]
+    assert done.stdout.splitlines()[:1] == [str(archive / "evenkey")], done.stderr
+    assert list(files.iterdir()) == [archive]
+
+
+@pytest.mark.slow(2)
+def test_a_folder_that_has_the_name_by_chance_is_passed_by(python, files, tmp_path):
+    (tmp_path / "work" / "evenkey" / "bin").mkdir(parents=True)
+    done = work(python, files, tmp_path / "work")
+    assert done.stdout.startswith(str(files)), done.stderr
+
+
+@pytest.mark.slow(2)
 def test_a_worker_with_the_same_evenkey_imports_its_own(python, files):
     done = work(python, files, SOURCES)
     assert done.stdout.splitlines()[:1] == [str(SOURCES / "evenkey")], done.stderr

@@ -154,9 +154,9 @@ def _import(package: Package) -> None:
     from pathlib import Path
 
     spec = find_spec("evenkey")
-    there = None if spec is None else spec.submodule_search_locations
-    folder = Path(next(iter(there or ()), ""))
-    same = there is not None and folder.is_dir() and digest(folder) == package["identity"]
+    # A folder that has the name by chance has no origin, and one in a zip is not read again.
+    folder = None if spec is None or spec.origin is None else Path(spec.origin).parent
+    same = folder is not None and folder.is_dir() and digest(folder) == package["identity"]
     unpacked = None if same else _unpacked(package["archive"])
     if unpacked is not None:
         sys.path.insert(0, unpacked)
@@ -169,9 +169,10 @@ def _import(package: Package) -> None:
 
 
 def _unpacked(archive: str) -> str | None:
-    """Unpack an archive beside itself, once per executor; None: it was not sent.
+    """Unpack an archive beside itself, once per executor; return what to import from.
 
-    From a folder, Python imports compiled modules, and Numba its compiled kernels.
+    From a folder, Python imports compiled modules, and Numba its compiled kernels. Where the folder
+    cannot be written, this returns the archive. None: it was not sent.
     """
     import tempfile
     import zipfile
@@ -184,15 +185,14 @@ def _unpacked(archive: str) -> str | None:
     if not folder.is_dir():
         if not packed.is_file():
             return None
-        with tempfile.TemporaryDirectory(dir=packed.parent) as directory:
-            made = Path(directory, "made")
-            with zipfile.ZipFile(packed) as opened:
-                opened.extractall(made)
-            try:
+        try:
+            with tempfile.TemporaryDirectory(dir=packed.parent) as directory:
+                made = Path(directory, "made")
+                with zipfile.ZipFile(packed) as opened:
+                    opened.extractall(made)
                 made.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # else another worker has unpacked it in the meantime
-                    raise
+        except OSError:  # another worker has unpacked it in the meantime, or the disk refuses
+            return str(folder if folder.is_dir() else packed)
     return str(folder)
 
 
