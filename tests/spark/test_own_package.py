@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark import SparkFiles, cloudpickle
 
@@ -67,7 +69,8 @@ def work(python, files, installed=None, before=""):
     """Unpickle a task of evenkey in a new worker process."""
     task = files.parent / "task"
     task.write_bytes(cloudpickle.dumps(workers._Task(shown)))
-    kept = {name: each for name, each in os.environ.items() if name != "PYTHONPATH"}
+    left_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+    kept = {name: each for name, each in os.environ.items() if name not in left_out}
     if installed is not None:
         kept["PYTHONPATH"] = str(installed)
     return subprocess.run(
@@ -206,10 +209,11 @@ def test_versions_are_compared_as_numbers(monkeypatch):
     opening.check_packages(owning.NEEDS)
 
 
-def test_versions_are_found_without_an_import():
-    assert opening._version("pandas") == sys.modules["pandas"].__version__
-    assert opening._version("hatchling") is not None
-    assert "hatchling" not in sys.modules
+def test_versions_are_found_without_an_import(monkeypatch):
+    assert opening._version("pyarrow") == pa.__version__
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    assert opening._version("pandas") == metadata.version("pandas")
+    assert "pandas" not in sys.modules
     assert opening._version("no_such_package") is None
 
 
