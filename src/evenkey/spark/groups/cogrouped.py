@@ -9,6 +9,7 @@ from evenkey.spark.groups import calls
 from evenkey.spark.groups.choosing import choose
 from evenkey.spark.groups.hints import arguments_of, named
 from evenkey.spark.groups.weights import Side
+from evenkey.spark.sessions.worker_python import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +102,8 @@ class Cogrouped:
             calls.shower(own, side.user_names, arrow=arrow)
             for own, side in zip((left_own, right_own), keys, strict=True)
         ]
-        call = named(calls.on_cogroup(func, shows, count, takes_key=takes_key), func)
+        sent = in_workers(first.df.sparkSession, func)
+        call = named(calls.on_cogroup(sent, shows, count, takes_key=takes_key), func)
         both: Any = left.cogroup(right)
         placed: DataFrame = getattr(both, method)(call, schema)
         return placed

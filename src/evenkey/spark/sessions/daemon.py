@@ -39,9 +39,11 @@ def prepare() -> None:
     from evenkey import spark
     from evenkey.core.errors import ConfigurationError
     from evenkey.groupings import available
+    from evenkey.spark.sessions.open_task import imported_identity
 
     for name in spark.__all__:
         getattr(spark, name)
+    imported_identity()
     nothing = np.zeros(1)
     with contextlib.suppress(ConfigurationError):  # without numba there are no kernels to load
         for grouping in available().values():
