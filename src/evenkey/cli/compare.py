@@ -29,7 +29,11 @@ def _compare(
     *,
     config: PipelineConfig,
     groupings: Annotated[
-        str, typer.Option(help="Groupings, separated by commas, such as kg,pkg(choices=3),dkg.")
+        str,
+        typer.Option(
+            metavar="GROUPINGS",
+            help="Groupings, separated by commas, such as kg,pkg(choices=3),dkg.",
+        ),
     ] = "sg,kg,pkg,dkg",
     as_json: JsonOption = False,
 ) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _VERDICTS = {
     "change": "change",
     "combined": "combined",
+    "one task": "one task",
     "balanced": "balanced",
     "small": "little to gain",
     "none": "nothing to change",
@@ -100,7 +101,7 @@ def _reason(finding: Finding) -> str:
     words = [finding.reason]
     if len(finding.work.runs) > 1:
         words.append(f"{whole(len(finding.work.runs))} runs of one plan")
-    if finding.adaptive:
+    if finding.adaptive and finding.verdict != "one task":
         words.append(f"adaptive execution: {', '.join(finding.adaptive)}")
     return "; ".join(words)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,19 +49,23 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     changes.sort(key=lambda each: -each.gain)
     finding = Finding(application, work, stream, fullness, tuple(changes))
     verdict, reason = _judged(finding, thresholds)
-    return replace(finding, verdict=verdict, reason=reason)
+    if verdict == "change":
+        changes = [each for each in changes if _why_small(finding, each, thresholds) is None]
+    return replace(finding, verdict=verdict, reason=reason, changes=tuple(changes))
 
 
 def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
     """Return the verdict on a stage, and the reason in a sentence."""
     if finding.combined and finding.kind == "own aggregate":
         return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
+    if all(len(run.tasks) == 1 for run in finding.work.runs):
+        return "one task", _why_one_task(finding)
     balanced = _balanced(finding, limits)
     if balanced:
         return "balanced", balanced
     if not finding.changes:
         return "none", why_none(finding.run.read, stream=finding.stream)
-    small = _small(finding, limits)
+    small = _why_small(finding, finding.changes[0], limits)
     if small:
         return "small", small
     largest, gain = finding.fullness["rows"], finding.changes[0].gain
@@ -73,9 +78,6 @@ def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
 
 def _balanced(finding: Finding, limits: Thresholds) -> str | None:
     """Return a sentence if rows are balanced; None if rows are not balanced."""
-    if all(len(run.tasks) == 1 for run in finding.work.runs):
-        merged = ", since adaptive execution merged all partitions" if finding.adaptive else ""
-        return f"it ran as one task, so there is no imbalance{merged}"
     largest, longest = finding.fullness["rows"], finding.fullness["seconds"]
     if largest >= limits.least_fullness:
         return None
@@ -85,13 +87,28 @@ def _balanced(finding: Finding, limits: Thresholds) -> str | None:
     return reason
 
 
-def _small(finding: Finding, limits: Thresholds) -> str | None:
-    """Return a sentence if there is too little to gain; None if there is enough to gain."""
-    gain = finding.changes[0].gain
-    if gain <= 1:
+def _why_one_task(finding: Finding) -> str:
+    """Explain a stage that ran as one task, from which nothing can be said about its keys."""
+    run, slots = finding.run, finding.application.slots
+    partitions = run.read.exchanges[0].partitions
+    used = f"1 of {slots:,} slots did all the work, and skew between keys cannot be seen"
+    if "coalesced" not in finding.adaptive:
+        return f"its shuffle has one partition: {used}; pass a larger number of partitions"
+    kibibytes = math.ceil(sum(run.bytes) / 1024)
+    return (
+        f"adaptive execution merged its {partitions:,} partitions into one task, because they hold "
+        f"only {kibibytes:,} KiB: {used}; if the work per row takes long, set "
+        "spark.sql.adaptive.coalescePartitions.enabled=false, and diagnose the next run"
+    )
+
+
+def _why_small(finding: Finding, change: Change, limits: Thresholds) -> str | None:
+    """Return a sentence if a change gains too little; None if it gains enough."""
+    gain, saved = change.gain, finding.work.seconds - change.seconds
+    if round(gain, 1) <= 1:
         return "a change would not make it faster: its time does not depend on the rows of its keys"
     if gain < limits.least_gain:
         return f"a change would make it {gain:.2f}x faster: less than {limits.least_gain:g}x"
-    if finding.saved < limits.least_seconds:
-        return f"a change would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
+    if saved < limits.least_seconds:
+        return f"a change would save {saved:.2f} s: less than {limits.least_seconds:g} s"
     return None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
     from evenkey.pipeline.options import RunOptions
     from evenkey.pipeline.runs.driving.job import Job, Prepared, ReportT
-    from evenkey.pipeline.runs.driving.progress import OnProgress
+    from evenkey.pipeline.runs.driving.progress import OnProgress, Phase
     from evenkey.pipeline.runs.input.run_topics import RunTopics
 
     OptionsT = TypeVar("OptionsT", bound=RunOptions)
@@ -83,15 +83,18 @@ def run(
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
         output = output_store(options.output, spark)
-        before = _finished_before(job, output)
+        before = _finished_before(job, output, on_progress)
         if before is not None:
             return before
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(RunDirectory.opened(output))
         directory.check(options.manifest(), options.free(), options.pinned())
-        keep_input = None
+        _announce_changes(on_progress, job, directory, "continuing")
+        keep_input, files = None, job.input_files()
+        if files:
+            announce(on_progress, job.name, "reading the input")
         if output is not None and not directory.begun:
-            keep_input = stack.enter_context(digested(job.input_files()))
+            keep_input = stack.enter_context(digested(files))
         found = job.find(directory)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
@@ -117,6 +120,7 @@ def run(
             if prepare:
                 announce(seen, job.name, "warming up")
                 prepared.warm_up(spark, directory)
+            announce(seen, job.name, "first epoch")
             recording = recorder if exports else None
             report = execute(
                 spark, job, prepared, directory, on_progress=seen, recorder=recording, topics=topics
@@ -138,7 +142,18 @@ def _classic(spark: SparkSession) -> SparkSession:
     return spark
 
 
-def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
+def _announce_changes(
+    on_progress: OnProgress | None, job: Job[ReportT], directory: RunDirectory, phase: Phase
+) -> None:
+    """Report the options that differ from those of the run in the directory, if there are any."""
+    changed = directory.changes(job.options.manifest())
+    if changed:
+        announce(on_progress, job.name, phase, f": {'; '.join(changed.values())}")
+
+
+def _finished_before(
+    job: Job[ReportT], output: Store, on_progress: OnProgress | None
+) -> ReportT | None:
     """Return the report of the finished run in the output; None if there is no finished run."""
     options = job.options
     directory = RunDirectory(output)
@@ -146,8 +161,9 @@ def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
     record = directory.finished()
     if record is None:
         return None
-    directory.check_layout(options.layout())
+    directory.check_layout(options.manifest(), options.layout().keys())
     check_same_input(output, job.input_files())
+    _announce_changes(on_progress, job, directory, "already finished")
     return job.restored(record, directory)
 
 
