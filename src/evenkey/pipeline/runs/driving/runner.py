@@ -25,13 +25,13 @@ from evenkey.pipeline.runs.output.output_location import below, on_a_disk, outpu
 from evenkey.spark.sessions import check_sources, ending_unlogged, is_remote, java_deaths_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.core.stores import Store
     from evenkey.pipeline.options import RunOptions
-    from evenkey.pipeline.runs.driving.job import Job, Prepared, ReportT
+    from evenkey.pipeline.runs.driving.job import Found, Job, Prepared, ReportT
     from evenkey.pipeline.runs.driving.progress import OnProgress, Phase
     from evenkey.pipeline.runs.input.run_topics import RunTopics
 
@@ -90,12 +90,7 @@ def run(
         directory = stack.enter_context(RunDirectory.opened(output))
         directory.check(options.manifest(), options.free(), options.pinned())
         _announce_changes(on_progress, job, directory, "continuing")
-        keep_input, files = None, job.input_files()
-        if files:
-            announce(on_progress, job.name, "reading the input")
-        if output is not None and not directory.begun:
-            keep_input = stack.enter_context(digested(files))
-        found = job.find(directory)
+        found, keep_input = _found(stack, job, directory, on_progress)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
@@ -140,6 +135,25 @@ def _classic(spark: SparkSession) -> SparkSession:
         )
         raise ConfigurationError(message)
     return spark
+
+
+def _found(
+    stack: contextlib.ExitStack,
+    job: Job[ReportT],
+    directory: RunDirectory,
+    on_progress: OnProgress | None,
+) -> tuple[Found[ReportT], Callable[[RunDirectory], None] | None]:
+    """Find the input of a run; return it with a function that stores the files' digests.
+
+    The function is None if the run has no output, or has begun before.
+    """
+    files = job.input_files()
+    if files:
+        announce(on_progress, job.name, "reading the input")
+    keep_input = None
+    if job.options.output is not None and not directory.begun:
+        keep_input = stack.enter_context(digested(files))
+    return job.find(directory), keep_input
 
 
 def _announce_changes(
