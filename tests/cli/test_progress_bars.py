@@ -168,3 +168,14 @@ def test_a_step_that_cannot_be_counted_shows_the_time(terminal):
     with shown_step("advise", "reading the input"):
         pass
     assert "reading the input  0:00" in terminal()
+
+
+def test_no_color_leaves_out_colours(terminal, monkeypatch):
+    colour = re.compile(r"\x1b\[[0-9;]*3[0-9](;[0-9;]+)?m")
+    with shown_step("advise", "reading the input"):
+        pass
+    assert colour.search(terminal(raw=True))
+    monkeypatch.setenv("NO_COLOR", "1")
+    with shown_step("advise", "reading the input"):
+        pass
+    assert not colour.search(terminal(raw=True))

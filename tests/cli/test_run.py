@@ -50,6 +50,12 @@ def test_summary_omits_what_does_not_exist(invoke, pipeline):
     assert "the same command continues" in outcome.stdout
 
 
+def test_a_long_path_in_the_summary_is_not_broken(invoke, pipeline):
+    place = f"/srv/{'results-of-clicks/' * 8}results"
+    pipeline.changes = {"output": {"results": place, "dead_letters": None, "state": None}}
+    assert f"  {place}\n" in invoke(*RUN).stdout
+
+
 def test_summary_counts_exported_and_dropped_points(invoke, pipeline):
     summary = {"to": "influxdb://box/db", "points": 1500, "dropped": 20, "error": "no answer"}
     pipeline.changes = {"exports": [summary]}
