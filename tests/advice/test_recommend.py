@@ -110,7 +110,7 @@ def test_none_is_recommended_that_is_hardly_faster(skew):
     assert advised.grouping is None
     assert advised.reasons[0] == (
         "No grouping is needed on 10 workers: placed by key, as Spark does it, the maximum load is "
-        "1.30 times the mean, and no grouping makes the work 1.05 times as fast."
+        "1.30 times the mean, and no grouping is 1.05x faster."
     )
     advised = recommended(skew, [*predictions, predicted(10, "pkg", 1.2)], groupings=["pkg"])
     assert advised.grouping == "pkg"

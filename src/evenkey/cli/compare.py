@@ -14,8 +14,8 @@ from evenkey.cli.summary import print_comparison
 from evenkey.pipeline.aggregate import PipelineConfig
 
 _EXAMPLE = (
-    "Example: evenkey compare --input clicks.csv --key user --groupings kg,planned. "
-    "It has more options: evenkey compare --help-all"
+    "Example: evenkey compare --input clicks.csv --key user --groupings kg,planned\n"
+    "All options: evenkey compare --help-all"
 )
 
 

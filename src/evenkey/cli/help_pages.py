@@ -83,7 +83,9 @@ def _write_page(command: Any, ctx: Any, formatter: Any) -> None:
     general = panels.pop("Options")
     for panel, entries in {**panels, "Options": general}.items():
         _write_section(formatter, panel, map(_of_option, entries))
-    command.format_epilog(ctx, formatter)
+    if command.epilog:
+        # Commands to copy are not broken at the end of a line.
+        formatter.write(f"\n{command.epilog}\n")
 
 
 def _arguments(command: Any, ctx: Any) -> list[Any]:
@@ -120,7 +122,7 @@ def _of_command(command: Any) -> tuple[str, str]:
 
 
 def _of_option(option: Any) -> tuple[str, str]:
-    name = ", ".join(option.opts)
+    name = ", ".join(sorted(option.opts, key=len))
     if option.secondary_opts:
         name = f"--[no-]{name.removeprefix('--')}"
     elif not option.is_flag:

@@ -27,8 +27,8 @@ _PRODUCES = {
 """Options of ``join produce``: the generated publications, their positions, and Kafka's client."""
 
 _EXAMPLE = (
-    "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out. "
-    "It has more options: evenkey join run --help-all"
+    "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out\n"
+    "All options: evenkey join run --help-all"
 )
 
 

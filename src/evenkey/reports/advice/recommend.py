@@ -110,7 +110,7 @@ def recommend(
     1.1, key grouping is chosen. Otherwise, the grouping with the least replication is chosen among
     the groupings with a max/mean of at most 1.1; if several have the least replication, the most
     balanced of these. If no grouping has a max/mean of at most 1.1, the most balanced grouping is
-    chosen. If the chosen grouping is less than 1.05 times as fast as key grouping, key grouping is
+    chosen. If the chosen grouping is less than 1.05x faster than key grouping, key grouping is
     chosen. Then the least worker count is chosen whose time is at most 1.1 times the shortest time.
 
     Parameters
@@ -172,7 +172,7 @@ def _why_none(by_key: Prediction) -> str:
     )
     if by_key.max_over_mean <= BALANCED:
         return f"{text} (up to {BALANCED:g} counts as balanced)."
-    return f"{text}, and no grouping makes the work {_LEAST_SPEEDUP:g} times as fast."
+    return f"{text}, and no grouping is {_LEAST_SPEEDUP:g}x faster."
 
 
 def _why(skew: Skew, predictions: Sequence[Prediction], best: Prediction) -> str:

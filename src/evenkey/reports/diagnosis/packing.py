@@ -34,8 +34,7 @@ class CutError(Exception):
 def unpacked(file: Path, on_read: Callable[[int], object] = lambda _: None) -> Iterator[bytes]:
     """Yield the decompressed content of a file in chunks; its suffix determines the codec.
 
-    Before each chunk and at the end, `on_read` is called with the number of compressed bytes read
-    so far.
+    Before each chunk, `on_read` is called with the number of compressed bytes read so far.
 
     The known suffixes are those of Spark (``.zstd``, ``.lz4``, ``.snappy``) and of common tools
     (``.zst``, ``.gz``). A log that is still being written has a second suffix, ``.inprogress``.
@@ -52,7 +51,6 @@ def unpacked(file: Path, on_read: Callable[[int], object] = lambda _: None) -> I
         for chunk in _CODECS.get(ending(file), _plain)(packed):
             on_read(packed.tell())
             yield chunk
-        on_read(packed.tell())
 
 
 def opened(file: Path) -> BinaryIO:
