@@ -64,4 +64,4 @@ def _evenkey(
 
 def main() -> None:
     """Run the program with the arguments of the process."""
-    app()
+    app(prog_name="evenkey")

@@ -7,6 +7,7 @@ that it breaks names of options and their values.
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,6 +20,8 @@ WIDEST = 100
 """Maximum width of a help page in characters; longer lines are hard to read."""
 
 _ARGUMENT = "argument"
+_LONGEST_NAME = 32
+"""A longer name of an option has a line of its own."""
 
 
 class Command(TyperCommand):
@@ -72,7 +75,8 @@ def default_text(value: object) -> str:
 
 def _write_page(command: Any, ctx: Any, formatter: Any) -> None:
     command.format_usage(ctx, formatter)
-    command.format_help_text(ctx, formatter)
+    for paragraph in _paragraphs(command):
+        _write_lines(formatter, "", ["", *_wrapped(paragraph, formatter.width)])
     _write_section(formatter, "Arguments", map(_of_argument, _arguments(command, ctx)))
     if isinstance(command, TyperGroup):
         commands = [command.get_command(ctx, name) for name in command.list_commands(ctx)]
@@ -107,9 +111,31 @@ def _by_panel(entries: Sequence[Any], usual: str) -> dict[str, list[Any]]:
 
 def _write_section(formatter: Any, title: str, records: Iterable[tuple[str, str]]) -> None:
     rows = [*records]
-    if rows:
-        with formatter.section(title):
-            formatter.write_dl(rows)
+    if not rows:
+        return
+    _write_lines(formatter, "", ["", f"{title}:"])
+    short = [len(name) for name, _ in rows if len(name) <= _LONGEST_NAME]
+    longest = max(short, default=_LONGEST_NAME)
+    for name, text in rows:
+        lines = _wrapped(text, formatter.width - longest - 4)
+        beside = len(name) <= longest
+        first = f"{name:<{longest}}  {lines[0]}" if beside else name
+        _write_lines(formatter, "  ", [first])
+        _write_lines(formatter, " " * (longest + 4), lines[1:] if beside else lines)
+
+
+def _write_lines(formatter: Any, margin: str, lines: Iterable[str]) -> None:
+    for line in lines:
+        formatter.write(f"{margin}{line}".rstrip() + "\n")
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    # Options and spellings have hyphens, and must stay whole.
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+
+
+def _paragraphs(command: Any) -> list[str]:
+    return [" ".join(each.split()) for each in inspect.cleandoc(command.help).split("\n\n")]
 
 
 def _of_argument(argument: Any) -> tuple[str, str]:
@@ -117,8 +143,7 @@ def _of_argument(argument: Any) -> tuple[str, str]:
 
 
 def _of_command(command: Any) -> tuple[str, str]:
-    summary = inspect.cleandoc(command.help).split("\n\n")[0]
-    return command.name, " ".join(summary.split())
+    return command.name, _paragraphs(command)[0]
 
 
 def _of_option(option: Any) -> tuple[str, str]:
