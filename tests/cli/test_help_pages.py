@@ -64,7 +64,9 @@ def test_each_option_has_a_readable_name_for_its_value_and_a_help_text(path):
 
 
 def test_defaults_and_choices_are_named(invoke):
-    shown = " ".join(invoke("join", "run", "--help-all").stdout.split())
+    page = invoke("join", "run", "--help-all").stdout
+    assert "dynamic-db-strl," in page  # not broken at a hyphen
+    shown = " ".join(page.split())
     assert "--workers N Worker slots. Default: 16." in shown
     assert "--mode MODE What is balanced, and where rows are joined. One of static-strl," in shown
     assert "--[no-]follow" in shown
