@@ -149,7 +149,7 @@ def _of_command(command: Any) -> tuple[str, str]:
 def _of_option(option: Any) -> tuple[str, str]:
     name = ", ".join(sorted(option.opts, key=len))
     if option.secondary_opts:
-        name = f"--[no-]{name.removeprefix('--')}"
+        name = f"{name} / {option.secondary_opts[0]}"
     elif not option.is_flag:
         name = f"{name} {option.metavar}"
     shown = option.default if option.show_default else None

@@ -253,6 +253,14 @@ class _Texts(ProgressColumn):
         return Text("  ".join(clock.parts(brief=clock.stand.brief)))
 
 
+def _draws(console: Console) -> bool:
+    """Return whether a console can show bars, which move the cursor.
+
+    ``FORCE_COLOR`` is not enough: it asks for colours in a log.
+    """
+    return console.is_interactive and console.file.isatty()
+
+
 def _say(console: Console, stand: Stand) -> None:
     _print(console, f"{stand.name}: {stand.step}{stand.detail}")
 
@@ -279,8 +287,7 @@ def _shown(
         Whether lines name each step at its beginning.
     """
     console = Console(stderr=True)
-    # FORCE_COLOR asks for colours in a log, not for bars, which move the cursor.
-    if not (live and console.is_interactive and console.file.isatty()):
+    if not (live and _draws(console)):
         yield _Lines(console, steps=steps)
         return
     bars = _Bars(console, kept=kept)

@@ -56,7 +56,7 @@ class Finding:
         The largest task over the mean, by ``rows``, ``bytes`` and ``seconds``.
     changes
         Possible changes; the change with the largest gain comes first. If the verdict is
-        ``change``, only changes that reach the limits are left.
+        ``change``, changes that do not make the stage 1.05x faster are left out.
     verdict, reason
         What to do, and why. They have their final values after the finding was judged.
     """

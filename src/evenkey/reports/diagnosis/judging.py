@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_application import Application
     from evenkey.reports.diagnosis.thresholds import Thresholds
 
+_LEAST_HELP = 1.05
+"""Minimum speedup of a change that is offered; reports would print a smaller one as 1.0x."""
+
 
 def find(application: Application, thresholds: Thresholds) -> list[Finding]:
     """Judge all stages with a keyed shuffle.
@@ -50,7 +53,7 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     finding = Finding(application, work, stream, fullness, tuple(changes))
     verdict, reason = _judged(finding, thresholds)
     if verdict == "change":
-        changes = [each for each in changes if _why_small(finding, each, thresholds) is None]
+        changes = [each for each in changes if each.gain >= _LEAST_HELP]
     return replace(finding, verdict=verdict, reason=reason, changes=tuple(changes))
 
 
@@ -65,7 +68,7 @@ def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
         return "balanced", balanced
     if not finding.changes:
         return "none", why_none(finding.run.read, stream=finding.stream)
-    small = _why_small(finding, finding.changes[0], limits)
+    small = _small(finding, limits)
     if small:
         return "small", small
     largest, gain = finding.fullness["rows"], finding.changes[0].gain
@@ -102,13 +105,13 @@ def _why_one_task(finding: Finding) -> str:
     )
 
 
-def _why_small(finding: Finding, change: Change, limits: Thresholds) -> str | None:
-    """Return a sentence if a change gains too little; None if it gains enough."""
-    gain, saved = change.gain, finding.work.seconds - change.seconds
-    if round(gain, 1) <= 1:
+def _small(finding: Finding, limits: Thresholds) -> str | None:
+    """Return a sentence if there is too little to gain; None if there is enough to gain."""
+    gain, least_gain = finding.changes[0].gain, max(limits.least_gain, _LEAST_HELP)
+    if gain <= 1:
         return "a change would not make it faster: its time does not depend on the rows of its keys"
-    if gain < limits.least_gain:
-        return f"a change would make it {gain:.2f}x faster: less than {limits.least_gain:g}x"
-    if saved < limits.least_seconds:
-        return f"a change would save {saved:.2f} s: less than {limits.least_seconds:g} s"
+    if gain < least_gain:
+        return f"a change would make it {gain:.2f}x faster: less than {least_gain:g}x"
+    if finding.saved < limits.least_seconds:
+        return f"a change would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
     return None
