@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import number, print_title, whole
+from evenkey.cli.output import number, print_point, print_title, whole
 
 if TYPE_CHECKING:
     from evenkey.reports.advice import Advice
@@ -40,7 +40,7 @@ def _print_recommendation(console: Console, advice: Advice) -> None:
         print_title(console, f"Use {chosen.grouping} on {chosen.workers} workers")
     _say(console, advice.headline)
     for reason in chosen.reasons:
-        _say(console, reason)
+        print_point(console, reason)
     console.print()
     console.print(advice.code.rstrip(), highlight=False, markup=False, soft_wrap=True)
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +25,7 @@ JsonOption = Annotated[
 
 _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
 _LONGEST_TEXT = 24
+_BULLET = "- "
 
 
 @contextlib.contextmanager
@@ -55,6 +57,14 @@ def print_json(figures: dict[str, Any]) -> None:
 def print_title(console: Console, title: str) -> None:
     """Print the title of a table on one line, even if the terminal is narrower."""
     console.print(title, style="bold", highlight=False, markup=False, soft_wrap=True)
+
+
+def print_point(console: Console, text: str) -> None:
+    """Print a point of a list, whose further lines are indented as far as its first word."""
+    width = console.width - len(_BULLET)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+    shown = _BULLET + f"\n{' ' * len(_BULLET)}".join(lines)
+    console.print(shown, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_rows(console: Console, rows: Sequence[tuple[str, str]]) -> None:

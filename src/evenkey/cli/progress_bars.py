@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _MESSAGES = "messages"
 _LONGEST_NAME = 20
 _REFRESH_SECONDS = 0.25
+_SHORTEST_LEFT = 0.5
+_STEPS = {"warming up": "compiling and starting Python"}
+"""What a run does in a phase whose name does not say it."""
+
 _LINE_SECONDS = 5.0
 """Minimum time between two lines about the same step, where standard error is not a terminal."""
 
@@ -131,12 +135,13 @@ class _Clock:
 
     @property
     def left(self) -> float | None:
-        """Seconds until the end; None if the end or the rate is unknown, or the work has ended."""
+        """Seconds until the end; None if the end or the rate is unknown, or the end is near."""
         fraction, rate = self.stand.fraction, self.rate
         if not fraction or not rate or self.stand.step or self._ended is not None:
             return None
         left = (1 - fraction) / fraction * self.stand.done / rate
-        return max(0.0, left - (time.monotonic() - self._reported))
+        left -= time.monotonic() - self._reported
+        return left if left >= _SHORTEST_LEFT else None
 
     def parts(self, *, brief: bool) -> list[str]:
         """Return the texts to show; with `brief`, without the number of units in all."""
@@ -385,7 +390,7 @@ def _stand(progress: EpochProgress) -> Stand:
     counts = progress.phase == "running"
     return Stand(
         progress.grouping,
-        step="" if counts else progress.phase,
+        step="" if counts else _STEPS.get(progress.phase, progress.phase),
         done=progress.messages,
         total=progress.expected,
         share=progress.share,
