@@ -78,6 +78,14 @@ def test_a_bar_names_the_step_from_the_start_and_the_times(terminal, clock):
     assert shown.rstrip().endswith("4,321/s  0:12")
 
 
+def test_a_long_name_leaves_room_for_the_times(terminal):
+    with shown_progress() as show:
+        show(running("spis dynamic-lb-stal", epoch=120))
+        shown = terminal()
+    assert "spis dynamic-lb-stal ━" in shown
+    assert "epoch 120  max/mean 1.32  4,321/s  0:00  0:06 left" in shown
+
+
 def test_a_step_without_figures_leaves_nothing_on_the_terminal(terminal):
     with shown_progress() as show:
         show(in_phase("dkg", "starting Spark"))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _MESSAGES = "messages"
 _LONGEST_NAME = 20
+_SHORTEST_BAR = 6
+"""Minimum width of a bar, with the spaces around it."""
+
 _REFRESH_SECONDS = 0.25
 _SHORTEST_LEFT = 0.5
 _STEPS = {"warming up": "compiling and starting Python"}
@@ -143,10 +146,9 @@ class _Clock:
         left -= time.monotonic() - self._reported
         return left if left >= _SHORTEST_LEFT else None
 
-    def parts(self, *, brief: bool) -> list[str]:
-        """Return the texts to show; with `brief`, without the number of units in all."""
+    def parts(self, counted: str) -> list[str]:
+        """Return the texts to show, given the text of the number of units."""
         stand, left = self.stand, self.left
-        counted = stand.counted if brief else stand.counted_of_all
         texts = [stand.step] if stand.step else [stand.first, counted, stand.last]
         if self.rate and stand.timed and not stand.step:
             of = "" if stand.unit == _MESSAGES else f" {stand.unit}"
@@ -181,7 +183,9 @@ class _Lines:
             _say(self._console, stand)
         elif new or time.monotonic() - self._printed >= _LINE_SECONDS:
             self._printed = time.monotonic()
-            _print(self._console, f"{stand.name}: {', '.join(self._clock.parts(brief=False))}")
+            _print(
+                self._console, f"{stand.name}: {', '.join(self._clock.parts(stand.counted_of_all))}"
+            )
 
 
 class _Bars:
@@ -192,7 +196,7 @@ class _Bars:
         self._bars = Progress(
             TextColumn("{task.description}", table_column=name, markup=False),
             BarColumn(bar_width=None, table_column=Column(ratio=1)),
-            _Texts(table_column=Column(no_wrap=True)),
+            _Texts(console),
             console=console,
             expand=True,
             redirect_stdout=False,
@@ -253,9 +257,18 @@ class _Bars:
 class _Texts(ProgressColumn):
     """The texts beside a bar, which change as time passes."""
 
+    def __init__(self, console: Console) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._console = console
+
     def render(self, task: Task) -> Text:
         clock: _Clock = task.fields["clock"]
-        return Text("  ".join(clock.parts(brief=clock.stand.brief)))
+        stand = clock.stand
+        # Where there is no room, the bar alone shows the number of units.
+        counts = [stand.counted, ""] if stand.brief else [stand.counted_of_all, stand.counted, ""]
+        texts = ["  ".join(clock.parts(each)) for each in counts]
+        room = self._console.width - min(len(stand.name), _LONGEST_NAME) - _SHORTEST_BAR
+        return Text(next((each for each in texts if len(each) <= room), texts[-1]))
 
 
 def _draws(console: Console) -> bool:
