@@ -78,7 +78,7 @@ def test_a_bar_names_the_step_from_the_start_and_the_times(terminal, clock):
     assert shown.rstrip().endswith("4,321/s  0:12")
 
 
-def test_a_long_name_leaves_room_for_the_times(terminal):
+def test_a_long_name_leaves_space_for_the_times(terminal):
     with shown_progress() as show:
         show(running("spis dynamic-lb-stal", epoch=120))
         shown = terminal()

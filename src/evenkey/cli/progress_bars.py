@@ -264,11 +264,11 @@ class _Texts(ProgressColumn):
     def render(self, task: Task) -> Text:
         clock: _Clock = task.fields["clock"]
         stand = clock.stand
-        # Where there is no room, the bar alone shows the number of units.
+        # Where space is short, the bar alone shows the number of units.
         counts = [stand.counted, ""] if stand.brief else [stand.counted_of_all, stand.counted, ""]
         texts = ["  ".join(clock.parts(each)) for each in counts]
-        room = self._console.width - min(len(stand.name), _LONGEST_NAME) - _SHORTEST_BAR
-        return Text(next((each for each in texts if len(each) <= room), texts[-1]))
+        space = self._console.width - min(len(stand.name), _LONGEST_NAME) - _SHORTEST_BAR
+        return Text(next((each for each in texts if len(each) <= space), texts[-1]))
 
 
 def _draws(console: Console) -> bool:
