@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -106,10 +107,11 @@ def test_every_option_that_differs_is_named_beside_one_that_may_not(given):
     ],
 )
 def test_a_finished_run_reports_the_options_that_have_no_effect(given, monkeypatch, options, said):
-    monkeypatch.setattr(AggregateJob, "restored", lambda *_: "the report")
+    report: Any = object()
+    monkeypatch.setattr(AggregateJob, "restored", lambda *_: report)
     seen: list[EpochProgress] = []
     job = AggregateJob(given.with_options(**options))
-    assert run(job, on_progress=seen.append) == "the report"
+    assert run(job, on_progress=seen.append) is report
     assert [each.detail for each in seen] == said
     assert {each.phase for each in seen} <= {"already finished"}
 
