@@ -89,7 +89,8 @@ def sample_keys(
     keys, counts = [np.empty(0, np.int64)], [np.empty(0)]
     buckets, loads = np.zeros(len(empty.bucket_loads)), np.zeros(partitions)
     variance = 0.0
-    for level in counted.collect():
+    for row in counted.collect():
+        level = row.asDict(recursive=True)
         weight = 2.0 ** level[_LEVEL]
         found, of_found = items_of(level["keys"])
         keys.append(found)
