@@ -100,8 +100,10 @@ class Weights:
         """
         if self.of_rows:
             return self._spark_loads
-        loads = (spark_loads(side.keys.frame, side.keys.columns, side.cost) for side in self._sides)
-        return np.sum([*loads], axis=0)
+        loads = np.zeros(shuffle_partitions(self._sides[0].keys.frame.sparkSession))
+        for side in self._sides:
+            loads += spark_loads(side.keys.frame, side.keys.columns, side.cost)
+        return loads
 
     @cached_property
     def heaviest(self) -> tuple[np.uint64, float]:

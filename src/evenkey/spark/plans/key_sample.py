@@ -101,7 +101,8 @@ def sample_keys(
             if name == "buckets":
                 variance += weight * (weight - 1) * float(of_numbers.sum())
     distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
-    empty.add_counted(distinct.view(np.uint64), np.bincount(numbers, np.concatenate(counts)))
+    loads_of_keys = np.bincount(numbers, np.concatenate(counts)).astype(np.float64)
+    empty.add_counted(distinct.view(np.uint64), loads_of_keys)
     empty.bucket_loads = buckets
     mean = buckets.sum() / workers
     error = _DEVIATIONS * math.sqrt(variance / workers) / mean if mean else 0.0

@@ -36,13 +36,13 @@ def prepare() -> None:
         importlib.import_module(name)
     import numpy as np
 
-    from evenkey import spark
     from evenkey.core.errors import ConfigurationError
     from evenkey.groupings import available
     from evenkey.spark.sessions.open_task import imported_identity
 
-    for name in spark.__all__:
-        getattr(spark, name)
+    operators = importlib.import_module("evenkey.spark")
+    for name in operators.__all__:
+        getattr(operators, name)
     imported_identity()
     nothing = np.zeros(1)
     with contextlib.suppress(ConfigurationError):  # without numba there are no kernels to load
