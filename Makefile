@@ -142,7 +142,7 @@ wheel: $(READY) ## Build the wheel into build/dist
 
 environment: $(READY) ## Build build/kernels.tar.gz, an archive that brings executors the compiler of some groupings (docs/platforms.md)
 	@rm -rf build/kernels
-	@$(PIP) install --no-deps --target build/kernels . $$(grep -oE '^(llvmlite|numba|xxhash)==[^ ;]+' requirements.lock)
+	@$(PIP) install --no-deps --target build/kernels . $$(grep -oE '^(llvmlite|numba)==[^ ;]+' requirements.lock)
 	@tar -czf build/kernels.tar.gz -C build/kernels .
 
 release-check: $(RELEASE)/.ready ## Build the archives, try core and each extra in empty environments (PYTHONS=), check what services read

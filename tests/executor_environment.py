@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOT_ON_EXECUTORS", "make_environment"]
 
-NOT_ON_EXECUTORS = ("evenkey",)
+NOT_ON_EXECUTORS = ("evenkey", "numba", "llvmlite", "xxhash")
 """Packages that executors do not need for operators that need no compiler."""
 
 
