@@ -35,10 +35,10 @@ def readers_session(spark: SparkSession) -> Iterator[None]:
                 spark.conf.set(name, old)
 
 
-def is_shown(printed: str, page: str) -> bool:
-    """Say whether a page shows what its code printed, except for seconds."""
-    shown = (ROOT / page).read_text("utf-8")
-    return _without_seconds(f"```text\n{printed.strip()}\n```") in _without_seconds(shown)
+def not_shown(printed: str, page: str) -> list[str]:
+    """List the lines of an output that a page does not show; seconds may differ."""
+    shown = _without_seconds((ROOT / page).read_text("utf-8")).splitlines()
+    return [line for line in _without_seconds(printed).splitlines() if line not in shown]
 
 
 def _without_seconds(text: str) -> str:
