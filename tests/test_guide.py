@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.snippets.blocks import snippets
-from tests.snippets.shown import not_shown, readers_session
+from tests.snippets.shown import not_shown, usual_partitions
 
 PAIRS = [("after", "before")]
 PAIRS += [("totals", each) for each in ("salted", "by_customer", "by_function", "in_arrow")]
@@ -31,7 +31,7 @@ def test_python_of_the_guide(spark, capsys):
     names: dict[str, Any] = {"__name__": "guide"}
     for code in snippets("docs/guide.md", "python"):
         asks = code.startswith("print(eks.explain(")
-        with readers_session(spark) if asks else contextlib.nullcontext():
+        with usual_partitions(spark) if asks else contextlib.nullcontext():
             exec(code, names)  # noqa: S102 - our own text
         said = capsys.readouterr().out
         assert not asks or not_shown(said, "docs/guide.md") == []
