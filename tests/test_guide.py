@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.snippets.blocks import snippets
-from tests.snippets.shown import is_shown, readers_session
+from tests.snippets.shown import not_shown, usual_partitions
 
 PAIRS = [("after", "before")]
 PAIRS += [("totals", each) for each in ("salted", "by_customer", "by_function", "in_arrow")]
@@ -31,9 +31,10 @@ def test_python_of_the_guide(spark, capsys):
     names: dict[str, Any] = {"__name__": "guide"}
     for code in snippets("docs/guide.md", "python"):
         asks = code.startswith("print(eks.explain(")
-        with readers_session(spark) if asks else contextlib.nullcontext():
+        with usual_partitions(spark) if asks else contextlib.nullcontext():
             exec(code, names)  # noqa: S102 - our own text
-        assert not asks or is_shown(capsys.readouterr().out, "docs/guide.md")
+        said = capsys.readouterr().out
+        assert not asks or not_shown(said, "docs/guide.md") == []
     for ours, plain in PAIRS:
         found = {tuple(row) for row in names[ours].collect()}
         assert found == {tuple(row) for row in names[plain].collect()}
