@@ -34,18 +34,18 @@ def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:
             config.with_options(seed=number, mode="static-stal", force_redistribution=None)
         ).to_json()
         for each in moving["redistributions"]:
-            twin = still["epoch_latency_ms"][each["epoch"]]
-            most = max(each["usual_epoch_latency_ms"]["max"], twin) + 1000 * each["load_seconds"]
+            twin = still["epoch_duration_ms"][each["epoch"]]
+            most = max(each["usual_epoch_duration_ms"]["max"], twin) + 1000 * each["load_seconds"]
             moved = len(each["moved_partitions"])
             row = {**each, "round": number, "moved": moved, "twin_ms": twin, "at_most_ms": most}
-            rows.append({**row, "holds": each["epoch_latency_ms"] <= most})
+            rows.append({**row, "holds": each["epoch_duration_ms"] <= most})
     return rows
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return medians and counts over all redistributions; times are in ms."""
-    over = [each["epoch_latency_ms"] / each["twin_ms"] for each in rows]
-    cost = [each["epoch_latency_ms"] - each["twin_ms"] for each in rows]
+    over = [each["epoch_duration_ms"] / each["twin_ms"] for each in rows]
+    cost = [each["epoch_duration_ms"] - each["twin_ms"] for each in rows]
     return {
         "redistributions": len(rows),
         "moved_partitions": statistics.median(each["moved"] for each in rows),
@@ -67,9 +67,9 @@ def show(rows: list[dict[str, Any]]) -> None:
             str(row["round"]),
             str(row["epoch"]),
             str(row["moved"]),
-            f"{row['epoch_latency_ms']:,.0f}",
-            f"{row['usual_epoch_latency_ms']['p50']:,.0f}",
-            f"{row['usual_epoch_latency_ms']['max']:,.0f}",
+            f"{row['epoch_duration_ms']:,.0f}",
+            f"{row['usual_epoch_duration_ms']['p50']:,.0f}",
+            f"{row['usual_epoch_duration_ms']['max']:,.0f}",
             f"{row['twin_ms']:,.0f}",
             f"{1000 * row['load_seconds']:,.0f}",
             f"{row['at_most_ms']:,.0f}",

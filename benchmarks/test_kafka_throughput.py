@@ -24,7 +24,8 @@ from evenkey.cli.produce import parse_time
 from evenkey.kafka import Address, produce
 from evenkey.kafka.connector import connector_settings
 from evenkey.kafka.topic_records import find_records
-from evenkey.pipeline.runs.driving.timing import timing_of
+from evenkey.pipeline.runs.driving.timeline import Timeline
+from evenkey.pipeline.runs.driving.timing import epochs_of
 from evenkey.spark.sessions.starting import session
 from tests.brokers import start_broker
 
@@ -77,7 +78,9 @@ def plain(spark, server, directory):
     )
     query.awaitTermination()
     assert sum(each["numInputRows"] for each in query.recentProgress) == MESSAGES
-    return timing_of(query).makespan_ms / 1000
+    timeline = Timeline()
+    timeline.take_in(epochs_of(query))
+    return timeline.timing().makespan_ms / 1000
 
 
 def grouped(server, directory, grouping):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenkey.core.metrics import FIGURES, Balance, JoinFigures, Outcome, Pace, RunMetrics
+from evenkey.core.metrics import FIGURES, Balance, JoinFigures, Outcome, Pace, RunMetrics, Standing
 from evenkey.pipeline.exporters.prometheus import prometheus_name
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _GROUPS: tuple[tuple[str, type[Figures]], ...] = (
     ("Placement of keys, jobs with keys", RunMetrics),
     ("Time", Pace),
     ("Input", Outcome),
+    ("Lag and state", Standing),
     ("Joins", JoinFigures),
 )
 _PLACES = {

@@ -44,7 +44,7 @@ class Panel:
     prometheus: str
 
 
-_UNITS = {"ms": "s", "percent": "percent", "seconds": "s"}
+_UNITS = {"ms": "s", "percent": "percent", "seconds": "s", "bytes": "decbytes"}
 """Grafana's names of units; figures with other units are plain numbers."""
 
 
@@ -52,10 +52,8 @@ def _panel(figure: Figure, kind: str) -> Panel:
     """Make the panel of a figure; a line panel also shows the figure's limit."""
     shown = [figure, *([FIGURES[figure.limit]] if figure.limit and kind == "line" else [])]
     names = [prometheus_name(each) for each in shown]
-    of_each = " of each epoch" if kind == "line" else ""
-    title = figure.label if kind == "stat" else f"{figure.label}{of_each}"
     return Panel(
-        title=title[0].upper() + title[1:],
+        title=figure.label[0].upper() + figure.label[1:] if kind == "stat" else figure.title,
         description=figure.text,
         kind=kind,
         unit=_UNITS.get(figure.unit, "short"),

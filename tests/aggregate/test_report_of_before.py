@@ -40,7 +40,7 @@ def test_a_stored_report_has_the_same_figures(tmp_path):
     kept = json.loads(json.dumps(made.to_record()))
     restored = RunReport.restored(kept, RunDirectory(tmp_path))
     assert restored.to_json() == {**made.to_json(), "finished_before": True}
-    assert (made.to_json()["latency_p50_ms"], made.to_json()["rejected"]) == (1000, 1)
+    assert (made.to_json()["duration_p50_ms"], made.to_json()["rejected"]) == (1000, 1)
 
 
 @pytest.mark.slow(4)

@@ -30,8 +30,8 @@ FIGURES: dict[str, Any] = {
     "makespan_ms": 34_500.0,
     "epochs": 2,
     "messages_per_second": 580.4,
-    "latency_p50_ms": 1500.2,
-    "latency_p99_ms": None,
+    "duration_p50_ms": 1500.2,
+    "duration_p99_ms": None,
     "results": "out/results",
     "finished": True,
 }

@@ -59,6 +59,7 @@ def write_join(directory: Path, epochs: int = EPOCHS) -> History:
             moved_partitions=moved,
             static_loads=loaded,
             redistribution_seconds=took,
+            owners=tuple(map(int, owners)),
         )
         run = seen if run is None else run.plus(seen)
         lengths.append(1000 * (0.4 + seconds.max() + took))
@@ -72,7 +73,7 @@ def write_join(directory: Path, epochs: int = EPOCHS) -> History:
             **pace_of_epoch.named(of_epoch=True),
             "rejected": 0,
         }
-        history.add(EpochRecord(epoch, ended, figures))
+        history.add(EpochRecord(epoch, ended, figures, owners=seen.owners))
     return history
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import FIGURES
 from evenkey.pipeline.exporters import History, HotKey
 from evenkey.reports.dashboard import Server
 from evenkey.reports.dashboard.watched_runs import Runs
@@ -139,7 +140,12 @@ def shows(page, place, text):
 @pytest.mark.slow(7)
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [("laptop-light", 1280, 800, "light"), ("phone-dark", 390, 844, "dark")],
+    [
+        ("laptop-light", 1366, 768, "light"),
+        ("laptop-dark", 1366, 768, "dark"),
+        ("phone-light", 390, 844, "light"),
+        ("phone-dark", 390, 844, "dark"),
+    ],
 )
 def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
     with opened(browser, url, width, height, scheme) as page:
@@ -149,7 +155,7 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
         graphs = page.query_selector_all("section:not([hidden]) .js-plotly-plot")
-        assert len(graphs) == 7
+        assert len(graphs) == 12
         for graph in graphs:
             box = graph.bounding_box()
             assert box is not None
@@ -162,6 +168,30 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
         page.wait_for_function(f"document.documentElement.dataset.theme === '{other}'")
 
 
+@pytest.mark.slow(4)
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (390, 844)])
+def test_every_figure_and_chart_has_its_definition(browser, url, width, height):
+    with opened(browser, url, width, height, "light") as page:
+        names = page.query_selector_all("section:not([hidden]) .defined, article .defined")
+        assert len(names) > 30
+        texts = {each.text for each in FIGURES.values()}
+        for name in names:
+            name.hover()
+            definition = name.evaluate_handle("each => each.nextElementSibling").as_element()
+            assert definition is not None
+            assert definition.is_visible()
+            box = definition.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            if name.evaluate("each => each.closest('dt') !== null"):
+                assert definition.inner_text() in texts
+        names[0].focus()
+        page.mouse.move(0, 0)
+        shown = page.query_selector_all(".definition")
+        assert sum(each.is_visible() for each in shown) == 1
+
+
 @pytest.mark.slow(14)
 def test_the_page_follows_a_run_and_shows_that_it_stopped(browser, url, histories):
     _, going_on = histories
@@ -170,7 +200,7 @@ def test_the_page_follows_a_run_and_shows_that_it_stopped(browser, url, historie
         shows(page, "#cards", "3,000")
         going_on.add(epoch_of("dkg", 3))
         shows(page, "#cards", "4,000")
-        points = "document.querySelectorAll('#epoch-latency-ms .scatterlayer .point').length"
+        points = "document.querySelectorAll('#epoch-duration-ms .scatterlayer .point').length"
         page.wait_for_function(f"{points} === 3 + 4")
         going_on.end("finished")
         shows(page, "#standing", "The stream has stopped: finished")
@@ -179,16 +209,16 @@ def test_the_page_follows_a_run_and_shows_that_it_stopped(browser, url, historie
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [("join-laptop", 1280, 800, "light"), ("join-phone", 390, 844, "light")],
+    [("join-laptop", 1366, 768, "light"), ("join-phone", 390, 844, "dark")],
 )
 def test_a_join_has_its_own_charts(browser, join_url, name, width, height, scheme):
     with opened(browser, join_url, width, height, scheme, drawn="#mldc .scatterlayer") as page:
         shown = [each.inner_text() for each in page.query_selector_all("section:not([hidden]) h3")]
-        assert {"MLDC of each epoch", "Moved partitions of each epoch"} <= set(shown)
-        assert {"Load of each worker over the mean", "Static loads of each epoch"} <= set(shown)
-        assert not {"DistCost of each epoch", "Hottest keys, and the workers that hold them"} & {
-            *shown
-        }
+        assert {"MLDC by epoch", "Moved partitions by epoch"} <= set(shown)
+        assert {"Load of each worker, whole run", "Static loads by epoch"} <= set(shown)
+        assert {"Load by worker and epoch", "Owners and moves of static partitions"} <= set(shown)
+        assert "DistCost by epoch" not in shown
+        assert not [each for each in shown if "keys" in each]
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert len(page.query_selector_all("#mldc .scatterlayer .trace")) == 2
         shows(page, "#cards", "moved partitions")

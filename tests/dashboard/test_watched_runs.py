@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from dash import html
 
+from evenkey.core.metrics import FIGURES
 from evenkey.pipeline.exporters import History
 from evenkey.reports.dashboard.cards import cards, standing
 from evenkey.reports.dashboard.watched_runs import Runs
@@ -38,6 +39,11 @@ def text_of(component) -> str:
         if isinstance(children, str)
         else text_of(children)
     )
+
+
+def on_card(name, value):
+    """Return the text of a figure on a card: its label, its definition and its value."""
+    return f"{FIGURES[name].label} {FIGURES[name].text} {value}"
 
 
 def test_runs_are_found_and_read_on(tmp_path, begin):
@@ -80,8 +86,11 @@ def test_a_card_of_a_join_has_the_figures_of_a_join(tmp_path):
     history.add(join_record(1))
     (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
     shown = text_of(card)
-    for figure in ("MLDC 0.400", "MLDC threshold 0.50", "matches 140", "moved partitions 3"):
-        assert figure in shown
+    for name, value in (
+        *(("mldc", "0.400"), ("mldc_threshold", "0.50"), ("matches", "140")),
+        *(("moved_partitions", "3"), ("epochs", "2")),
+    ):
+        assert on_card(name, value) in shown
     assert "DistCost" not in shown
 
 
@@ -111,5 +120,9 @@ def test_a_card_has_the_metrics(tmp_path, begin):
     for figure in ("kg", "2 workers · 3 sources · epoch 1", "200", "66 /s", "1.200", "10.00 %"):
         assert figure in shown
     assert "MLDC" not in shown
-    for figure in ("DistCost 1.25", "rejected 3", "latency p50 900 ms", "latency p99 1,100 ms"):
-        assert figure in shown
+    for name, value in (
+        *(("dist_cost", "1.25"), ("rejected", "3"), ("late", "2"), ("lag", "800")),
+        *(("duration_p50_ms", "900 ms"), ("duration_p99_ms", "1,100 ms")),
+        *(("state_rows", "50"), ("state_bytes", "6.0 kB")),
+    ):
+        assert on_card(name, value) in shown

@@ -35,7 +35,7 @@ def test_a_scenario_is_run_by_the_pipeline():
         assert figures[name] == simulated[name]
     assert figures["epochs"] == 2
     assert figures["epoch_pairs_mean"] <= figures["epoch_pairs_max"] <= 50
-    assert 0 < figures["latency_p50_ms"] <= figures["latency_p99_ms"] <= figures["makespan_ms"]
+    assert 0 < figures["latency_p50_ms"] <= figures["makespan_ms"]
     assert figures["machine"]
 
     read = measured(from_file=True, arrival_rate=200.0)
@@ -43,7 +43,7 @@ def test_a_scenario_is_run_by_the_pipeline():
     assert {name for name in figures if figures[name] != read[name]} <= timed
     assert read["makespan_ms"] >= 2000  # 400 messages take two seconds to arrive
     assert (
-        read["latency_p99_ms"] < read["makespan_ms"] - 1000
+        read["latency_mean_ms"] < read["makespan_ms"] - 1000
     )  # arrival times do not count as latency
 
 

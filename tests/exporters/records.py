@@ -23,6 +23,10 @@ def record(epoch: int = 0, **changes) -> EpochRecord:
         "epoch_dist_cost": 1.5,
         "loads": (60 * (epoch + 1), 40 * (epoch + 1)),
         "epoch_loads": (60, 40),
+        "late": 2 * epoch,
+        "epoch_late": 2 if epoch else 0,
+        "state_rows": 50,
+        "state_bytes": 6_000,
     }
     own = {name: changes.pop(name) for name in fields.keys() & changes.keys()}
     return EpochRecord(**(fields | own), figures=figures | changes)
@@ -46,22 +50,35 @@ def join_record(epoch: int = 0, **changes) -> EpochRecord:
         "epoch_redistribution_seconds": 0.25,
         "loads": (70_000 * (epoch + 1), 30_000 * (epoch + 1)),
         "epoch_loads": (70_000, 30_000),
+        "static_partitions": (4, 4) if epoch else (5, 3),
     }
     ended = changes.pop("ended", 1_700_000_000.25 + epoch)
-    return EpochRecord(epoch, ended, figures | changes)
+    owners = (0, 1, 1, 1, 0, 0, 1, 0) if epoch else (0, 1, 0, 1, 0, 0, 1, 0)
+    return EpochRecord(epoch, ended, figures | changes, owners=owners)
+
+
+def closing_record(epoch: int) -> EpochRecord:
+    """Return the record of an epoch that only closes windows, after epochs with `record`."""
+    before = record(epoch - 1)
+    figures = {n: v for n, v in before.figures.items() if not n.startswith("epoch_")}
+    own = {"makespan_ms": before["makespan_ms"] + 5000.0, "lag": 0, "state_rows": 0}
+    return EpochRecord(epoch, before.ended + 5, figures | own)
 
 
 def _common(epoch: int) -> dict[str, Any]:
     return {
         "messages": 100 * (epoch + 1),
         "epoch_messages": 100,
+        "epochs": epoch + 1,
         "rejected": 3,
+        "epoch_rejected": 0 if epoch else 3,
+        "lag": 100 * (9 - epoch),
         "makespan_ms": 1500.0 + 1000 * epoch,
         "messages_per_second": 66.5,
         "epoch_messages_per_second": 100.0,
-        "epoch_latency_ms": 1000.0,
-        "latency_p50_ms": 900.0,
-        "latency_p99_ms": 1100.0,
+        "epoch_duration_ms": 1000.0,
+        "duration_p50_ms": 900.0,
+        "duration_p99_ms": 1100.0,
         "stddev_percent": 10.0,
         "epoch_stddev_percent": 11.0,
         "max_over_mean": 1.2,

@@ -41,10 +41,10 @@ def test_a_history_of_another_version_is_reported(tmp_path):
     (tmp_path / "epochs").mkdir()
     later = pa.table({"epoch": [0]}).replace_schema_metadata({"evenkey.history": "9"})
     pq.write_table(later, tmp_path / "epochs" / "00000000.parquet")
-    with pytest.raises(ValueError, match=r"version 9 of .* reads version 1: read the file with"):
+    with pytest.raises(ValueError, match=r"version 9 of .* reads version 2: read the file with"):
         history.record(0)
     (tmp_path / "run.json").write_text(json.dumps({**vars(RUN), "version": 9}))
-    with pytest.raises(ValueError, match=r"version 9 of .* reads version 1: read the file with"):
+    with pytest.raises(ValueError, match=r"version 9 of .* reads version 2: read the file with"):
         history.run()
 
 

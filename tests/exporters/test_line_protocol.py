@@ -34,7 +34,9 @@ def test_a_join_has_its_own_fields():
     epoch, first, _ = lines(JOIN, join_record(1))
     assert "mldc=0.4," in epoch
     assert ",moved_partitions=3i,epoch_moved_partitions=3i," in epoch
-    assert first.endswith("worker=0 loads=140000i,epoch_loads=70000i 1700000001250")
+    assert first.endswith(
+        "worker=0 loads=140000i,epoch_loads=70000i,static_partitions=4i 1700000001250"
+    )
 
 
 def test_a_record_is_a_point_per_epoch_worker_and_hot_key():

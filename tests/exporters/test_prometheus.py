@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.exporters import Exports
-from tests.exporters.records import JOIN, RUN, join_record, record
+from tests.exporters.records import JOIN, RUN, closing_record, join_record, record
 from tests.servers import eventually, fetch, free_port
 
 
@@ -34,11 +34,11 @@ def test_the_latest_record_is_served():
     assert samples["evenkey_epoch",] == 1
     assert samples["evenkey_rejected_total",] == 3
     assert samples["evenkey_messages_per_second",] == 66.5
-    assert samples["evenkey_epoch_latency_seconds",] == 1.0
+    assert samples["evenkey_epoch_duration_seconds",] == 1.0
     assert samples["evenkey_makespan_seconds",] == 2.5
     assert samples["evenkey_stddev_percent",] == 10
     assert samples["evenkey_dist_cost",] == 1.25
-    assert samples["evenkey_latency_p99_seconds",] == 1.1
+    assert samples["evenkey_duration_p99_seconds",] == 1.1
     assert samples["evenkey_loads", ("worker", "0")] == 120
     hottest = ("key", "Turkey"), ("rank", "1")
     assert samples["evenkey_hot_key_messages", *hottest] == 80
@@ -46,6 +46,18 @@ def test_the_latest_record_is_served():
     assert exports.close("finished")[0].points == 2
     with pytest.raises(OSError, match="refused"):
         scrape(port)
+
+
+def test_figures_of_the_last_input_stay_while_windows_close():
+    port = free_port()
+    exports = Exports([f"prometheus://127.0.0.1:{port}"], RUN)
+    exports.offer(record(0))
+    exports.offer(closing_record(1))
+    samples = eventually(lambda: (now := scrape(port)) and now["evenkey_epoch",] == 1 and now)
+    assert (samples["evenkey_makespan_seconds",], samples["evenkey_lag",]) == (6.5, 0)
+    assert samples["evenkey_epoch_max_over_mean",] == 1.4
+    assert samples["evenkey_hot_key_messages", ("key", "Turkey"), ("rank", "1")] == 80
+    exports.close("finished")
 
 
 def test_a_join_has_its_own_figures():
@@ -57,6 +69,7 @@ def test_a_join_has_its_own_figures():
     assert samples["evenkey_moved_partitions_total",] == 3
     assert samples["evenkey_epoch_static_loads",] == 3
     assert samples["evenkey_loads", ("worker", "1")] == 60_000
+    assert samples["evenkey_static_partitions", ("worker", "1")] == 4
     exports.close("finished")
 
 

@@ -23,7 +23,6 @@ def test_metrics_are_those_of_the_messages_of_each_worker():
 def test_no_epochs_have_no_median():
     nothing = {"p50": None, "max": None}
     assert epoch_figures([]) == {
-        "epochs": 0,
         "epoch_max_over_mean": nothing,
         "epoch_imbalance_fraction": nothing,
         "epoch_stddev_percent": nothing,

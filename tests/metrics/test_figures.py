@@ -12,6 +12,8 @@ import pytest
 from evenkey.core.metrics import (
     FIGURES,
     Figures,
+    Pace,
+    Paced,
     PairCounts,
     RunMetrics,
     Seen,
@@ -96,6 +98,7 @@ def test_figures_of_a_run_are_those_of_the_functions():
         ("messages_per_second", 3400.4, "3,400 /s", "3,400"),
         ("makespan_ms", 9876.5, "9,876 ms", "9.88"),
         ("makespan_ms", 12_345.6, "12.3 s", "12.35"),
+        ("state_bytes", 1_234_567, "1.2 MB", "1,234,567"),
         ("imbalance_fraction", 0.000123, "1.2e-04", "1.2e-04"),
         ("dist_cost", float("nan"), "-", "-"),
         ("dist_cost", None, "-", "-"),
@@ -110,6 +113,23 @@ def test_headings_have_the_unit_of_their_cells():
     assert [FIGURES[name].heading for name in names] == [
         *("makespan s", "StdDev %", "messages", "throughput /s")
     ]
+
+
+def test_charts_are_over_epochs():
+    names = ("epoch_max_over_mean", "epoch_duration_ms", "lag")
+    assert [FIGURES[name].title for name in names] == [
+        *("Max/mean by epoch", "Epoch duration", "Lag by epoch")
+    ]
+
+
+def test_a_p99_needs_a_hundred_values():
+    def pace(epochs):
+        return Pace.of(Paced(0, 1.0, [float(each) for each in range(epochs)]))
+
+    assert math.isnan(pace(0).duration_p50_ms)
+    assert pace(1).duration_p50_ms == 0
+    assert math.isnan(pace(99).duration_p99_ms)
+    assert pace(100).duration_p99_ms == pytest.approx(98.01)
 
 
 def test_every_figure_has_a_meaning_and_limits_are_figures():

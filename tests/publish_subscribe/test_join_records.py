@@ -14,6 +14,7 @@ from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
 from evenkey.papers.publish_subscribe.report import epochs_of
 from evenkey.pipeline.exporters import Exports, History, RunInfo
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
+from evenkey.pipeline.runs.driving.timeline import Timeline
 
 RUN = RunInfo("sps", "publications", "sps dynamic-db-stal", 2, 3, LoadMeasure.ITEMS.unit)
 PARTITIONS, WORKERS = 4, 2
@@ -41,12 +42,15 @@ def progress(epoch):
     at = datetime.fromtimestamp(100 + epoch, tz=UTC).isoformat()
     durations = {"triggerExecution": 500, "latestOffset": 0}
     rows = {"batchId": epoch, "numInputRows": 38 + epoch}
-    return {**rows, "timestamp": at, "durationMs": durations}
+    source = {"numInputRows": 38, "endOffset": "{}", "latestOffset": None}
+    spark = {"timestamp": at, "durationMs": durations, "sources": [source], "stateOperators": []}
+    return rows | spark
 
 
 def recorded(tmp_path, log, *, measure=LoadMeasure.ITEMS, epochs=(0, 1)):
     history = History(tmp_path / "history")
-    with Recorder(Exports([], RUN, history=history.store)) as recorder:
+    timeline = Timeline()
+    with Recorder(Exports([], RUN, history=history.store), timeline) as recorder:
         records = JoinRecords(
             recorder,
             log,
@@ -58,7 +62,8 @@ def recorded(tmp_path, log, *, measure=LoadMeasure.ITEMS, epochs=(0, 1)):
             history=history,
         )
         for epoch in epochs:
-            records.time([progress(epoch)])
+            timeline.take_in([progress(epoch)])
+            records.publish([progress(epoch)])
             records.catch_up(epoch)
         recorder.close("finished")
     return [history.record(epoch) for epoch in history.numbers()]
@@ -81,7 +86,9 @@ def test_a_join_is_recorded_epoch_by_epoch(tmp_path, log):
     assert [each["epoch_static_loads"] for each in (first, last)] == [4, 1]
     assert (last["moved_partitions"], last["static_loads"]) == (1, 5)
     assert last["epoch_redistribution_seconds"] == pytest.approx(0.5 + 0.25)
-    assert "dist_cost" not in last.figures
+    assert [each.owners for each in (first, last)] == [(0, 1, 0, 1), (0, 1, 1, 1)]
+    assert [each["static_partitions"] for each in (first, last)] == [(2, 2), (1, 3)]
+    assert not {"dist_cost", "lag", "state_rows"} & last.figures.keys()
     assert last.hottest == ()
 
 

@@ -46,8 +46,8 @@ def test_an_output_contains_the_history_of_its_run(tmp_path):
     assert report.exports == ()
     history = History(tmp_path / "out" / "history")
     assert history.run().grouping == "pkg"
-    first, last = records(tmp_path / "out" / "history")
-    assert [first.epoch, last.epoch] == [0, 1]
+    first, last, *windows = records(tmp_path / "out" / "history")
+    assert [each.epoch for each in (first, last, *windows)] == list(range(2 + len(windows)))
     assert (last["messages"], last["epoch_messages"]) == (500, 500 - first["epoch_messages"])
     assert last["loads"] == report.metrics.loads
     assert (
@@ -63,10 +63,18 @@ def test_an_output_contains_the_history_of_its_run(tmp_path):
     assert last["rejected"] == report.rejected
     assert 0 < first["makespan_ms"] < last["makespan_ms"]
     assert last["messages_per_second"] == pytest.approx(1000 * 500 / last["makespan_ms"])
-    assert last["latency_p50_ms"] == pytest.approx(
-        (first["epoch_latency_ms"] + last["epoch_latency_ms"]) / 2
+    assert last["duration_p50_ms"] == pytest.approx(
+        (first["epoch_duration_ms"] + last["epoch_duration_ms"]) / 2
     )
-    assert [each["epoch_latency_ms"] for each in (first, last)] == list(report.timing.epoch_ms)
+    assert [each["epoch_duration_ms"] for each in (first, last)] == list(report.timing.epoch_ms)
+    # The epochs that close the windows have no input and no balance of their own.
+    for closing in windows:
+        assert closing["loads"] == last["loads"]
+        assert not {"epoch_loads", "epoch_duration_ms"} & closing.figures.keys()
+    assert windows[-1]["makespan_ms"] == report.timing.makespan_ms > last["makespan_ms"]
+    assert [each["lag"] for each in (first, last, windows[-1])] == [251, 0, 0]
+    assert last["state_rows"] == len(set(filter(None, lines)))
+    assert windows[-1]["state_rows"] == 1  # the row that closed the windows
 
     keys = Counter(lines[:251])  # the first half of the lines
     assert first.hottest[0].key == "hot"
@@ -89,16 +97,16 @@ def test_a_continued_run_continues_its_history(tmp_path):
     assert not run(config, on_progress=when_running(paused)).finished
     history = History(tmp_path / "history")
     before = records(tmp_path / "history")
-    assert 0 < len(before) < 4
+    assert 0 < sum("epoch_loads" in each.figures for each in before) < 4
     name = history.run().run
     assert ending(history) == "paused"
     elsewhere = f"parquet:{tmp_path / 'metrics'}"
     finished = run(config.with_options(cost_ms=0.0, export=elsewhere))
     after = records(tmp_path / "history")
     assert after[: len(before)] == before
-    assert len(after) == 4
+    assert sum("epoch_loads" in each.figures for each in after) == 4
     # Another history that began with this process also has the earlier process's commits.
-    assert finished.exports[0].points == 4
+    assert finished.exports[0].points == len(after)
     elsewhere_all = records(tmp_path / "metrics" / name)
     assert elsewhere_all[len(before) :] == after[len(before) :]
     assert [each["loads"] for each in elsewhere_all] == [each["loads"] for each in after]
@@ -143,12 +151,8 @@ def test_a_broken_exporter_stops_nothing(monkeypatch):
     assert report.finished
     assert sum(row["count"] for row in report.table.to_pylist()) == 1000
     (summary,) = report.to_json()["exports"]
-    assert summary == {
-        "to": "broken:",
-        "points": 0,
-        "dropped": 2,
-        "error": "cannot end finished",
-    }
+    assert summary.pop("dropped") > 2
+    assert summary == {"to": "broken:", "points": 0, "error": "cannot end finished"}
 
 
 @pytest.mark.slow(5)

@@ -12,7 +12,8 @@ from tests.servers import InfluxServer
 
 MESSAGES, WORKERS, EPOCHS = 4000, 4, 8
 POINTS = EPOCHS * (1 + WORKERS + 10)
-"""Points per epoch: one for the epoch, one per worker, one per hot key."""
+"""Points per epoch: one for the epoch, one per worker, one per hot key. Epochs that only close
+windows have no hot keys."""
 
 
 @pytest.fixture
@@ -53,7 +54,9 @@ def test_results_are_exact_and_drops_are_counted(server, queue):
     assert counts == Counter(texts)
 
     (summary,) = report.exports
-    assert summary.points + summary.dropped == POINTS
+    closing, rest = divmod(summary.points + summary.dropped - POINTS, 1 + WORKERS)
+    assert closing > 0
+    assert rest == 0
     assert "no answer" in str(summary.error)
     assert (summary.dropped > 0) == (queue < POINTS)
     measurements = ("evenkey_epoch", "evenkey_worker", "evenkey_hot_key")

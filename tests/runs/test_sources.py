@@ -236,6 +236,19 @@ def test_an_epoch_is_offered_when_its_messages_have_arrived(readings, clock, tmp
     ]  # fmt: skip
 
 
+def test_the_latest_offset_is_what_has_arrived(readings, clock, tmp_path):
+    reader = reader_of(readings, str(tmp_path / "stop"), "60")
+    assert reader.reportLatestOffset() == {"position": 0}
+    offered(reader, 0)
+    clock.time += 3.5
+    assert reader.reportLatestOffset() == {"position": 600 + 210}
+    clock.time += 1000
+    assert reader.reportLatestOffset() == {"position": TOTAL}
+    everything = reader_of(readings, str(tmp_path / "stop"), "inf")
+    offered(everything, 0)
+    assert everything.reportLatestOffset() == {"position": TOTAL}
+
+
 def test_a_slow_query_finds_what_has_arrived_in_the_meantime(readings, clock, tmp_path):
     reader = reader_of(readings, str(tmp_path / "stop"), "60")
     assert offered(reader, 600) == 1200  # rows that were read before a restart do not come again

@@ -43,8 +43,7 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("messages", f"{whole(figures['messages'])} of {whole(figures['keys'])} keys"),
         ("rejected", f"{whole(figures['rejected'])} of {whole(figures['lines'])} lines"),
         ("spread over", f"{figures['workers']} workers, by {figures['sources']} sources"),
-        ("makespan", f"{number(figures['makespan_ms'] / 1000)} s, {figures['epochs']} epochs"),
-        *((each.label, each.written(figures[each.name])) for each in shown_in("summary")),
+        *_declared(figures),
     ]
     if "application" in figures:
         rows += _learned(figures)
@@ -63,6 +62,15 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
             rows.append((label, output[name]))
     rows.extend(("export", _export(each)) for each in figures["exports"])
     return rows
+
+
+def _declared(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of declared figures, without figures that are not known."""
+    return [
+        (each.label, each.written(figures[each.name]))
+        for each in shown_in("summary")
+        if figures[each.name] is not None
+    ]
 
 
 def _learned(figures: dict[str, Any]) -> list[tuple[str, str]]:

@@ -162,4 +162,6 @@ class SimulationReport:
                 "jaccard": self.agreement.jaccard,
                 "disagreement": self.agreement.disagreement,
             }
-        return {**figures, **epoch_figures(self.epochs)} if self.epochs else figures
+        if not self.epochs:
+            return figures
+        return {**figures, "epochs": len(self.epochs), **epoch_figures(self.epochs)}

@@ -37,11 +37,10 @@ def print_join(report: JoinReport) -> None:
         ("moved partitions", moved or "none"),
         ("static loads", " ".join(whole(each) for each in figures["epoch_static_loads"])),
         ("modelled makespan", f"{number(figures['modelled_makespan_seconds'])} s"),
-        ("makespan", f"{number(figures['makespan_ms'] / 1000)} s, {figures['epochs']} epochs"),
         *(
             (each.label, each.written(figures[each.name]))
             for each in Pace.declared()
-            if "summary" in each.shown
+            if "summary" in each.shown and figures[each.name] is not None
         ),
     ]
     if figures["expected_digest"] is not None:

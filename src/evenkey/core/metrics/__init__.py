@@ -12,13 +12,14 @@ from evenkey.core.metrics.figures import (
     Pace,
     RunMetrics,
     Spread,
+    Standing,
     shown_in,
 )
 from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.core.metrics.load_distance import load_distances, max_load_distance
 from evenkey.core.metrics.replication import LoadCounts, PairCounts, dist_cost_lower_bound
 from evenkey.core.metrics.schedule import makespan
-from evenkey.core.metrics.seen import Paced, Seen
+from evenkey.core.metrics.seen import Paced, Seen, Stood, Taken
 from evenkey.core.metrics.throughput import messages_per_second
 
 __all__ = [
@@ -36,6 +37,9 @@ __all__ = [
     "RunMetrics",
     "Seen",
     "Spread",
+    "Standing",
+    "Stood",
+    "Taken",
     "Value",
     "dist_cost_lower_bound",
     "epoch_figures",

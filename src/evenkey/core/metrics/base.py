@@ -26,6 +26,7 @@ two figures, of the run so far and of one epoch."""
 
 _DECLARED = "figure"
 _MS_A_SECOND, _SHOWN_IN_SECONDS = 1000, 10_000
+_KB, _MB = 1000, 1_000_000
 _AFTER = {"percent": " %", "seconds": " s", "messages/s": " /s"}
 """Text after a number, by unit; other units add none."""
 
@@ -57,6 +58,8 @@ class Figure:
         Whether the value never falls during a run.
     limit
         Name of another figure that is drawn as the limit of this figure; empty if there is none.
+    least
+        Lowest possible value, at which the axis of a chart starts.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Figure:
     decimals: int
     counts_up: bool
     limit: str
+    least: float
 
     @property
     def whole(self) -> bool:
@@ -80,17 +84,26 @@ class Figure:
         """Whether a value of the figure has one number for each worker."""
         return self.kind.startswith("tuple")
 
+    @property
+    def title(self) -> str:
+        """Title of a chart of the figure over the epochs."""
+        title = self.label if "epoch" in self.label else f"{self.label} by epoch"
+        return title[0].upper() + title[1:]
+
     def written(self, value: float | None) -> str:
         """Format a value with its unit; ``-`` if it is unknown.
 
         Examples
         --------
         >>> from evenkey.core.metrics import FIGURES
-        >>> FIGURES["stddev_percent"].written(4.7041), FIGURES["latency_p50_ms"].written(12_345)
+        >>> FIGURES["stddev_percent"].written(4.7041), FIGURES["duration_p50_ms"].written(12_345)
         ('4.70 %', '12.3 s')
         """
         if value is None or math.isnan(value):
             return "-"
+        if self.unit == "bytes":
+            one, name = (_MB, "MB") if value >= _MB else (_KB, "kB")
+            return f"{value / one:,.1f} {name}"
         if self.unit != "ms":
             return self.cell(value) + _AFTER.get(self.unit, "")
         if value < _SHOWN_IN_SECONDS:
@@ -124,6 +137,7 @@ def figure(
     decimals: int | None = None,
     counts_up: bool = False,
     limit: str = "",
+    least: float = 0,
 ) -> Any:
     """Declare a figure as a field of a subclass of `Figures`, with the name and type of the field.
 
@@ -136,13 +150,15 @@ def figure(
     scope
         ``both`` declares two figures: one of the run with the name of the field, and one of each
         epoch with ``epoch_`` before that name.
-    unit, text, shown, decimals, counts_up, limit
+    unit, text, shown, decimals, counts_up, limit, least
         As for `Figure`. With scope ``both``, charts show the figure of epochs, and all other
         places the figure of the run.
     """
     return dataclasses.field(
         metadata={
-            _DECLARED: _Declaration(unit, text, of, label, scope, shown, decimals, counts_up, limit)
+            _DECLARED: _Declaration(
+                unit, text, of, label, scope, shown, decimals, counts_up, limit, least
+            )
         }
     )
 
@@ -158,6 +174,7 @@ class _Declaration:
     decimals: int | None
     counts_up: bool
     limit: str
+    least: float
 
     def named(self, name: str, kind: str, *, of_epoch: bool) -> Figure:
         both, usual = self.scope == "both", 0 if "int" in kind else 2
@@ -173,6 +190,7 @@ class _Declaration:
             decimals=usual if self.decimals is None else self.decimals,
             counts_up=self.counts_up and not of_epoch,
             limit=self.limit,
+            least=self.least,
         )
 
 

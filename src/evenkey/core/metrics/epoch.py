@@ -43,8 +43,8 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     Returns
     -------
     dict
-        ``epochs`` is the number of epochs. Each figure whose values are not whole numbers, such as
-        ``epoch_max_over_mean`` or ``epoch_dist_cost``, is a dict with the median over the epochs,
+        Each figure whose values are not whole numbers, such as ``epoch_max_over_mean`` or
+        ``epoch_dist_cost``, is a dict with the median over the epochs,
         ``p50``, and the largest value, ``max``. Both are None if no epoch has a value.
 
     Examples
@@ -60,7 +60,7 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     """
     names = [each.name for each in Spread.declared() if each.of_epoch and not each.whole]
     records = [each.named(of_epoch=True) for each in epochs]
-    figures: dict[str, object] = {"epochs": len(epochs)}
+    figures: dict[str, object] = {}
     for name in names:
         # A figure is NaN if an older version of evenkey recorded the epoch without the figure.
         values = [each for each in map(itemgetter(name), records) if not math.isnan(each)]

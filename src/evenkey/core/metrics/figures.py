@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from evenkey.core.metrics.base import Figures, figure
 from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.core.metrics.load_distance import max_load_distance
+from evenkey.core.metrics.seen import LEAST_FOR_P99
 
 if TYPE_CHECKING:
     from evenkey.core.metrics.base import Figure, Place
@@ -35,6 +36,7 @@ class Balance(Figures):
         label="max/mean",
         shown=("card", "chart", "summary", "comparison", "simulation"),
         decimals=3,
+        least=1,
     )
     imbalance_fraction: float = figure(
         "fraction",
@@ -62,6 +64,7 @@ class Spread(Balance):
         lambda seen: seen.counts.dist_cost,
         label="DistCost",
         shown=("card", "chart", "summary", "comparison", "simulation"),
+        least=1,
     )
     dist_cost_lower_bound: float = figure(
         "",
@@ -120,12 +123,20 @@ class RunMetrics(Spread):
 
 @dataclass(frozen=True, kw_only=True)
 class Pace(Figures):
-    """Throughput and latency, computed from a `Paced`.
+    """Throughput and durations, computed from a `Paced`.
 
-    In a report, the figures describe the whole run. In the record of an epoch, the figures describe
-    the current process, from the start of the process to the end of the epoch.
+    The figures of a run cover all its processes: the time between two processes does not count.
     """
 
+    epochs: int = figure(
+        "epochs",
+        "Epochs (micro-batches) with input. Epochs are numbered from 0; an epoch that only closes "
+        "windows has a number too, but is not counted.",
+        lambda seen: len(seen.epoch_ms),
+        scope="run",
+        shown=("card", "summary"),
+        counts_up=True,
+    )
     messages_per_second: float = figure(
         "messages/s",
         "Messages divided by the makespan, or by the duration of the epoch (THROUGHPUT).",
@@ -136,36 +147,38 @@ class Pace(Figures):
     )
     makespan_ms: float = figure(
         "ms",
-        "Time from the start of the first epoch to the end of the last epoch (DURATION).",
+        "Time from the start of the first epoch to the end of the last epoch, including the "
+        "closing of windows (DURATION).",
         lambda seen: seen.makespan_ms,
         label="makespan",
         scope="run",
-        shown=("card", "comparison"),
+        shown=("card", "summary", "comparison"),
         decimals=0,
     )
-    latency_p50_ms: float = figure(
+    duration_p50_ms: float = figure(
         "ms",
-        "Median of the latencies of epochs.",
+        "Median of the durations of epochs with input.",
         lambda seen: seen.percentile(50),
-        label="latency p50",
+        label="epoch duration p50",
         scope="run",
         shown=("card", "summary"),
         decimals=0,
     )
-    latency_p99_ms: float = figure(
+    duration_p99_ms: float = figure(
         "ms",
-        "99th percentile of the latencies of epochs.",
-        lambda seen: seen.percentile(99),
-        label="latency p99",
+        "99th percentile of the durations of epochs with input; unknown before there are "
+        f"{LEAST_FOR_P99} of them.",
+        lambda seen: seen.percentile(99, least=LEAST_FOR_P99),
+        label="epoch duration p99",
         scope="run",
         shown=("card", "summary"),
         decimals=0,
     )
-    epoch_latency_ms: float = figure(
+    epoch_duration_ms: float = figure(
         "ms",
         "Time from the arrival of all messages of the epoch to the commit of the epoch.",
         lambda seen: seen.epoch_ms[-1] if len(seen.epoch_ms) else float("nan"),
-        label="latency",
+        label="epoch duration",
         scope="epoch",
         shown=("chart",),
         decimals=0,
@@ -174,24 +187,24 @@ class Pace(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Figures):
-    """What happened to the input, computed from an object with these fields, such as a report."""
+    """What happened to the input, computed from an object with these fields, such as `Taken`."""
 
     lines: int = figure(
         "lines", "Lines or rows that were read.", lambda seen: seen.lines, scope="run"
     )
     rejected: int = figure(
         "lines",
-        "Lines in dead letters.",
+        "Lines in dead letters; in a join, also rows of the static side.",
         lambda seen: seen.rejected,
-        scope="run",
-        shown=("card",),
+        shown=("card", "chart"),
         counts_up=True,
     )
     late: int = figure(
         "results",
-        "Partial results that came after their window was closed.",
+        "Partial results that came after their window was closed, and were dropped.",
         lambda seen: seen.late,
-        scope="run",
+        shown=("card", "chart"),
+        counts_up=True,
     )
     overflows: int = figure(
         "results",
@@ -204,6 +217,37 @@ class Outcome(Figures):
         "Time from the start of the query to its end, without the warm-up.",
         lambda seen: seen.seconds,
         scope="run",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing(Figures):
+    """Where a query stands after an epoch, computed from a `Stood`."""
+
+    lag: int = figure(
+        "rows",
+        "Rows of the input that had arrived when the epoch began and are in no epoch yet; in a "
+        "topic, offsets.",
+        lambda seen: seen.lag,
+        label="lag",
+        scope="epoch",
+        shown=("card", "chart"),
+    )
+    state_rows: int = figure(
+        "rows",
+        "Rows in the query's state when the epoch ended, such as the keys of open windows.",
+        lambda seen: seen.state_rows,
+        label="rows of state",
+        scope="epoch",
+        shown=("card", "chart"),
+    )
+    state_bytes: int = figure(
+        "bytes",
+        "Memory that the query's state used when the epoch ended.",
+        lambda seen: seen.state_bytes,
+        label="size of state",
+        scope="epoch",
+        shown=("card",),
     )
 
 
@@ -270,6 +314,13 @@ class JoinFigures(Figures):
         shown=("card", "chart"),
         counts_up=True,
     )
+    static_partitions: tuple[int, ...] = figure(
+        "partitions",
+        "Static partitions of each worker in the epoch.",
+        lambda seen: seen.static_partitions,
+        label="static partitions",
+        scope="epoch",
+    )
     redistribution_seconds: float = figure(
         "seconds",
         "Time to move partitions: to decide which partitions move, and to load them on the slowest "
@@ -278,7 +329,7 @@ class JoinFigures(Figures):
     )
 
 
-_GROUPS: tuple[type[Figures], ...] = (RunMetrics, Pace, Outcome, JoinFigures)
+_GROUPS: tuple[type[Figures], ...] = (RunMetrics, Pace, Outcome, Standing, JoinFigures)
 
 FIGURES: dict[str, Figure] = {each.name: each for group in _GROUPS for each in group.declared()}
 """All figures by their names."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from evenkey.core.metrics.replication import LoadCounts
 
 
+LEAST_FOR_P99 = 100
+"""Number of values below which their 99th percentile would only be an interpolated maximum."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """Counts of a run or an epoch, from which load balance and replication are computed.
@@ -43,7 +47,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Paced:
-    """Times of a run or an epoch, from which throughput and latency are computed.
+    """Times of a run or an epoch, from which throughput and durations are computed.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ class Paced:
     makespan_ms
         Time from the start of the first epoch to the end of the last epoch, in ms.
     epoch_ms
-        Duration of each epoch, in ms.
+        Duration of each epoch with input, in ms.
     """
 
     messages: int
@@ -65,6 +69,56 @@ class Paced:
         seconds = self.makespan_ms / 1000
         return messages_per_second(self.messages, seconds) if seconds else 0.0
 
-    def percentile(self, rank: int) -> float:
-        """Compute a percentile of the durations of epochs; NaN if there is no epoch."""
-        return float(np.percentile(self.epoch_ms, rank)) if len(self.epoch_ms) else float("nan")
+    def percentile(self, rank: int, *, least: int = 1) -> float:
+        """Compute a percentile of the durations of epochs; NaN if there are fewer than `least`."""
+        enough = len(self.epoch_ms) >= least
+        return float(np.percentile(self.epoch_ms, rank)) if enough else float("nan")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of the input of a run or an epoch, for `Outcome`.
+
+    Parameters
+    ----------
+    lines, rejected
+        Number of lines that were read, and of lines in dead letters.
+    late
+        Number of partial results that came after their window was closed.
+    overflows
+        Number of results that are null because a sum does not fit its type.
+    seconds
+        Seconds from the start of the query to its end; NaN while it runs.
+    """
+
+    lines: int
+    rejected: int = 0
+    late: int = 0
+    overflows: int = 0
+    seconds: float = float("nan")
+
+    def plus(self, later: Taken) -> Taken:
+        """Add what became of the input of a later epoch."""
+        return Taken(
+            self.lines + later.lines,
+            self.rejected + later.rejected,
+            self.late + later.late,
+            self.overflows + later.overflows,
+        )
+
+
+@dataclass(frozen=True)
+class Stood:
+    """Where a query stood when an epoch ended, for `Standing`; NaN: not known.
+
+    Parameters
+    ----------
+    lag
+        Number of rows that had arrived when the epoch began and are in no epoch yet.
+    state_rows, state_bytes
+        Number of rows in the query's state, and the memory that they used.
+    """
+
+    lag: float = float("nan")
+    state_rows: float = float("nan")
+    state_bytes: float = float("nan")

@@ -228,9 +228,12 @@ class _JoinWork(Work[JoinReport]):
             publications = all_publications(self._spark, config, directory, source)
             expected = str(reference_digest(publications, subscriptions, config.subject))
         log, partitions = self._log(outcome.query), config.partitions_or_default
+        balance = self.measures.balance
         published = source.expected
         if published is None:
             published = directory.commits.total("read")
+        if not outcome.finished:
+            published = 0 if balance is None else balance.messages
         return JoinReport(
             pipeline=config.pipeline,
             mode=config.mode,
@@ -244,8 +247,8 @@ class _JoinWork(Work[JoinReport]):
             matched_publications=sum(table.num_rows for table in matches),
             pairs_digest=str(digest),
             epochs=tuple(epochs_of(log, partitions, config.workers)),
-            timing=outcome.timing,
-            epoch_ms=outcome.epoch_ms,
+            timing=outcome.timeline.timing(),
+            epoch_ms=outcome.timeline.epoch_ms,
             rejected=self._rejected(),
             finished=outcome.finished,
             results=directory.results if config.output is not None else None,

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class JoinRecords:
-    """Passes the figures of each ended epoch of a join to a recorder.
+    """Adds up the figures of a join's ended epochs, and passes them to a recorder.
 
     Parameters
     ----------
     recorder
-        Receives the figures.
+        Receives the figures of each epoch; None: epochs are not recorded.
     log
         Log that the slots of the join's query wrote, in this process and in earlier ones.
     partitions, workers
@@ -43,7 +43,7 @@ class JoinRecords:
 
     def __init__(
         self,
-        recorder: Recorder,
+        recorder: Recorder | None,
         log: EpochLog,
         *,
         partitions: int,
@@ -61,17 +61,16 @@ class JoinRecords:
         self._history = history
         self._last = -1
         self._published: dict[int, int] = {}
-        self._run: JoinSeen | None = None
+        self.run: JoinSeen | None = None
+        """Observations of all epochs so far; None before the end of the first epoch."""
 
-    def time(self, progresses: Iterable[Any]) -> None:
-        """Take the number of publications of each epoch from Spark's reports, and record times.
+    def publish(self, progresses: Iterable[Any]) -> None:
+        """Take the number of publications of each epoch from Spark's reports.
 
         The log of the slots cannot count publications: a pipeline may pass some publications to
         the join several times, and others not at all.
         """
-        reports = list(progresses)
-        self._recorder.time(reports)
-        self._published |= {each["batchId"]: int(each["numInputRows"]) for each in reports}
+        self._published |= {each["batchId"]: int(each["numInputRows"]) for each in progresses}
 
     def catch_up(self, last_epoch: int | None = None) -> None:
         """Record the epochs that have ended since the last call, up to `last_epoch`."""
@@ -85,11 +84,16 @@ class JoinRecords:
     def _take_in(self, epoch: JoinEpoch) -> None:
         seen = epoch.seen(self._measure, self._threshold)
         seen = replace(seen, messages=self._publications(epoch))
-        if self._run is None and epoch.epoch > 0:
-            self._run = self._seen_before(epoch.epoch)
-        self._run = seen if self._run is None else self._run.plus(seen)
-        figures = {**self._run.figures(of_epoch=False), **seen.figures(of_epoch=True)}
-        self._recorder.record(epoch.epoch, {**figures, "rejected": self._rejected()})
+        if self.run is None and epoch.epoch > 0:
+            self.run = self._seen_before(epoch.epoch)
+        self.run = seen if self.run is None else self.run.plus(seen)
+        if self._recorder is not None:
+            figures = {
+                **self.run.figures(of_epoch=False),
+                **seen.figures(of_epoch=True),
+                "rejected": self._rejected(),
+            }
+            self._recorder.record(epoch.epoch, figures, owners=epoch.owners)
 
     def _publications(self, epoch: JoinEpoch) -> int:
         """Return the number of publications in an epoch.

@@ -74,6 +74,8 @@ class JoinSeen:
         MLDC above which partitions move.
     matches, moved_partitions, static_loads, redistribution_seconds
         As explained in `evenkey.core.metrics.FIGURES`.
+    owners
+        Slot of each static partition in the last epoch; empty: not known.
     """
 
     messages: int
@@ -85,6 +87,7 @@ class JoinSeen:
     moved_partitions: int
     static_loads: int
     redistribution_seconds: float
+    owners: tuple[int, ...] = ()
 
     @classmethod
     def before(cls, record: EpochRecord, *, measure: LoadMeasure, workers: int) -> Self:
@@ -105,12 +108,19 @@ class JoinSeen:
             record["moved_partitions"],
             record["static_loads"],
             record["redistribution_seconds"],
+            record.owners,
         )
 
     @property
     def loads(self) -> NDArray[np.float64]:
         """The load of each slot by the measure that the mode uses, float64[W]."""
         return self.measure.of(self)
+
+    @property
+    def static_partitions(self) -> tuple[int, ...]:
+        """The number of static partitions of each slot in the last epoch."""
+        owners = np.array(self.owners, dtype=np.int64)
+        return tuple(map(int, np.bincount(owners, minlength=len(self.items))))
 
     def plus(self, later: JoinSeen) -> JoinSeen:
         """Add the observations of a later epoch."""
@@ -124,6 +134,7 @@ class JoinSeen:
             self.moved_partitions + later.moved_partitions,
             self.static_loads + later.static_loads,
             self.redistribution_seconds + later.redistribution_seconds,
+            later.owners,
         )
 
     def figures(self, *, of_epoch: bool) -> dict[str, Value]:

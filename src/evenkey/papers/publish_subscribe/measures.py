@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from evenkey.core.metrics import Balance
 from evenkey.papers.publish_subscribe.join_records import JoinRecords
-from evenkey.papers.publish_subscribe.report import epochs_of
 from evenkey.pipeline.runs import epochs_of as progress_of
 
 if TYPE_CHECKING:
@@ -45,19 +46,30 @@ class JoinMeasures:
         rejected: Callable[[], int],
         history: History | None,
     ) -> None:
-        self._config = config
         self._log = log
-        self._recorder = recorder
-        self._rejected = rejected
-        self._history = history
-        self._records: JoinRecords | None = None
+        self._records = partial(
+            JoinRecords,
+            recorder,
+            partitions=config.partitions_or_default,
+            workers=config.workers,
+            measure=config.load_measure,
+            threshold=config.threshold,
+            rejected=rejected,
+            history=history,
+        )
+        self._made: JoinRecords | None = None
         self._last = -1
-        self.messages = 0
-        self.max_over_mean: float | None = None
+
+    @property
+    def balance(self) -> Balance | None:
+        """Publications and load balance so far; None before the end of the first epoch."""
+        run = None if self._made is None else self._made.run
+        return None if run is None else Balance.of(run)
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
         """Measure the epochs that have ended since the last call, up to the epoch `last`."""
-        log = self._log(query)
+        if self._made is None:
+            self._made = self._records(self._log(query))
         ended = [
             progress
             for progress in progress_of(query)
@@ -65,28 +77,5 @@ class JoinMeasures:
         ]
         if ended:
             self._last = ended[-1]["batchId"]
-            self.messages += sum(each["numInputRows"] for each in ended)
-            self.max_over_mean = 1 + self._distance(log, self._last)
-        if self._recorder is not None:
-            self._records = self._records or self._recorded(self._recorder, log)
-            self._records.time(ended)
-            self._records.catch_up(last)
-
-    def _recorded(self, recorder: Recorder, log: EpochLog) -> JoinRecords:
-        config = self._config
-        return JoinRecords(
-            recorder,
-            log,
-            partitions=config.partitions_or_default,
-            workers=config.workers,
-            measure=config.load_measure,
-            threshold=config.threshold,
-            rejected=self._rejected,
-            history=self._history,
-        )
-
-    def _distance(self, log: EpochLog, epoch: int) -> float:
-        """Compute the MLDC of an epoch: the load of the most loaded slot over the mean, minus 1."""
-        config = self._config
-        epochs = epochs_of(log, config.partitions_or_default, config.workers, only=epoch)
-        return epochs[0].max_load_distance(config.load_measure) if epochs else 0.0
+        self._made.publish(ended)
+        self._made.catch_up(last)

@@ -57,6 +57,9 @@ class JoinEpoch:
     messages
         Number of items of the stream that reached the join, each counted once. 0 if the record
         comes from a version that did not count these items.
+    owners
+        Slot of each partition in the epoch. Empty if the record comes from a version that did not
+        store it.
     """
 
     epoch: int
@@ -70,6 +73,7 @@ class JoinEpoch:
     pairs: int
     first_items: NDArray[np.float64]
     messages: int = 0
+    owners: tuple[int, ...] = ()
 
     def seen(self, measure: LoadMeasure, threshold: float = float("nan")) -> JoinSeen:
         """Return the observations from which the figures of the epoch are computed.
@@ -91,6 +95,7 @@ class JoinEpoch:
             len(self.moved),
             self.static_loads,
             self.redistribution_seconds,
+            self.owners,
         )
 
     def max_load_distance(self, measure: LoadMeasure) -> float:
@@ -109,7 +114,8 @@ def epochs_of(
 
 def _restored_epoch(plain: Mapping[str, Any]) -> JoinEpoch:
     arrays = {name: np.array(plain[name]) for name in _ARRAYS}
-    return JoinEpoch(**{**plain, **arrays, "moved": tuple(plain["moved"])})
+    numbers = {name: tuple(plain.get(name, ())) for name in ("moved", "owners")}
+    return JoinEpoch(**{**plain, **arrays, **numbers})
 
 
 def _epoch(log: EpochLog, number: int, partitions: int, workers: int) -> JoinEpoch | None:
@@ -137,6 +143,7 @@ def _epoch(log: EpochLog, number: int, partitions: int, workers: int) -> JoinEpo
         sum(each[2] for record in records for each in record.work.values()),
         np.bincount(at_first, weights=work.items, minlength=workers).astype(np.float64),
         work.total,
+        plan.owners,
     )
 
 
@@ -161,7 +168,7 @@ class JoinReport:
     timing
         Times of the whole run, including epochs before a restart.
     epoch_ms
-        Milliseconds of each epoch that this process ran, by the number of the epoch.
+        Duration in ms of each epoch that this process ran, by the number of the epoch.
     rejected
         Number of publications and subscriptions in dead letters.
     expected_digest
@@ -255,7 +262,7 @@ class JoinReport:
 
     @property
     def pace(self) -> Pace:
-        """Throughput and latency of publications, over the whole run."""
+        """Throughput and durations of the whole run."""
         timing = self.timing
         return Pace.of(Paced(self.publications, timing.makespan_ms, timing.epoch_ms))
 
@@ -292,10 +299,9 @@ class JoinReport:
             "skew": self.skew,
             "realised_skew": self.realised_skew,
             **known(self.pace),
-            "epoch_latency_ms": list(self.timing.epoch_ms),
+            "epoch_duration_ms": list(self.timing.epoch_ms),
             "redistributions": [self._redistribution(each) for each in self.epochs if each.moved],
             "modelled_makespan_seconds": self.modelled_makespan_seconds,
-            "epochs": len(self.epochs),
             "rejected": self.rejected,
             "finished": self.finished,
             "finished_before": self.finished_before,
@@ -329,8 +335,8 @@ class JoinReport:
             "moved_partitions": list(epoch.moved),
             "seconds": epoch.redistribution_seconds,
             "load_seconds": epoch.moved_load_seconds,
-            "epoch_latency_ms": self.epoch_ms.get(epoch.epoch),
-            "usual_epoch_latency_ms": {
+            "epoch_duration_ms": self.epoch_ms.get(epoch.epoch),
+            "usual_epoch_duration_ms": {
                 "p50": float(np.median(usual)) if usual else None,
                 "max": max(usual, default=None),
             },

@@ -24,6 +24,7 @@ from evenkey.pipeline.runs import (
     Job,
     Prepared,
     RunDirectory,
+    Timeline,
     execute,
 )
 
@@ -184,6 +185,6 @@ def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory)
         found = small.find(own)
         own.begin(small.options.manifest())
         # Nobody reads the results of the warm-up, so its windows may stay open.
-        execute(spark, small, found, own, close=False)
+        execute(spark, small, found, own, Timeline(), close=False)
     if place is not None:
         RunDirectory(place).clear()

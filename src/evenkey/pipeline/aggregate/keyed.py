@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenkey.groupings import planner_of
 from evenkey.kafka import connector_settings
 from evenkey.pipeline.aggregate.key_planner import KeyPlanner
-from evenkey.pipeline.aggregate.observer import AggregateRecords, Observer
+from evenkey.pipeline.aggregate.observer import Observer
 from evenkey.pipeline.aggregate.report import ReportT
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.runs import Tallies, Work
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import By
     from evenkey.pipeline.aggregate.key_planner import PlannableInput
+    from evenkey.pipeline.aggregate.observer import Observed
     from evenkey.pipeline.options import KeyedOptions
     from evenkey.pipeline.runs import Outcome, Recorder, RunDirectory, Sink
 
@@ -88,14 +90,12 @@ class KeyedWork(Work[ReportT]):
         self.rows = rows
         self.sink = sink
         self.expected = expected
-        records = None if recorder is None else AggregateRecords(recorder, directory.files)
-        on_epoch = None if records is None else records.add
         self.measures = Observer(
             directory.files,
             options.workers,
             by=observe_by,
             workers_of=directory.workers_of,
-            on_epoch=on_epoch,
+            on_epoch=None if recorder is None else partial(_record, recorder),
         )
         self._directory = directory
         self._options = options
@@ -132,22 +132,21 @@ class KeyedWork(Work[ReportT]):
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         """Return the fields of a `RunReport`."""
         directory, options = self._directory, self._options
-        metrics = self.measures.metrics()
-        lines, rejected = directory.files.lines_and_rejected() or (metrics.messages, 0)
+        taken = self.measures.taken
         kept = options.output is not None
         return {
             "dataset": self._name,
             "grouping": str(options.resolved_grouping()),
             "workers": options.workers,
             "sources": self._routers,
-            "metrics": metrics,
+            "metrics": self.measures.metrics(),
             "epochs": tuple(self.measures.epochs),
-            "timing": outcome.timing,
+            "timing": outcome.timeline.timing(),
             "seconds": outcome.seconds,
-            "lines": lines,
-            "rejected": rejected,
-            "late": directory.commits.total("late"),
-            "overflows": directory.commits.total("overflows"),
+            "lines": taken.lines,
+            "rejected": taken.rejected,
+            "late": taken.late,
+            "overflows": taken.overflows,
             "finished": outcome.finished,
             "results": directory.results if kept and self.sink.keeps_files else None,
             "dead_letters": directory.dead_letters_place if kept else None,
@@ -155,3 +154,7 @@ class KeyedWork(Work[ReportT]):
             "table": self.sink.table(),
             **self._by,
         }
+
+
+def _record(recorder: Recorder, seen: Observed) -> None:
+    recorder.record(seen.epoch, seen.figures, seen.hottest)

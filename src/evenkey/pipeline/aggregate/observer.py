@@ -7,7 +7,7 @@ the driver reads these counts after the epoch has ended.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +15,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.core.hashing import hash_strings
-from evenkey.core.metrics import EpochMetrics, PairCounts, RunMetrics, Seen, imbalance
+from evenkey.core.metrics import (
+    Balance,
+    EpochMetrics,
+    Outcome,
+    PairCounts,
+    RunMetrics,
+    Seen,
+    Taken,
+    imbalance,
+)
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.exporters import HotKey
+from evenkey.pipeline.runs import epoch_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql.streaming import StreamingQuery
 
+    from evenkey.core.metrics import Value
     from evenkey.groupings import By
-    from evenkey.pipeline.runs import EpochFiles, Recorder
+    from evenkey.pipeline.runs import EpochFiles
 
 _HOTTEST = 10
 _LONGEST_KEY = 256
@@ -33,12 +44,14 @@ _LONGEST_KEY = 256
 
 @dataclass(frozen=True)
 class Observed:
-    """Metrics of one epoch, and of the run up to the end of this epoch."""
+    """Figures of one epoch, and of the run up to the end of this epoch, by name.
 
-    epoch: EpochMetrics
-    run: RunMetrics
-    loads: tuple[int, ...]
-    hottest: tuple[HotKey, ...]
+    An epoch without messages, which only closes windows, has only the figures of the run.
+    """
+
+    epoch: int
+    figures: Mapping[str, Value]
+    hottest: tuple[HotKey, ...] = ()
 
 
 class Observer:
@@ -56,7 +69,7 @@ class Observer:
         Function that returns the number of workers of an epoch. Earlier processes of the run may
         have had another number of workers. None: every epoch had `workers` workers.
     on_epoch
-        Function that is called with the metrics of each epoch, in order; None: no calls.
+        Function that is called with the figures of each epoch, in order; None: no calls.
     """
 
     def __init__(
@@ -72,29 +85,64 @@ class Observer:
         self._workers_of = workers_of or (lambda _: workers)
         self._load = "messages" if by == "messages" else "weight"
         self._on_epoch = on_epoch
-        self.messages = 0
-        """Messages seen so far."""
+        self._messages = 0
         self._counts = PairCounts(workers)
         self._imbalances: list[float] = []
+        self._last = -1
+        self._taken = Taken(0)
+        self._splits = False
         self.epochs: list[EpochMetrics] = []
+        """Metrics of each epoch that had messages."""
 
     @property
-    def max_over_mean(self) -> float | None:
-        """Maximum load of the last epoch, divided by its mean load; None before the first epoch."""
-        return self.epochs[-1].max_over_mean if self.epochs else None
+    def balance(self) -> Balance | None:
+        """Messages and load balance so far; None before the first epoch with messages."""
+        return Balance.of(Seen(self._counts, self._messages)) if self.epochs else None
+
+    @property
+    def taken(self) -> Taken:
+        """What became of the input so far; without splitters, a line is a message."""
+        # Before the first epoch, the splitters may have counted already.
+        taken = self._taken_in(0) if self._last < 0 else self._taken
+        return taken if self._splits else replace(taken, lines=self._messages)
 
     def catch_up(self, query: StreamingQuery | None = None, last: int | None = None) -> None:
         """Read the epochs that have ended since the last call."""
         del query  # the workers' files contain everything
-        known = self.epochs[-1].epoch if self.epochs else -1
-        for epoch in self._files.epochs(PLACED):
-            if epoch > known and (last is None or epoch <= last):
+        for epoch in self._files.commits.epochs():
+            if epoch > self._last and (last is None or epoch <= last):
                 self._take_in(epoch)
 
     def _take_in(self, epoch: int) -> None:
+        taken = self._taken_in(epoch)
+        self._taken = self._taken.plus(taken)
         table = self._files.read(PLACED, [epoch])
-        if table is None:
-            return
+        placed = {} if table is None else self._placed_in(epoch, table)
+        self._last = epoch
+        if self._on_epoch is not None:
+            figures = {
+                **self.metrics().named(of_epoch=False),
+                **Outcome.of(self.taken).named(of_epoch=False),
+                **Outcome.of(taken).named(of_epoch=True),
+                **placed,
+            }
+            hottest = () if table is None else _hottest(table, self._load)
+            self._on_epoch(Observed(epoch, figures, hottest))
+
+    def _taken_in(self, epoch: int) -> Taken:
+        """Return what became of the input of an epoch: counts of its splitters and its commit."""
+        commit = self._files.commits.read(epoch_name(epoch))
+        figures = {} if commit is None else commit.figures
+        late, overflows = (int(figures.get(name, 0)) for name in ("late", "overflows"))
+        counts = self._files.read(self._files.SPLITS, [epoch])
+        if counts is None:
+            return Taken(0, 0, late, overflows)
+        self._splits = True
+        lines, rejected = (int(pc.sum(counts[name]).as_py()) for name in ("lines", "rejected"))
+        return Taken(lines, rejected, late, overflows)
+
+    def _placed_in(self, epoch: int, table: pa.Table) -> dict[str, Value]:
+        """Add an epoch's messages; return the figures of the epoch."""
         counts = PairCounts(self._workers_of(epoch))
         counts.add(
             table["worker"].to_numpy(),
@@ -106,13 +154,11 @@ class Observer:
             self._counts, self._imbalances = PairCounts(counts.workers), []
         self._counts.merge(counts)
         messages = int(pc.sum(table["messages"]).as_py())
-        self.messages += messages
+        self._messages += messages
         self._imbalances.append(imbalance(self._counts.loads))
         metrics = EpochMetrics.of_epoch(epoch, counts, messages)
         self.epochs.append(metrics)
-        if self._on_epoch is not None:
-            loads = tuple(map(int, counts.loads))
-            self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table, self._load)))
+        return {**metrics.named(of_epoch=True), "epoch_loads": tuple(map(int, counts.loads))}
 
     def metrics(self) -> RunMetrics:
         """Return metrics over all epochs so far.
@@ -121,7 +167,7 @@ class Observer:
         the number of messages covers all epochs.
         """
         average = float(np.mean(self._imbalances or [0.0]))
-        return RunMetrics.of(Seen(self._counts, self.messages, average))
+        return RunMetrics.of(Seen(self._counts, self._messages, average))
 
 
 _NULL = "(null)"
@@ -143,36 +189,3 @@ def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
         name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
         hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads))
     return tuple(hottest)
-
-
-class AggregateRecords:
-    """Passes the figures of each epoch from the observer to a recorder.
-
-    Parameters
-    ----------
-    recorder
-        Receives the figures.
-    files
-        The epoch files, with the splitters' counts of rejected lines.
-    """
-
-    def __init__(self, recorder: Recorder, files: EpochFiles) -> None:
-        self._recorder = recorder
-        self._files = files
-        self._rejected = 0
-
-    def add(self, seen: Observed) -> None:
-        """Record an epoch; epochs come in order."""
-        epoch = seen.epoch.epoch
-        self._rejected += self._rejected_in(epoch)
-        figures = {
-            **seen.run.named(of_epoch=False),
-            **seen.epoch.named(of_epoch=True),
-            "epoch_loads": seen.loads,
-            "rejected": self._rejected,
-        }
-        self._recorder.record(epoch, figures, seen.hottest)
-
-    def _rejected_in(self, epoch: int) -> int:
-        counts = self._files.read(self._files.SPLITS, [epoch])
-        return 0 if counts is None else int(pc.sum(counts["rejected"]).as_py())

@@ -158,7 +158,7 @@ class RunReport:
 
     @property
     def pace(self) -> Pace:
-        """Throughput and latency of the whole run."""
+        """Throughput and durations of the whole run."""
         timing = self.timing
         return Pace.of(Paced(self.metrics.messages, timing.makespan_ms, timing.epoch_ms))
 

@@ -67,8 +67,8 @@ class EpochRecord:
 
     Each kind of job has its own figures. `evenkey.core.metrics.FIGURES` declares all of them, with
     units and meanings. Figures whose names begin with ``epoch`` cover only this epoch. Other
-    figures of load, balance and replication cover the run so far, including epochs before a
-    restart. Times and rates come from the process that ran the epoch.
+    figures cover the run so far, including epochs before a restart. An epoch that only closes
+    windows has no balance of its own, so figures such as ``epoch_max_over_mean`` are missing.
 
     Parameters
     ----------
@@ -80,6 +80,8 @@ class EpochRecord:
         Figures by name; each is a number, or a tuple with one number per worker.
     hottest
         Hottest keys of this epoch, the hottest key first.
+    owners
+        In a join, the worker that has each static partition in this epoch; otherwise empty.
 
     Raises
     ------
@@ -91,6 +93,7 @@ class EpochRecord:
     ended: float
     figures: Mapping[str, Value]
     hottest: tuple[HotKey, ...] = ()
+    owners: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         unknown = self.figures.keys() - FIGURES.keys()
@@ -104,6 +107,10 @@ class EpochRecord:
     def get(self, name: str) -> Any:
         """Return a figure, or None if the job does not have it."""
         return self.figures.get(name)
+
+    def share_percent(self, hot: HotKey) -> float:
+        """Return the share of a hot key in the load of this epoch, in percent."""
+        return 100 * hot.messages / max(1, sum(self["epoch_loads"]))
 
     def numbers(self) -> dict[str, int | float]:
         """Return the figures that are a single number."""

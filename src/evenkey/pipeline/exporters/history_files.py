@@ -14,7 +14,7 @@ from evenkey.pipeline.exporters.epoch_record import EpochRecord, HotKey
 if TYPE_CHECKING:
     from evenkey.core.metrics import Figure
 
-VERSION = 1
+VERSION = 2
 """Version of a history's format; increased when names or meanings of columns change."""
 
 _MARK = b"evenkey.history"
@@ -31,10 +31,17 @@ def encoded(record: EpochRecord) -> bytes:
         ("ended", pa.float64()),
         *((name, _type(FIGURES[name])) for name in record.figures),
         ("hottest", _HOT_KEYS),
+        ("owners", _WORKERS),
     ]
     schema = pa.schema(columns, metadata={_MARK: str(VERSION).encode()})
     hottest = [asdict(each) for each in record.hottest]
-    row = {"epoch": record.epoch, "ended": record.ended, **record.figures, "hottest": hottest}
+    row = {
+        "epoch": record.epoch,
+        "ended": record.ended,
+        **record.figures,
+        "hottest": hottest,
+        "owners": record.owners,
+    }
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist([row], schema=schema), sink)
     content: bytes = sink.getvalue().to_pybytes()
@@ -79,10 +86,10 @@ def read_record(content: bytes, file: str) -> EpochRecord:
         HotKey(each["key"], each["messages"], tuple(each["pool"]), tuple(each["held"]))
         for each in row.pop("hottest")
     )
-    epoch, ended = row.pop("epoch"), row.pop("ended")
+    epoch, ended, owners = row.pop("epoch"), row.pop("ended"), tuple(row.pop("owners"))
     # Drop figures that are no longer declared: readers would not know their meaning.
     figures = {n: tuple(v) if isinstance(v, list) else v for n, v in row.items() if n in FIGURES}
-    return EpochRecord(epoch, ended, figures, hottest)
+    return EpochRecord(epoch, ended, figures, hottest, owners)
 
 
 def _type(figure: Figure) -> pa.DataType:

@@ -96,7 +96,8 @@ class Kafka(Exporter):
             return ["\n".join(lines(self._run, record)).encode()]
         hottest = [dataclasses.asdict(each) for each in record.hottest]
         shared = {**vars(self._run), "epoch": record.epoch, "ended": record.ended}
-        return [json.dumps({**shared, **record.figures, "hottest": hottest}).encode()]
+        lists = {"hottest": hottest, "owners": record.owners}
+        return [json.dumps({**shared, **record.figures, **lists}).encode()]
 
     def write(self, points: Sequence[bytes]) -> None:
         """Send messages, and wait until the broker has acknowledged all of them."""

@@ -34,7 +34,7 @@ def lines(run: RunInfo, record: EpochRecord) -> list[str]:
         figures: dict[str, str | float] = {
             "key": hot.key,
             "messages": hot.messages,
-            "share_percent": 100 * hot.messages / max(1, record["epoch_messages"]),
+            "share_percent": record.share_percent(hot),
             "pool": len(hot.pool),
             "workers": " ".join(map(str, hot.pool)),
         }

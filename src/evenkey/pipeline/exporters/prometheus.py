@@ -54,6 +54,7 @@ class Prometheus(Exporter):
         self._address = address
         self._labels = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
         self._latest: EpochRecord | None = None
+        self._last_input: EpochRecord | None = None
         registry = client.CollectorRegistry()
         registry.register(self)
         named = address.options.get("allow-host")
@@ -92,6 +93,8 @@ class Prometheus(Exporter):
     def write(self, points: Sequence[EpochRecord]) -> None:
         """Serve the last of the records from now on."""
         self._latest = points[-1]
+        held = [each for each in points if each.get("epoch_loads") is not None]
+        self._last_input = held[-1] if held else self._last_input
 
     def close(self, ending: Ending) -> None:
         """Stop serving."""
@@ -108,17 +111,19 @@ class Prometheus(Exporter):
         yield self._family(
             "evenkey_epoch", "Number of the last epoch that ended.", [({}, record.epoch)]
         )
-        for name in record.figures:
-            yield self._figure(FIGURES[name], record[name])
+        # An epoch that only closes windows has no figures of its own input.
+        last = record if self._last_input is None else self._last_input
+        for name, value in {**last.figures, **record.figures}.items():
+            yield self._figure(FIGURES[name], value)
         yield self._family(
             "evenkey_hot_key_messages",
-            "Messages of the last epoch's hottest keys.",
-            [(each, count) for each, count, _ in _hot_keys(record)],
+            "Messages of the hottest keys of the last epoch with input.",
+            [(each, count) for each, count, _ in _hot_keys(last)],
         )
         yield self._family(
             "evenkey_hot_key_workers",
-            "Workers of the last epoch's hottest keys.",
-            [(each, pool) for each, _, pool in _hot_keys(record)],
+            "Workers of the hottest keys of the last epoch with input.",
+            [(each, pool) for each, _, pool in _hot_keys(last)],
         )
 
     def _family(self, name: str, text: str, samples: Sequence[tuple[dict[str, str], float]]) -> Any:
@@ -147,8 +152,8 @@ def prometheus_name(figure: Figure) -> str:
 
     Examples
     --------
-    >>> [prometheus_name(FIGURES[name]) for name in ("epoch_latency_ms", "messages")]
-    ['evenkey_epoch_latency_seconds', 'evenkey_messages_total']
+    >>> [prometheus_name(FIGURES[name]) for name in ("epoch_duration_ms", "messages")]
+    ['evenkey_epoch_duration_seconds', 'evenkey_messages_total']
     """
     name = figure.name.removesuffix("_ms") + ("_seconds" if figure.unit == "ms" else "")
     return f"evenkey_{name}{'_total' if figure.counts_up else ''}"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from evenkey.core.metrics import Figure
     from evenkey.pipeline.exporters import EpochRecord
     from evenkey.reports.dashboard.watched_runs import Run, State
     from evenkey.reports.pictures import Theme
@@ -68,13 +69,24 @@ def _card(run: Run, colour: str) -> html.Article:
     about = html.P(f"{info.dataset} · {workers} · {sources} · {epoch}", className="about")
     if run.latest is None:
         return html.Article([head, about])
-    figures = [html.Div([html.Dt(name), html.Dd(text)]) for name, text in _figures(run.latest)]
+    figures = [
+        html.Div([html.Dt(defined(each.label, each.text)), html.Dd(text)])
+        for each, text in _figures(run.latest)
+    ]
     return html.Article([head, about, html.Dl(figures)])
 
 
-def _figures(record: EpochRecord) -> list[tuple[str, str]]:
+def defined(name: str, text: str) -> list[html.Span]:
+    """Make a name whose definition appears when the pointer or the focus is on it."""
+    return [
+        html.Span(name, className="defined", tabIndex=0),
+        html.Span(text, className="definition", role="tooltip"),
+    ]
+
+
+def _figures(record: EpochRecord) -> list[tuple[Figure, str]]:
     found = [each for each in shown_in("card") if record.get(each.name) is not None]
-    return [(each.label, each.written(record[each.name])) for each in found]
+    return [(each, each.written(record[each.name])) for each in found]
 
 
 def _running(run: Run) -> str:

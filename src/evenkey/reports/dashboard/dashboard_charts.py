@@ -1,12 +1,14 @@
-"""The charts of the page: each function draws one chart of the runs, in the colours of a theme."""
+"""Bars and lines of the page: each function draws one chart of the runs, in a theme's colours."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from evenkey.core.metrics import FIGURES
-from evenkey.reports.pictures import heat, look, stacked, themed
+from evenkey.reports.dashboard.heat_maps import ticks
+from evenkey.reports.dashboard.watched_runs import thinned
+from evenkey.reports.pictures import themed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,32 +24,37 @@ _MOST_POINTS = 1000
 """Maximum number of points of a line. More points would be sent to the browser at each epoch, but
 could not be seen."""
 _MARKED_POINTS = 60
-_MOST_TICKS = 12
-_LONGEST_KEY = 18
-_LEAST_HEIGHT, _ROW_HEIGHT, _ROWS_MARGIN = 290, 24, 66
+_HEADROOM, _LEAST_RANGE = 1.08, 0.5
+_LEAST_PAUSE = 1.0
+"""Seconds between two epochs that are in no makespan and so were a pause: starting Spark takes
+longer."""
 
 
-def loads(runs: Sequence[Run], theme: Theme) -> Figure:
-    """Draw the load of each worker over the mean load, for the whole run."""
-    figure = themed(theme, "worker", "load / mean")
+def loads(runs: Sequence[Run], theme: Theme, figure: str) -> Figure:
+    """Draw the load of each worker over the mean load, for the whole run or the last epoch."""
+    drawn = themed(theme, "worker", "load / mean")
+    most, highest = 1, 1.0
     for number, run in enumerate(runs):
-        if run.latest is None or run.latest.get("loads") is None:
+        record = run.last_with(figure)
+        if record is None:
             continue
-        held = run.latest["loads"]
+        held = record[figure]
         mean = max(1, sum(held)) / len(held)
-        figure.add_bar(
+        ratios = [load / mean for load in held]
+        most, highest = max(most, len(held)), max(highest, *ratios)
+        name, unit = escape(run.info.grouping), escape(run.info.load_unit)
+        drawn.add_bar(
             x=list(range(len(held))),
-            y=[load / mean for load in held],
+            y=ratios,
             customdata=list(held),
-            name=escape(run.info.grouping),
+            name=name,
             marker_color=theme.of_run(number),
-            hovertemplate=f"worker %{{x}}: %{{customdata:,}} {escape(run.info.load_unit)}, "
-            "%{y:.2f} of the mean",
+            hovertemplate=f"worker %{{x}}: %{{customdata:,}} {unit}, %{{y:.2f}} of the mean",
         )
-    most = max((run.info.workers for run in runs), default=1)
-    figure.update_xaxes(range=[-0.5, most - 0.5], **_worker_ticks(most))
-    figure.add_hline(y=1, line_width=1, line_dash="dot", line_color=theme.muted)
-    return figure
+    drawn.update_xaxes(range=[-0.5, most - 0.5], **ticks(most))
+    drawn.update_yaxes(range=[0, _HEADROOM * highest])
+    drawn.add_hline(y=1, line_width=1, line_dash="dot", line_color=theme.muted)
+    return drawn
 
 
 def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
@@ -55,13 +62,15 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
 
     A line has a gap where a run was stopped and continued later.
     """
-    figure = themed(theme, "seconds since the start", shown.unit)
+    figure, drawn = themed(theme, "seconds since the start", shown.unit), []
     for number, run in enumerate(runs):
-        records = _thinned([each for each in run.records if each.get(shown.name) is not None])
+        known = [each for each in run.records if each.get(shown.name) is not None]
+        records = thinned(known, _MOST_POINTS)
         if not records:
             continue
         points = [(_seconds(run, each), each[shown.name], each.epoch) for each in records]
         x, y, epochs = zip(*_broken(points, records), strict=True)
+        drawn += y
         figure.add_scatter(
             x=x,
             y=y,
@@ -71,91 +80,49 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
             line={"color": theme.of_run(number), "width": 2},
             marker={"size": 6},
             connectgaps=False,
+            cliponaxis=False,  # a marker on the axis is drawn whole
             hovertemplate="epoch %{customdata}: %{y:,.3~f}",
         )
         if shown.limit and records[-1].get(shown.limit) is not None:
+            limit = records[-1][shown.limit]
+            drawn.append(limit)
             figure.add_scatter(
                 x=x,
-                y=[None if value is None else records[-1][shown.limit] for value in y],
+                y=[None if value is None else limit for value in y],
                 name=f"{escape(run.info.grouping)}: {FIGURES[shown.limit].label}",
                 mode="lines",
                 line={"color": theme.of_run(number), "width": 1.5, "dash": "dot"},
                 connectgaps=False,
                 hovertemplate="%{y:,.3~f}",
             )
-    return figure.update_yaxes(rangemode="tozero" if shown.unit else "normal")
+    return figure.update_yaxes(range=_range(shown, drawn))
 
 
-def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
-    """Draw the hottest keys of the last epoch and their workers, one panel per run."""
-    shown = [(run.info, run.latest) for run in runs if run.latest and run.latest.hottest]
-    figure = themed(theme, "worker", "")
-    if not shown:
-        return figure
-    rows = [len(record.hottest) for _, record in shown]
-    height = hot_keys_height(runs)
-    titles = [f"{escape(info.grouping)}, epoch {record.epoch}" for info, record in shown]
-    grid = stacked(figure, rows, titles, _ROWS_MARGIN / height)
-    for row, (info, record) in enumerate(shown, start=1):
-        grid.add_trace(_heat(record, theme), row=row, col=1)
-        grid.update_xaxes(**_worker_ticks(info.workers), row=row, col=1)
-    grid.update_yaxes(autorange="reversed", ticksuffix=" ", type="category", showgrid=False)
-    look(grid, theme)
-    grid.update_xaxes(title_text="")
-    grid.update_xaxes(title_text="worker", row=len(shown), col=1)
-    grid.update_annotations(font={"size": 12, "color": theme.muted}, xanchor="left", x=0)
-    return grid.update_layout(margin={"t": 28, "l": 10})
-
-
-def hot_keys_height(runs: Sequence[Run]) -> int:
-    """Return the height of the chart of hot keys, in pixels; each key has a row."""
-    rows = [len(run.latest.hottest) for run in runs if run.latest and run.latest.hottest]
-    return max(_LEAST_HEIGHT, _ROW_HEIGHT * sum(rows) + _ROWS_MARGIN * len(rows) + 20)
-
-
-def _heat(record: EpochRecord, theme: Theme) -> Any:
-    workers = range(len(record["epoch_loads"]))
-    shares, texts, names = [], [], []
-    for rank, hot in enumerate(record.hottest, start=1):
-        held = dict(zip(hot.pool, hot.held, strict=True))
-        shares.append([100 * held.get(worker, 0) / hot.messages for worker in workers])
-        texts.append([f"{held.get(worker, 0):,}" for worker in workers])
-        percent = 100 * hot.messages / max(1, record["epoch_messages"])
-        names.append(f"{rank}. {_short(hot.key)} {percent:.1f} %")
-    hover = "%{y}<br>worker %{x}: %{text} messages, %{z:.1f} % of the key<extra></extra>"
-    return heat(theme, list(workers), names, shares, texts, hover)
-
-
-def _worker_ticks(workers: int) -> dict[str, Any]:
-    """Return options that label every worker, or only every n-th worker if there are many."""
-    return {"tick0": 0, "dtick": -(-workers // _MOST_TICKS)}
-
-
-def _short(key: str) -> str:
-    return escape(key if len(key) <= _LONGEST_KEY else key[: _LONGEST_KEY - 1] + "…")
+def _range(shown: Measured, values: Sequence[float | None]) -> list[float]:
+    """Return the range of an axis: from the lowest possible value to above the highest value."""
+    highest = max((each for each in values if each is not None), default=shown.least)
+    above = highest - shown.least
+    return [shown.least, shown.least + (_HEADROOM * above or _LEAST_RANGE)]
 
 
 def _seconds(run: Run, record: EpochRecord) -> float:
     """Return the time at which an epoch ended, in seconds since the run began."""
-    return record.ended - _began(run.records[0])
+    first = run.records[0]
+    return record.ended - (first.ended - float(first["makespan_ms"]) / 1000)
 
 
-def _began(record: EpochRecord) -> float:
-    """Return the time at which the process of an epoch started, in seconds since 1970."""
-    return record.ended - float(record["makespan_ms"]) / 1000
+def _paused(before: EpochRecord, after: EpochRecord) -> bool:
+    """Return whether the run paused between two epochs: the pause is not in its makespan."""
+    passed = after.ended - before.ended
+    worked = (float(after["makespan_ms"]) - float(before["makespan_ms"])) / 1000
+    return passed - worked > _LEAST_PAUSE
 
 
 def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_Point]:
-    """Insert a gap between two points if a new process started between them."""
+    """Insert a gap between two points if the run paused between them."""
     broken = list(points[:1])
     for i in range(1, len(points)):
-        if _began(records[i]) > records[i - 1].ended:
+        if _paused(records[i - 1], records[i]):
             broken.append((None, None, None))
         broken.append(points[i])
     return broken
-
-
-def _thinned(records: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
-    """Return every n-th record including the last one, at most `_MOST_POINTS` records."""
-    step = max(1, -(-len(records) // _MOST_POINTS))
-    return records[(len(records) - 1) % step :: step]

@@ -10,14 +10,17 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from flask import abort
 
 from evenkey.core.metrics import FIGURES, shown_in
-from evenkey.reports.dashboard import dashboard_charts
-from evenkey.reports.dashboard.cards import cards, standing
+from evenkey.reports.dashboard import dashboard_charts, heat_maps
+from evenkey.reports.dashboard.cards import cards, defined, standing
 from evenkey.reports.dashboard.requests import refuse_malformed
 from evenkey.reports.pictures import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from evenkey.core.metrics import Figure as Measured
+    from evenkey.pipeline.exporters import EpochRecord
+    from evenkey.reports.dashboard.heat_maps import HeatMap
     from evenkey.reports.dashboard.watched_runs import Run, Runs
     from evenkey.reports.pictures import Figure, Theme
 
@@ -31,54 +34,73 @@ class Chart(NamedTuple):
     Parameters
     ----------
     title, text
-        Title of the chart, and the sentence that explains it.
-    figure
-        Name of the metric that the chart shows. Runs without this metric are left out. Empty: the
-        chart shows hot keys.
+        Title of the chart, and the definition that appears when the pointer is on the title.
     draw
         Function that draws the chart, given the runs and a theme.
+    has
+        Function that returns whether the record of an epoch has data for the chart.
+    height
+        Function that returns the height in pixels; None: all such charts have the same height.
     """
 
     title: str
     text: str
-    figure: str
     draw: Callable[[Sequence[Run], Theme], Figure]
+    has: Callable[[EpochRecord], bool]
+    height: Callable[[Sequence[Run]], int] | None = None
 
     def fits(self, run: Run) -> bool:
-        """Return whether a run has data for this chart."""
-        latest = run.latest
-        if latest is None:
-            return False
-        return latest.get(self.figure) is not None if self.figure else bool(latest.hottest)
+        """Return whether a run has data for this chart; values that are all 0 are no data."""
+        return any(map(self.has, run.records))
 
 
 def _charts() -> dict[str, Chart]:
-    """Return all charts by name: loads, one line chart per declared metric, hot keys."""
-    loads = FIGURES["loads"]
-    lines = {
-        each.name.replace("_", "-"): Chart(
-            f"{each.label[0].upper()}{each.label[1:]} of each epoch",
-            each.text,
-            each.name,
-            partial(dashboard_charts.over_time, shown=each),
-        )
-        for each in shown_in("chart")
-    }
+    """Return all charts by name: loads, one line chart per declared metric, hot keys, owners."""
     return {
-        "loads": Chart(
-            "Load of each worker over the mean", loads.text, "loads", dashboard_charts.loads
+        "loads": _bars("Load of each worker, whole run", "loads"),
+        "epoch-loads": _bars("Load of each worker, last epoch", "epoch_loads"),
+        "load-map": _map(
+            "Load by worker and epoch",
+            "The load of each worker in each epoch, divided by the mean load of the workers in the "
+            "epoch: 1 everywhere is perfect balance.",
+            heat_maps.LOADS,
+            lambda record: bool(record.get("epoch_loads")),
         ),
-        **lines,
-        "hot-keys": Chart(
-            "Hottest keys, and the workers that hold them",
-            "The hottest keys of the last epoch.",
-            "",
-            dashboard_charts.hot_keys,
+        **{each.name.replace("_", "-"): _line(each) for each in shown_in("chart")},
+        "hot-keys": _map(
+            "Hottest keys of the last epoch, and the workers that hold them",
+            "Each row is a key, with its share of the epoch's load. The darker a cell, the more of "
+            "the worker's load comes from the key.",
+            heat_maps.HOT_KEYS,
+            lambda record: bool(record.hottest),
+        ),
+        "owners": _map(
+            "Owners and moves of static partitions",
+            "The worker that has each static partition in each epoch, and the partitions that "
+            "moved before an epoch.",
+            heat_maps.OWNERS,
+            lambda record: bool(record.owners),
         ),
     }
+
+
+def _bars(title: str, figure: str) -> Chart:
+    text = f"{FIGURES[figure].text} The line is the mean."
+    draw = partial(dashboard_charts.loads, figure=figure)
+    return Chart(title, text, draw, lambda record: bool(record.get(figure)))
+
+
+def _line(figure: Measured) -> Chart:
+    draw = partial(dashboard_charts.over_time, shown=figure)
+    return Chart(figure.title, figure.text, draw, lambda record: bool(record.get(figure.name)))
+
+
+def _map(title: str, text: str, drawn: HeatMap, has: Callable[[EpochRecord], bool]) -> Chart:
+    return Chart(title, text, drawn.draw, has, drawn.height)
 
 
 CHARTS = _charts()
+_SIZED = {name: chart.height for name, chart in CHARTS.items() if chart.height is not None}
 
 
 def page(runs: Runs) -> Dash:
@@ -113,7 +135,7 @@ def page(runs: Runs) -> Dash:
         Output("seen", "data"),
         Output("standing", "children"),
         Output("cards", "children"),
-        Output("hot-keys", "style"),
+        *(Output(name, "style") for name in _SIZED),
         *(Output(f"{name}-section", "hidden") for name in CHARTS),
         *(Output(name, "figure") for name in CHARTS),
         Input("asked", "data"),
@@ -128,12 +150,12 @@ def page(runs: Runs) -> Dash:
         now = runs.read()
         state = _fingerprint(now, theme)
         if state == seen:
-            return answered, *(no_update,) * (4 + 2 * len(CHARTS))
-        height = {"height": dashboard_charts.hot_keys_height(now)}
+            return answered, *(no_update,) * (3 + len(_SIZED) + 2 * len(CHARTS))
+        heights = ({"height": height(now)} for height in _SIZED.values())
         hidden = (not any(map(chart.fits, now)) for chart in CHARTS.values())
         drawn = (chart.draw(now, theme) for chart in CHARTS.values())
         said = standing(now, runs.places)
-        return answered, state, said, cards(now, theme), height, *hidden, *drawn
+        return answered, state, said, cards(now, theme), *heights, *hidden, *drawn
 
     refuse_malformed(app)
     return app
@@ -168,7 +190,7 @@ def _layout() -> html.Div:
     charts = [
         html.Section(
             [
-                html.H3(chart.title, title=chart.text),
+                html.H3(defined(chart.title, chart.text)),
                 dcc.Graph(
                     id=name,
                     config={"displayModeBar": False},

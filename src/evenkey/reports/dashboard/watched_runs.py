@@ -72,6 +72,20 @@ class Run:
         """The record of the last epoch; None before the first epoch has ended."""
         return self.records[-1] if self.records else None
 
+    def last_with(self, figure: str) -> EpochRecord | None:
+        """Return the last record that has a figure; None if no record has it.
+
+        An epoch that only closes windows has no loads of its own.
+        """
+        found = (each for each in reversed(self.records) if each.get(figure) is not None)
+        return next(found, None)
+
+
+def thinned(records: Sequence[EpochRecord], most: int) -> Sequence[EpochRecord]:
+    """Return every n-th record including the last one, at most `most` records."""
+    step = max(1, -(-len(records) // most))
+    return records[(len(records) - 1) % step :: step]
+
 
 class Runs:
     """Reads the histories of runs below some directories; each record is read only once.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from evenkey.reports.pictures.axes import Axis, Grid
 from evenkey.reports.pictures.chart import Chart, Plot
 from evenkey.reports.pictures.engine import Figure
-from evenkey.reports.pictures.live_figures import heat, look, stacked, themed
+from evenkey.reports.pictures.live_figures import Shades, heat, look, marks, shaded, stacked, themed
 from evenkey.reports.pictures.pages import check_packages, check_page, write_page
 from evenkey.reports.pictures.table import Column, Table
 from evenkey.reports.pictures.theme import PALETTE, THEMES, Theme
@@ -27,12 +27,15 @@ __all__ = [
     "Figure",
     "Grid",
     "Plot",
+    "Shades",
     "Table",
     "Theme",
     "check_packages",
     "check_page",
     "heat",
     "look",
+    "marks",
+    "shaded",
     "stacked",
     "themed",
     "write_page",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.reports.pictures.engine import plotly
 from evenkey.reports.pictures.theme import FONT
@@ -72,38 +72,93 @@ def stacked(figure: Figure, heights: Sequence[float], titles: Sequence[str], gap
     )
 
 
-def heat(
-    theme: Theme,
-    x: Sequence[Any],
-    y: Sequence[Any],
-    percents: Sequence[Sequence[float]],
-    texts: Sequence[Sequence[str]],
-    hover: str,
-) -> Any:
-    """Make a heat map of percentages.
+class Shades(NamedTuple):
+    """The scale of colours of a heat map.
 
     Parameters
     ----------
-    theme
-        The theme, which has the colours of 0 % and of 100 %.
+    title
+        What the colours show.
+    low, high
+        Values of the two ends of the scale.
+    """
+
+    title: str
+    low: float
+    high: float
+
+
+def shaded(figure: Figure, theme: Theme, shades: Shades) -> Figure:
+    """Give all heat maps of a figure one scale of colours, which is drawn above them."""
+    scale = {
+        "orientation": "h",
+        "thickness": 10,
+        "len": 1,
+        "yref": "container",
+        "y": 1,
+        "yanchor": "top",
+        "ypad": 4,
+        "outlinewidth": 0,
+        "tickfont": {"size": 11, "color": theme.muted},
+        "title": {
+            "text": shades.title,
+            "side": "top",
+            "font": {"size": 12, "color": theme.muted},
+        },
+    }
+    return figure.update_layout(
+        coloraxis={
+            "cmin": shades.low,
+            "cmax": shades.high,
+            "colorscale": [[0, theme.heat[0]], [1, theme.heat[1]]],
+            "colorbar": scale,
+        }
+    )
+
+
+def heat(
+    x: Sequence[Any],
+    y: Sequence[Any],
+    values: Sequence[Sequence[float | None]],
+    texts: Sequence[Sequence[str]],
+    hover: str,
+) -> Any:
+    """Make a heat map in the colours of `shaded`.
+
+    Parameters
+    ----------
     x, y
         Labels of the columns and of the rows.
-    percents, texts
-        The percentages of the cells, and the texts that replace ``%{text}`` in `hover`; one list
-        per row.
+    values, texts
+        The values of the cells, and the texts that replace ``%{text}`` in `hover`; one list per
+        row.
     hover
         Text that appears when the pointer is on a cell: a hover template of Plotly.
     """
     return plotly().graph_objects.Heatmap(
         x=x,
         y=y,
-        z=percents,
+        z=values,
         text=texts,
-        zmin=0,
-        zmax=100,
         xgap=1,
         ygap=1,
-        colorscale=[[0, theme.heat[0]], [1, theme.heat[1]]],
-        showscale=False,
+        coloraxis="coloraxis",
         hovertemplate=hover,
+    )
+
+
+def marks(theme: Theme, x: Sequence[Any], y: Sequence[Any], texts: Sequence[str]) -> Any:
+    """Make diamonds on cells of a heat map, with a text that appears when the pointer is on one."""
+    return plotly().graph_objects.Scatter(
+        x=x,
+        y=y,
+        text=texts,
+        mode="markers",
+        marker={
+            "symbol": "diamond",
+            "size": 7,
+            "color": theme.bad,
+            "line": {"width": 1, "color": theme.surface},
+        },
+        hovertemplate="%{text}<extra></extra>",
     )

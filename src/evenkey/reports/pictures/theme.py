@@ -36,7 +36,7 @@ class Theme:
     runs
         Colours of the runs, which colour-blind people can tell apart (after Okabe and Ito).
     heat
-        The colours for 0 % and 100 % of a key's messages, in the chart of hot keys.
+        The colours of the lowest and the highest value in heat maps.
     """
 
     ink: str

@@ -85,7 +85,6 @@ class TwitterElection(Comparison):
             Column("relative_latency", "of SG's, ours", ".2f"),
             Column("paper_relative_latency", "of SG's, paper", ".2f"),
             Column("latency_p50_ms", "An epoch, ms, p50", ",d"),
-            Column("latency_p99_ms", "An epoch, ms, p99", ",d"),
         ]
         if not self.on_spark:
             bound = [replace(relative[0], title="Throughput bound, of SG's, ours"), relative[1]]

@@ -53,7 +53,6 @@ class CostPerMessage(Experiment):
         Column("workers", "Workers", "d"),
         Column("messages_per_second", "Throughput, messages/s", ",d"),
         Column("latency_mean_ms", "Mean latency, ms", ",d"),
-        Column("latency_p99_ms", "p99, ms", ",d"),
         Column("max_over_mean", "Maximum load, over the mean", ".2f"),
         Column("pairs", "Counters in all", ",d"),
     )

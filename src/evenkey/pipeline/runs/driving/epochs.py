@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from evenkey.pipeline.runs.driving.timing import Span, Timing
+from evenkey.pipeline.runs.driving.timing import Span
 from evenkey.pipeline.runs.output.commits import epoch_name
 from evenkey.pipeline.runs.output.spark_logs import SparkLogs
 from evenkey.spark.keys import OVERFLOWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.pipeline.runs.input.run_topics import RunTopics
-    from evenkey.pipeline.runs.output.commits import Commit, Commits
+    from evenkey.pipeline.runs.output.commits import Commits
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.parts import Part
     from evenkey.pipeline.runs.output.sinks import Sink
@@ -154,18 +154,6 @@ def _metric_of(plan: Any) -> int | None:
     return None
 
 
-def earlier_timings(commits: Commits) -> list[Timing]:
-    """Return the durations of epochs that earlier processes committed, one `Timing` per process.
-
-    An epoch lasts from its start in Spark's log to its commit.
-    """
-    by_claim: dict[int, list[Commit]] = {}
-    for commit in commits.all():
-        if commit.claim != commits.claim and "began" in commit.figures:
-            by_claim.setdefault(commit.claim, []).append(commit)
-    return [_timing(by_claim[claim]) for claim in sorted(by_claim)]
-
-
 def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
     """Return, by number, the claim and times of each epoch that an earlier process committed.
 
@@ -176,14 +164,6 @@ def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
         commit = commits.read(epoch_name(epoch))
         if commit is not None and commit.claim != commits.claim and "began" in commit.figures:
             began, ended = 1000 * commit.figures["began"], 1000 * commit.figures["ended"]
-            spans[epoch] = (commit.claim, Span(began, 0.0, ended - began))
+            held = bool(commit.figures["held"])
+            spans[epoch] = (commit.claim, Span(began, 0.0, ended - began, held))
     return spans
-
-
-def _timing(commits: Iterable[Commit]) -> Timing:
-    spans = [
-        (each.figures["began"], each.figures["ended"], each.figures["held"]) for each in commits
-    ]
-    makespan = max(ended for _, ended, _ in spans) - min(began for began, _, _ in spans)
-    lengths = tuple(1000 * (ended - began) for began, ended, held in spans if held)
-    return Timing(1000 * makespan, lengths)

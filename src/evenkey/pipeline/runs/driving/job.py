@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from evenkey.pipeline.exporters import History, RunInfo
-from evenkey.pipeline.runs.driving.timing import epochs_of, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.options import KafkaOptions, RunOptions
     from evenkey.pipeline.runs.driving.progress import Measures
     from evenkey.pipeline.runs.driving.run_recorder import Recorder
-    from evenkey.pipeline.runs.driving.timing import Timing
+    from evenkey.pipeline.runs.driving.timeline import Timeline
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.sinks import Sink
     from evenkey.pipeline.runs.output.tallies import Tallies
@@ -60,19 +59,14 @@ class Outcome:
         Whether the whole input was processed and all windows closed.
     seconds
         Seconds from the planning of the query to its end.
-    timing
+    timeline
         Times of the epochs, including those of earlier processes of the run.
     """
 
     query: StreamingQuery
     finished: bool
     seconds: float
-    timing: Timing
-
-    @property
-    def epoch_ms(self) -> dict[int, float]:
-        """Return the duration in ms of each epoch that this process ran, by epoch number."""
-        return {each["batchId"]: span(each).length for each in epochs_of(self.query)}
+    timeline: Timeline
 
 
 class Work(ABC, Generic[ReportT]):

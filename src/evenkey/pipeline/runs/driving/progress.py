@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from evenkey.core.metrics import Paced
 from evenkey.pipeline.runs.driving.timing import epochs_of, ran
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming import StreamingQuery
 
+    from evenkey.core.metrics import Balance
     from evenkey.kafka import OffsetRange
-    from evenkey.pipeline.runs.driving.run_recorder import Recorder
+    from evenkey.pipeline.runs.driving.timeline import Timeline
 
 Phase = Literal[
     "already finished",
@@ -45,10 +46,8 @@ class EpochProgress:
         The last epoch that ended; -1 before the end of the first epoch.
     messages, expected
         Input messages so far, and input messages in the whole run; None if their number is unknown.
-    max_over_mean
-        Maximum load of that epoch, divided by its mean load.
-    messages_per_second
-        Messages so far, divided by the seconds since the first epoch started.
+    max_over_mean, messages_per_second
+        Figures of the run so far, as declared in `evenkey.core.metrics.FIGURES`.
     share
         Share of the topics' offsets that was read; None for any other input. This differs from the
         share of messages, because transactions and compaction leave offsets without records.
@@ -104,12 +103,8 @@ class Measures(Protocol):
     """Measures the epochs of a run after they have ended; each kind of job has its own class."""
 
     @property
-    def messages(self) -> int:
-        """Messages of all measured epochs."""
-
-    @property
-    def max_over_mean(self) -> float | None:
-        """Maximum load of the last measured epoch, divided by its mean load; None: no epoch yet."""
+    def balance(self) -> Balance | None:
+        """Messages and load balance of all measured epochs; None: no epoch yet."""
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
         """Measure the epochs that have ended, up to epoch `last`; None: all of them."""
@@ -128,8 +123,8 @@ class Watch:
         Measures each epoch before it is reported.
     on_progress
         Called with the progress; None: no calls.
-    recorder
-        Receives the duration of each epoch before the epoch is measured; None: no recorder.
+    timeline
+        Receives Spark's report of each epoch before the epoch is measured.
     offsets
         The range of offsets that is read from topics; None for any other input.
     """
@@ -140,7 +135,7 @@ class Watch:
         expected: int | None,
         measures: Measures,
         on_progress: OnProgress | None,
-        recorder: Recorder | None = None,
+        timeline: Timeline,
         offsets: OffsetRange | None = None,
     ) -> None:
         self._offsets = offsets
@@ -149,48 +144,54 @@ class Watch:
         self._expected = expected
         self._measures = measures
         self._on_progress = on_progress
-        self._recorder = recorder
+        self._timeline = timeline
         self._last = -1
-        self._started = time.monotonic()
+        self._reported: Phase | None = None
 
     def look(self, query: StreamingQuery, phase: Phase) -> None:
         """Report the last epoch, if it has ended since the last call."""
         progress = query.lastProgress
-        nobody = self._on_progress is None and self._recorder is None
-        if nobody or progress is None or not ran(progress) or progress["batchId"] <= self._last:
+        if progress is None or not ran(progress) or progress["batchId"] <= self._last:
             return
-        if self._recorder is not None:
-            # Reading all recent progress reports takes long: do it only if an epoch was missed.
-            next_one = progress["batchId"] == self._last + 1
-            self._recorder.time([progress] if next_one else epochs_of(query))
+        # Reading all recent progress reports takes long: do it only if an epoch was missed.
+        next_one = progress["batchId"] == self._last + 1
+        self._timeline.take_in([progress] if next_one else epochs_of(query))
         self._last = progress["batchId"]
         if self._offsets is not None:
             ends = (_read(each["endOffset"]) for each in progress["sources"])
             self._share = self._offsets.share(self._offsets.ends_of(ends))
         self._measures.catch_up(query, self._last)
-        if self._measures.max_over_mean is not None:
-            rate = self._measures.messages / (time.monotonic() - self._started)
-            self._report(phase, self._measures.max_over_mean, rate)
+        if self._measures.balance is not None:
+            self._report(phase)
+
+    def ended(self, query: StreamingQuery) -> None:
+        """Report the figures of the run after its last epoch."""
+        self.look(query, "running")
+        if self._reported != "running" and self._measures.balance is not None:
+            self._report("running")
 
     def pausing(self) -> None:
         """Report that the run ends with the current epoch."""
-        self._report("pausing", 0.0, 0.0)
+        self._report("pausing")
 
-    def _report(self, phase: Phase, max_over_mean: float, rate: float) -> None:
-        if self._on_progress is not None:
-            seen = self._measures.messages
-            self._on_progress(
-                EpochProgress(
-                    self._name,
-                    self._last,
-                    seen,
-                    self._expected,
-                    max_over_mean,
-                    rate,
-                    phase,
-                    self._share,
-                )
+    def _report(self, phase: Phase) -> None:
+        self._reported = phase
+        if self._on_progress is None:
+            return
+        balance, times = self._measures.balance, self._timeline.timing(self._last)
+        messages = 0 if balance is None else balance.messages
+        self._on_progress(
+            EpochProgress(
+                self._name,
+                self._last,
+                messages,
+                self._expected,
+                0.0 if balance is None else balance.max_over_mean,
+                Paced(messages, times.makespan_ms, times.epoch_ms).messages_per_second,
+                phase,
+                self._share,
             )
+        )
 
 
 def _read(offset: str) -> Any:

@@ -101,7 +101,7 @@ def drive(
         if not finished:
             watch.pausing()
         _rest(spark, query, gate, end, directory)
-        watch.look(query, "running")
+        watch.ended(query)
     return finished
 
 

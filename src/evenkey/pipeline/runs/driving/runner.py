@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.exporters import Exports
-from evenkey.pipeline.runs.driving.epochs import EpochEnd, earlier_spans, earlier_timings
+from evenkey.pipeline.runs.driving.epochs import EpochEnd, earlier_spans
 from evenkey.pipeline.runs.driving.faults import faults_named, file_handles_named
 from evenkey.pipeline.runs.driving.gate import Gate
 from evenkey.pipeline.runs.driving.held_up import HeldUp
@@ -16,7 +16,8 @@ from evenkey.pipeline.runs.driving.job import Outcome
 from evenkey.pipeline.runs.driving.progress import Watch, announce
 from evenkey.pipeline.runs.driving.query import drive
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
-from evenkey.pipeline.runs.driving.timing import epochs_of, timing_of
+from evenkey.pipeline.runs.driving.timeline import Timeline
+from evenkey.pipeline.runs.driving.timing import epochs_of
 from evenkey.pipeline.runs.driving.waiting import executors_looked_for, waits_reported
 from evenkey.pipeline.runs.input.input_files import check_same_input, digested
 from evenkey.pipeline.runs.input.run_topics import run_topics
@@ -111,14 +112,22 @@ def run(
             history=history,
             held=lambda: directory.claim.held,
         )
-        with Recorder(exports, earlier_spans(directory.commits)) as recorder:
+        timeline = Timeline(earlier_spans(directory.commits))
+        with Recorder(exports, timeline) as recorder:
             if prepare:
                 announce(seen, job.name, "warming up")
                 prepared.warm_up(spark, directory)
             announce(seen, job.name, "first epoch")
             recording = recorder if exports else None
             report = execute(
-                spark, job, prepared, directory, on_progress=seen, recorder=recording, topics=topics
+                spark,
+                job,
+                prepared,
+                directory,
+                timeline,
+                on_progress=seen,
+                recorder=recording,
+                topics=topics,
             )
             report = report.exported(recorder.close("finished" if report.finished else "paused"))
         if report.finished:
@@ -186,6 +195,7 @@ def execute(
     job: Job[ReportT],
     prepared: Prepared[ReportT],
     directory: RunDirectory,
+    timeline: Timeline,
     *,
     on_progress: OnProgress | None = None,
     close: bool = True,
@@ -198,6 +208,8 @@ def execute(
     ----------
     spark, job, prepared, directory
         The session, the job, the prepared job and the run's directory.
+    timeline
+        The times of the epochs of earlier processes; receives those of this process.
     on_progress
         See `run`.
     close
@@ -209,6 +221,7 @@ def execute(
     """
     started = time.monotonic()
     work = prepared.open(spark, directory, recorder)
+    timeline.preceded_by(work.planning_ms)
     end = EpochEnd(
         spark,
         directory,
@@ -230,7 +243,7 @@ def execute(
         .outputMode("append")
         .start()
     )
-    watch = Watch(job.name, work.expected, work.measures, on_progress, recorder, work.offsets)
+    watch = Watch(job.name, work.expected, work.measures, on_progress, timeline, work.offsets)
     of_topics = contextlib.nullcontext() if topics is None else topics.faults_named()
     with faults_named(directory), of_topics, ending_unlogged(query):
         finished = drive(
@@ -245,12 +258,9 @@ def execute(
         )
         if topics is not None and finished:
             topics.check()
-    if recorder is not None:
-        recorder.time(epochs_of(query))
+    timeline.take_in(epochs_of(query))
     work.measures.catch_up(query)
-    timing = timing_of(query).preceded_by(work.planning_ms)
-    timing = timing.after(earlier_timings(directory.commits))
-    return work.report(Outcome(query, finished, time.monotonic() - started, timing))
+    return work.report(Outcome(query, finished, time.monotonic() - started, timeline))
 
 
 def variants(

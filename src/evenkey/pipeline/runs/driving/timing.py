@@ -1,15 +1,17 @@
-"""Durations of a run's epochs, from Spark's reports of its query."""
+"""Times of single epochs, from Spark's reports of a run's query."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql.streaming import StreamingQuery
+
+
+_SHORTEST_MS = 1.0
+"""Shortest duration to assume: Spark reports whole ms, and a rate over 0 ms is undefined."""
 
 
 @dataclass(frozen=True)
@@ -22,23 +24,11 @@ class Timing:
         Time from the start of the first epoch to the last commit, including the closing of windows;
         summed over the processes of a continued run.
     epoch_ms
-        Duration of each non-empty epoch, from the availability of its messages to its commit.
+        Duration of each epoch with input, from the availability of its messages to its commit.
     """
 
     makespan_ms: float
     epoch_ms: tuple[float, ...]
-
-    def preceded_by(self, milliseconds: float) -> Timing:
-        """Add the duration of work before the first epoch began, such as counting its keys."""
-        return replace(self, makespan_ms=self.makespan_ms + milliseconds)
-
-    def after(self, earlier: Sequence[Timing]) -> Timing:
-        """Add the epochs of earlier processes of the run."""
-        everything = [*earlier, self]
-        return Timing(
-            sum(each.makespan_ms for each in everything),
-            tuple(length for each in everything for length in each.epoch_ms),
-        )
 
 
 class Span(NamedTuple):
@@ -52,12 +42,15 @@ class Span(NamedTuple):
         Time from this request until the source offered the epoch. With an arrival rate, the source
         offers an epoch when the epoch's messages have arrived.
     length
-        Time from the offer of the epoch to its commit; this time is the latency of its messages.
+        Time from the offer of the epoch to its commit: the duration of the epoch.
+    held
+        Whether the epoch had input; an epoch that only closes windows has none.
     """
 
     began: float
     waited: float
     length: float
+    held: bool = True
 
     @property
     def ended(self) -> float:
@@ -82,19 +75,5 @@ def span(progress: Any) -> Span:
     # If an earlier process began the epoch, Spark does not request the epoch again, so its progress
     # has no such duration.
     waited = float(durations.get("latestOffset", 0))
-    return Span(began, waited, float(durations["triggerExecution"]) - waited)
-
-
-def timing_of(query: StreamingQuery) -> Timing:
-    """Read the durations of epochs from a query's progress."""
-    epochs = epochs_of(query)
-    if not epochs:
-        return Timing(0.0, ())
-    spans = [span(each) for each in epochs]
-    held = [
-        each.length
-        for epoch, each in zip(epochs, spans, strict=True)
-        if epoch["sources"][0]["numInputRows"]
-    ]
-    makespan = max(each.ended for each in spans) - min(each.began for each in spans)
-    return Timing(makespan, tuple(held))
+    length = max(float(durations["triggerExecution"]) - waited, _SHORTEST_MS)
+    return Span(began, waited, length, bool(progress["sources"][0]["numInputRows"]))

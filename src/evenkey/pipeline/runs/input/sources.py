@@ -178,6 +178,13 @@ class _Arrivals:
         self._rate = rate
         self._first: tuple[int, float] | None = None
 
+    def arrived(self, total: int) -> int:
+        """Return how many of the first `total` positions have arrived."""
+        if self._first is None:
+            return 0
+        first, began = self._first
+        return min(total, first + int(min(total, (monotonic() - began) * self._rate)))
+
     def await_position(self, start: int, end: int, stop_file: Path) -> bool:
         """Wait for all positions below `end` to arrive; return False if the stop file appears."""
         if self._first is None:
@@ -244,6 +251,9 @@ class _PositionReader(QuietReader):
             arrived = self._arrivals.await_position(start["position"], end, self._stop_file)
             return {"position": end} if arrived else start
         return {"position": total}
+
+    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802 - the name is Spark's
+        return {"position": self._arrivals.arrived(self._reading.total)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[_Share]:
         if end["position"] <= start["position"]:

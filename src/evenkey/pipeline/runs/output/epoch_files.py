@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.core.stores import at_once
@@ -127,13 +126,6 @@ class EpochFiles:
             commits = self.commits.of([*names, *map(epoch_name, epochs)])
         place = self.place(kind)
         return [(commit, part) for commit in commits for part in commit.of(place)]
-
-    def lines_and_rejected(self) -> tuple[int, int] | None:
-        """Return how many lines were read and rejected so far; None if no task counts lines."""
-        counts = self.read(self.SPLITS)
-        if counts is None:
-            return None
-        return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
 
 
 def _decoded(content: bytes) -> pa.Table:
