@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 MISSING = " needs the package numba, which is not installed: pip install 'evenkey[kernels]'"
+STREAM = "a generated stream, or a CSV file with quoted fields,"
 
 # Python imports `sitecustomize` as it starts, so Spark's Python workers are blocked too.
 BLOCKING = """
@@ -60,7 +61,8 @@ def added(pdf):
 
 
 logs, state = sys.argv[1:]
-spark = eks.session("local[2]", {"spark.sql.shuffle.partitions": "4"})
+SETTINGS = {"spark.sql.shuffle.partitions": "4", "spark.sql.autoBroadcastJoinThreshold": "-1"}
+spark = eks.session("local[2]", SETTINGS)
 assert spark.range(9, numPartitions=2).mapInArrow(blocked, "id long").count() == 9
 rows = spark.range(0, 4000, 1, 2).select(
     F.when(F.col("id") % 5 < 3, "hot").otherwise(F.col("id").cast("string")).alias("key"), "id"
@@ -78,7 +80,8 @@ same(grouped.agg(*sums), own)
 names = spark.createDataFrame([("hot", 1), ("hot", 2), ("3", 3), ("none", 4)], "key string, n int")
 for how in ("inner", "left"):
     same(eks.join(rows, names, "key", how, workers=4), rows.join(names, "key", how))
-assert "split" in str(eks.explain(eks.join, rows, names, "key", workers=4))
+explained = eks.explain(eks.join, rows, names, "key", workers=4)
+assert explained.placements[0].hot_keys, explained
 
 by_id = rows.withColumn("day", F.when(F.col("id") % 5 < 3, 0).otherwise(F.col("id") % 7))
 same(eks.partition_for_write(by_id, "day", files=4), by_id)
@@ -91,7 +94,8 @@ for place in (None, state):
     loads = [count for _, count in placed.groupBy("worker").count().collect()]
     assert max(loads) <= 1.05 * 1000, loads
 
-assert "hot" in str(eks.explain(eks.groupBy, rows, "key", workers=4))
+explained = eks.explain(eks.groupBy, rows, "key", workers=4)
+assert explained.placements[-1].hot_keys, explained
 assert evenkey.diagnose(logs).applications[0].named
 try:
     eks.route(rows, "key", "pkg", workers=4)
@@ -132,7 +136,10 @@ def test_operators_have_sparks_results_without_numba(environment, tmp_path):
         ("parse('pkg').router(2).route(keys)", "a grouping that decides message by message"),
         ("parse('dchoices').router(2).route(keys)", "counting hot keys message by message"),
         ("parse('planned').router(2).route(keys)", "spreading keys that are hotter than planned"),
-        ("ek.simulate(ek.generated('uniform(keys=3)', 9), 'kg', workers=2)", "the simulator"),
+        (
+            "ek.simulate(ek.generated('uniform(keys=3)', messages=9), 'kg', workers=2)",
+            "the simulator",
+        ),
     ],
 )
 def test_what_needs_numba_names_the_extra_in_one_line(program, purpose, environment):

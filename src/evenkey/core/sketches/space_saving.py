@@ -190,6 +190,9 @@ class SpaceSaving(Sketch):
             The capacities differ.
         """
         self.check_capacity_of(other)
+        total = self.total + other.total
+        if not len(self) or not len(other):
+            return self._at_rest(self.capacity, total, (self if len(self) else other).items())
         parts = [(sketch.items(), sketch.floor) for sketch in (self, other)]
         keys = np.union1d(*(items["key"] for items, _ in parts))
         counts, errors = np.zeros(len(keys)), np.zeros(len(keys))
@@ -201,7 +204,7 @@ class SpaceSaving(Sketch):
             errors[rows] += items["error"]
             counts[missing] += floor
             errors[missing] += floor
-        return self._of(self.capacity, self.total + other.total, keys, counts, errors)
+        return self._of(self.capacity, total, keys, counts, errors)
 
     def decay(self, factor: float) -> None:
         """Scale all counts, errors and the total, so that later messages weigh more.
@@ -310,12 +313,15 @@ class SpaceSaving(Sketch):
         errors: NDArray[np.float64],
     ) -> Self:
         """Make a sketch from the `capacity` keys with the largest counts."""
-        sketch = cls(capacity)
-        sketch._total = total
         if len(keys) > capacity:
             largest = np.lexsort((keys, counts))[-capacity:]
             keys, counts, errors = keys[largest], counts[largest], errors[largest]
-        sketch._items = _sorted(keys, counts, errors)
+        return cls._at_rest(capacity, total, _sorted(keys, counts, errors))
+
+    @classmethod
+    def _at_rest(cls, capacity: int, total: float, items: NDArray[np.void]) -> Self:
+        sketch = cls(capacity)
+        sketch._total, sketch._items = total, items
         return sketch
 
 

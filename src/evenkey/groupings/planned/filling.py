@@ -99,13 +99,12 @@ def fill(
     starts, places = before.starts.tolist(), before.places.tolist()
     rows = np.full(len(loads), _NONE, dtype=np.int64)
     rows[:keys] = before.rows
-    columns = (each.tolist() for each in (order, loads[order], before.homes[order], rows[order]))
-    items: list[int] = []
     chosen: list[int] = []
-    parts: list[float] = []
     moved: list[int] = []
+    splits: list[list[tuple[int, float]]] = []
+    columns = (each.tolist() for each in (order, loads[order], before.homes[order], rows[order]))
     for item, load, home, row in zip(*columns, strict=True):
-        had = [home] if row == _NONE else places[starts[row] : starts[row + 1]]
+        had = (home,) if row == _NONE else places[starts[row] : starts[row + 1]]
         for worker in had:
             if load <= remaining[worker] + extra[worker] or load == 0:
                 break
@@ -113,21 +112,35 @@ def fill(
             worker = workers.emptiest()
             if item < keys and load > remaining[worker]:
                 pieces, elsewhere = workers.split(load, had)
-                items += [item] * len(pieces)
-                chosen += [worker for worker, _ in pieces]
-                parts += [part for _, part in pieces]
+                splits.append(pieces)
+                chosen.append(_NONE)
                 if elsewhere:
                     moved.append(item)
                 continue
             if worker not in had:
                 moved.append(item)
-        items.append(item)
         chosen.append(worker)
-        parts.append(load)
         remaining[worker] -= load
     changed = np.zeros(len(loads), dtype=bool)
     changed[moved] = True
-    return Pieces(np.array(items, np.int64), np.array(chosen, np.int32), np.array(parts), changed)
+    return _pieces(order, np.array(chosen, np.int32), loads[order], splits, changed)
+
+
+def _pieces(
+    order: NDArray[np.int64],
+    chosen: NDArray[np.int32],
+    loads: NDArray[np.float64],
+    splits: list[list[tuple[int, float]]],
+    moved: NDArray[np.bool_],
+) -> Pieces:
+    """Return the pieces of items on the `chosen` workers, and of the items that were split."""
+    counts = np.ones(len(order), dtype=np.int64)
+    counts[chosen == _NONE] = [len(each) for each in splits]
+    items, workers, parts = (np.repeat(each, counts) for each in (order, chosen, loads))
+    split = workers == _NONE
+    workers[split] = [worker for each in splits for worker, _ in each]
+    parts[split] = [part for each in splits for _, part in each]
+    return Pieces(items, workers, parts, moved)
 
 
 class _Workers:

@@ -249,14 +249,14 @@ def make_plan(
     own[own] = (numbers[items[own]] > 1) | (workers[own] != owners[buckets[items[own]]])
     rows = np.flatnonzero(own)
     rows = rows[np.argsort(items[rows], kind="stable")]
-    pinned, lengths = np.unique(items[rows], return_counts=True)
-    whole = np.where(counts[items[rows]] > 0, counts[items[rows]], 1.0)
+    lengths = np.bincount(items[rows], minlength=len(keys))
+    whole = counts[items[rows]]
     return Plan(
         owners=owners,
-        keys=keys[pinned],
-        starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        keys=keys[lengths > 0],
+        starts=np.concatenate(([0], np.cumsum(lengths[lengths > 0]))).astype(np.int64),
         places=workers[rows],
-        shares=np.where(counts[items[rows]] > 0, parts[rows] / whole, 1.0),
+        shares=np.divide(parts[rows], whole, out=np.ones(len(rows)), where=whole > 0),
         loads=np.bincount(workers, parts, minlength=len(capacities)).astype(np.float64),
         moved_keys=int(moved[: len(keys)].sum()),
         moved_buckets=int(moved[len(keys) :].sum()),
