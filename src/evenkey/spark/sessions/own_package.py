@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import logging
+import sys
 import tempfile
 import threading
 import weakref
@@ -13,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import evenkey
 from evenkey.core.whole_files import write_whole
 from evenkey.spark.sessions import open_task as opening
 
@@ -35,7 +35,7 @@ _lock = threading.Lock()
 @functools.cache
 def own_package() -> Package:
     """Return what a worker must know of this program's evenkey."""
-    identity, version = opening.imported_identity(), evenkey.__version__
+    identity, version = opening.imported_identity(), sys.modules["evenkey"].__version__
     archive = f"evenkey-{version}-{identity}.zip"
     return {"version": version, "identity": identity, "archive": archive, "needs": NEEDS}
 
@@ -61,7 +61,7 @@ def send(session: SparkSession) -> None:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             logger.warning(
                 "evenkey %s was not sent to the executors, which must have it installed: %s",
-                evenkey.__version__,
+                own_package()["version"],
                 reason,
             )
 
