@@ -167,8 +167,8 @@ def test_an_aggregator_that_depends_on_the_workers_of_keys_pins_them(tmp_path):
     with pytest.raises(ConfigurationError) as refused:
         run(config.with_options(workers=8, sources=9), prepare=False)
     assert (
-        "(workers was 10 and is now 8, but heavy-hitters depends on the workers of a key)"
-        in str(refused.value)
+        "(workers was 10 and is now 8, but heavy-hitters depends on the workers of a key; also "
+        "sources was 5 and is now 9)" in str(refused.value)
     )
 
 

@@ -125,6 +125,14 @@ def test_lines_name_each_step_and_then_come_every_five_seconds(capsys, clock):
     assert lines[-1].endswith("starting Spark, 0:00")
 
 
+def test_a_step_that_may_end_with_an_error_has_no_line(capsys):
+    with shown_progress() as show:
+        show(in_phase("kg", "reading the input"))
+        assert capsys.readouterr().err == ""
+        show(in_phase("kg", "starting Spark"))
+    assert capsys.readouterr().err == "kg: starting Spark, 0:00\n"
+
+
 WAITS = ": transaction 'orders-3', open for 84 s, holds up topic 'clicks'"
 
 

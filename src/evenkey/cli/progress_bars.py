@@ -63,6 +63,8 @@ class Stand:
         Figures to show before and after the number of units.
     brief
         Whether the number in all is left out beside a bar, which shows the share.
+    quiet
+        Whether the step has no line in a log. An error of a command is then its only line.
     detail
         Text to add to the step that is too long to stand beside a bar.
     """
@@ -78,6 +80,7 @@ class Stand:
     first: str = ""
     last: str = ""
     brief: bool = False
+    quiet: bool = False
     detail: str = ""
 
     @property
@@ -178,7 +181,8 @@ class _Lines:
         if before.name not in ("", stand.name):
             self._clock = _Clock()
         self._clock.report(stand)
-        new = self._steps and (before.name, before.step) != (stand.name, stand.step)
+        new = (before.name, before.step) != (stand.name, stand.step)
+        new = new and self._steps and not stand.quiet
         if stand.detail:
             _say(self._console, stand)
         elif new or time.monotonic() - self._printed >= _LINE_SECONDS:
@@ -411,6 +415,7 @@ def _stand(progress: EpochProgress) -> Stand:
         first=f"epoch {progress.epoch}",
         last=f"max/mean {number(progress.max_over_mean)}",
         brief=True,
+        quiet=progress.phase == "reading the input",
         detail=progress.detail,
     )
 
