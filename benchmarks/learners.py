@@ -75,7 +75,8 @@ def trees() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     learned, unseen = epochs(), STREAM.records(RECORDS, RECORDS + UNSEEN)
     held, compared = [], []
     for grouping, depth in (("kg", 6), ("sg", 6), ("pkg", 6), ("pkg", 9)):
-        run = InProcess(DecisionTree(max_depth=depth), grouping, WORKERS, sources=2)
+        learner = DecisionTree(max_depth=depth, max_leaves=2**depth)
+        run = InProcess(learner, grouping, WORKERS, sources=2)
         trained = run.train(learned)
         histograms = trained.counters.sum(axis=1).max()
         most, name = trained.counters.max(), f"{grouping}, depth {depth}"
