@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZES", "chromium"]
 
-SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
+SIZES = {"laptop": (1366, 768), "phone": (390, 844)}
 """Width and height of screens, in CSS pixels."""
 
 
