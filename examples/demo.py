@@ -1,30 +1,33 @@
 """A job that a hot key slows down, and its balanced version: python examples/demo.py [DIRECTORY].
 
-Each row costs 2 ms of sleep, like a call of a service or a device, so that all workers can run at
-the same time on few cores too. The program measures all figures while it runs.
+The program runs both versions with two kinds of work. A row that waits sleeps for 2 ms, like a call
+of a service; sleep needs no core, so all workers wait at the same time on few cores too. A row that
+computes keeps a core busy for about 2 ms, so the number of cores limits the gain. All figures are
+measured while the program runs.
 """
 
 from __future__ import annotations
 
+import difflib
+import functools
+import hashlib
+import inspect
 import shutil
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
-import pyarrow as pa
 from pyspark.sql import functions as F
 
 import evenkey as ek
 from evenkey import spark as eks
-from evenkey.aggregators import Fold
-from evenkey.reports.diagnosis import write_page
+from evenkey.reports import diagnosis, pictures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -32,111 +35,237 @@ WORKERS = 8
 ROWS = 5_000
 SECONDS = 0.002
 SCHEMA = "user string, score bigint"
+SHOWN = 3
+SLOW, FAST = "groupBy(...).applyInPandas(...)", "eks.groupBy(...).applyInPandas(..., merge=...)"
 
 
-def score(so_far: int, amount: int) -> int:
-    """Do the work on one row, such as a call of a model."""
-    time.sleep(SECONDS)
-    return so_far + amount
+def skewed(df: DataFrame, score: Callable[[pd.DataFrame], pd.DataFrame]) -> DataFrame:
+    """Group as Spark does: all rows of a user are in one task."""
+    return df.groupBy("user").applyInPandas(score, SCHEMA)
 
 
-def of_a_user(rows: pd.DataFrame) -> pd.DataFrame:
-    """Do the work on all rows of a user, as a function for `applyInPandas`."""
-    total = 0
-    for amount in rows["amount"]:
-        total = score(total, amount)
-    return pd.DataFrame({"user": [rows["user"].iloc[0]], "score": [total]})
+def balanced(df: DataFrame, score: Callable[[pd.DataFrame], pd.DataFrame]) -> DataFrame:
+    """Split the rows of the hot user over several tasks, and add up the scores of the parts."""
+    total = F.sum("score").alias("score")
+    return eks.groupBy(df, "user").applyInPandas(score, SCHEMA, merge=total)
 
 
 @dataclass(frozen=True)
-class Score(Fold):
-    """The same work for `eks.aggregate`: how to add one row, and how to merge two parts."""
+class Work:
+    """The work on a row.
 
-    columns = ("amount",)
-    result = pa.schema([("score", pa.int64())])
-    state_type = "bigint"
+    Parameters
+    ----------
+    name
+        What a row does.
+    master
+        Spark's master, which determines the number of tasks that run at the same time.
+    do
+        Function that does the work.
+    """
 
-    def zero(self) -> int:
-        """Return the state before the first row."""
-        return 0
+    name: str
+    master: str
+    do: Callable[[], object]
 
-    def add(self, state: int, message: tuple[Any, ...]) -> int:
-        """Add a row to a state."""
-        _user, amount = message
-        return score(state, amount)
+    def score(self) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """Return a function for `applyInPandas`, which does the work on all rows of a user."""
+        do = self.do
 
-    def combine(self, first: int, second: int) -> int:
-        """Merge the states of a user from two workers."""
-        return first + second
+        def score(rows: pd.DataFrame) -> pd.DataFrame:
+            for _ in rows.index:
+                do()
+            return pd.DataFrame({"user": rows["user"].iloc[:1], "score": rows["amount"].sum()})
 
-    def answer(self, state: int) -> dict[str, int]:
-        """Return the result of a user."""
-        return {"score": state}
+        return score
 
 
-def skewed(df: DataFrame) -> DataFrame:
-    """Group as Spark does: all rows of a user are in one task."""
-    return df.groupBy("user").applyInPandas(of_a_user, SCHEMA)
+@dataclass(frozen=True)
+class Job:
+    """A job that ran: the seconds since 1970 at its start, its duration, and its scores by user."""
+
+    began: float
+    seconds: float
+    scores: dict[str, int]
 
 
-def balanced(df: DataFrame) -> DataFrame:
-    """Group by ``planned``: the rows of the hot user are on several workers."""
-    return eks.aggregate(df, "user", "planned", WORKERS, aggregator=Score())
+@dataclass(frozen=True)
+class Comparison:
+    """The skewed and the balanced job on `clicks` rows; `slots` tasks run at the same time."""
+
+    name: str
+    clicks: int
+    slots: int
+    slow: Job
+    fast: Job
+
+    @property
+    def gain(self) -> str:
+        """The speedup of the balanced job."""
+        ratio = self.slow.seconds / self.fast.seconds
+        return f"{ratio:.1f}x faster" if ratio >= 1 else f"{1 / ratio:.1f}x slower"
 
 
 def main(directory: Path, rows: int = ROWS) -> Path:
-    """Run both, print their times, and return the page of the diagnosis."""
+    """Run both jobs with both kinds of work, print their times, and return the page."""
     shutil.rmtree(directory, ignore_errors=True)
     events = directory.resolve() / "events"
     events.mkdir(parents=True)
+    works = (
+        Work("rows wait", f"local[{WORKERS}]", functools.partial(time.sleep, SECONDS)),
+        Work("rows compute", "local[*]", functools.partial(hashed, rounds())),
+    )
+    print(f"{rows:,} clicks, 80 % by one user; {1000 * SECONDS:.0f} ms of work per click")
+    comparisons = [compare(work, rows, events) for work in works]
+    found = ek.diagnose(events)
+    print("\nWhat Spark's event log says of the jobs:\n")
+    for stage in found.named:
+        print(f"  {stage.application.name}: skew slows down {', '.join(stage.keys)}; change to:")
+        print(f"    {stage.changes[0].remedy.code}")
+    diagnosis.write_page(found, directory / "diagnosis.html")
+    return write_page(comparisons, found, directory / "index.html")
+
+
+def rounds() -> int:
+    """Return how many rounds of hashing take about `SECONDS` on this machine."""
+    tried = 100_000
+    begun = time.perf_counter()
+    hashed(tried)
+    return max(1, round(tried * SECONDS / (time.perf_counter() - begun)))
+
+
+def hashed(rounds: int) -> bytes:
+    """Keep a core busy."""
+    return hashlib.pbkdf2_hmac("sha256", b"click", b"demo", rounds)
+
+
+def compare(work: Work, rows: int, events: Path) -> Comparison:
+    """Run both jobs on a new Spark session, and check that their results are equal."""
     settings = {
+        "spark.app.name": work.name,
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events.as_uri(),
-        "spark.sql.shuffle.partitions": str(WORKERS),
         # Spark would put so little data into one task, and the skewed job would be slower still.
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
         "spark.ui.enabled": "false",
     }
-    print("Starting Spark ...", flush=True)
-    spark = eks.session(f"local[{WORKERS}]", settings)
+    print(f"\n{work.name.capitalize()}: starting Spark ...", flush=True)
+    spark = eks.session(work.master, settings)
+    slots = spark.sparkContext.defaultParallelism
+    spark.conf.set("spark.sql.shuffle.partitions", slots)
     user = F.expr("if(id % 5 < 4, 'ann', 'user ' || id % 499)").alias("user")
     clicks = spark.range(0, rows, 1, 4).select(user, (F.col("id") % 7).alias("amount"))
     for job in (skewed, balanced):
-        job(clicks.limit(20 * WORKERS)).collect()  # starts Python, so that no figure includes it
-    print(f"\n{rows:,} clicks, 80 % by one user; {1000 * SECONDS:.0f} ms of sleep per click")
-    slow, first = _timed(skewed, clicks)
-    print(f"\n  groupBy(user).applyInPandas(...)   {slow:5.1f} s")
-    fast, second = _timed(balanced, clicks)
-    print(f"  eks.aggregate(df, user, planned)   {fast:5.1f} s, counting the keys included")
-    if first != second:
+        job(
+            clicks.limit(20 * slots), work.score()
+        ).collect()  # starts Python: not a part of figures
+    slow = measure(skewed, clicks, work)
+    print(f"  {SLOW:<48}{slow.seconds:5.1f} s", flush=True)
+    fast = measure(balanced, clicks, work)
+    print(f"  {FAST:<48}{fast.seconds:5.1f} s, counting the keys included")
+    spark.stop()
+    if slow.scores != fast.scores:
         message = "the two jobs gave different results"
         raise AssertionError(message)
-    print(f"\n{slow / fast:.1f}x faster, and the same {len(first)} results.")
-    _show_loads(clicks)
-    spark.stop()
-    print("\nWhat Spark's event log says of the two jobs:\n")
-    diagnosis = ek.diagnose(events)
-    for stage in diagnosis.named:
-        print(f"  slowed down by skewed keys: {', '.join(stage.keys)}; the line to change:")
-        print(f"    {stage.changes[0].remedy.code}")
-    return write_page(diagnosis, directory / "index.html")
+    made = Comparison(work.name, rows, slots, slow, fast)
+    print(f"  {made.gain} with {slots} tasks at once, and the same {len(fast.scores):,} results")
+    return made
 
 
-def _timed(job: Callable[[DataFrame], DataFrame], df: DataFrame) -> tuple[float, list[Any]]:
-    begun = time.perf_counter()
-    rows = job(df).collect()
-    return time.perf_counter() - begun, sorted((row["user"], row["score"]) for row in rows)
+def measure(job: Callable[..., DataFrame], df: DataFrame, work: Work) -> Job:
+    """Run a job."""
+    began, ticks = time.time(), time.perf_counter()
+    rows = job(df, work.score()).collect()
+    return Job(began, time.perf_counter() - ticks, {row["user"]: row["score"] for row in rows})
 
 
-def _show_loads(df: DataFrame) -> None:
-    """Draw the rows of each worker by key and under ``planned``, the most loaded worker first."""
-    print("\nRows of each worker, most loaded first:")
-    for name, grouping in (("by key", "kg"), ("planned", "planned")):
-        placed = eks.route(df, "user", grouping, WORKERS).groupBy("worker").count().collect()
-        held = Counter({row["worker"]: row["count"] for row in placed})
-        print(f"  {name}")
-        for worker in sorted(range(WORKERS), key=lambda each: -held[each]):
-            print(f"    {'#' * round(60 * held[worker] / df.count()):<61}{held[worker]:>6,}")
+def write_page(comparisons: Sequence[Comparison], found: diagnosis.Diagnosis, file: Path) -> Path:
+    """Write the page that shows the jobs above each other, and return its path."""
+    tasks = {
+        one.application.name: [task for stage in one.application.stages for task in stage.tasks]
+        for one in found.applications
+    }
+    plots = [timeline(each, tasks[each.name]).plot() for each in comparisons]
+    template = Path(__file__).with_name("demo.html")
+    return pictures.write_page(
+        file,
+        template,
+        plots,
+        comparisons=comparisons,
+        table=times(comparisons),
+        scores=scores(comparisons[0]),
+        changes=changes(),
+        milliseconds=1000 * SECONDS,
+        shown=SHOWN,
+    )
+
+
+def timeline(made: Comparison, tasks: Sequence[diagnosis.Task]) -> pictures.Timeline:
+    """Put the tasks of both jobs on one time axis."""
+    jobs = {
+        f"{name}: {job.seconds:.1f} s": [
+            pictures.Span(task.started - job.began, task.started - job.began + task.seconds, colour)
+            for task in tasks
+            if job.began <= task.started < job.began + job.seconds
+        ]
+        for name, job, colour in (
+            ("Spark", made.slow, pictures.GROUPINGS["kg"]),
+            ("evenkey", made.fast, pictures.GROUPINGS["planned"]),
+        )
+    }
+    return pictures.Timeline(f"Tasks if {made.name}, one bar per task", jobs)
+
+
+def times(comparisons: Sequence[Comparison]) -> pictures.Table:
+    """Make the table of times."""
+    columns = (
+        pictures.Column("work", "Work"),
+        pictures.Column("slots", "Tasks at once", ",d"),
+        pictures.Column("spark", "Spark, s", ",.1f"),
+        pictures.Column("evenkey", "evenkey, s", ",.1f"),
+        pictures.Column("gain", "evenkey is", "s"),
+    )
+    rows = [
+        {
+            "work": each.name,
+            "slots": each.slots,
+            "spark": each.slow.seconds,
+            "evenkey": each.fast.seconds,
+            "gain": each.gain,
+        }
+        for each in comparisons
+    ]
+    note = "The times of evenkey include counting the keys and merging the parts."
+    return pictures.Table("Times", columns, pd.DataFrame(rows), note)
+
+
+def scores(made: Comparison) -> pictures.Table:
+    """Make the table of the highest scores, as both jobs computed them."""
+    best = sorted(made.slow.scores, key=lambda user: -made.slow.scores[user])[:SHOWN]
+    frame = pd.DataFrame(
+        {
+            "user": best,
+            "spark": [made.slow.scores[user] for user in best],
+            "evenkey": [made.fast.scores[user] for user in best],
+        }
+    )
+    columns = (
+        pictures.Column("user", "User"),
+        pictures.Column("spark", "Score, Spark", ",d"),
+        pictures.Column("evenkey", "Score, evenkey", ",d"),
+    )
+    equal = f"The highest {SHOWN} of {len(made.slow.scores):,} results; all are equal."
+    return pictures.Table("Equal results", columns, frame, equal)
+
+
+def changes() -> list[str]:
+    """Return the lines that differ between the two jobs; each begins with ``+`` or ``-``."""
+    before, after = (
+        inspect.getsource(job).splitlines()[2:]  # without the definition and the docstring
+        for job in (skewed, balanced)
+    )
+    _, _, _, *lines = difflib.unified_diff(before, after, n=0, lineterm="")
+    return ["+from evenkey import spark as eks", *(f"{each[0]}{each[5:]}" for each in lines)]
 
 
 if __name__ == "__main__":

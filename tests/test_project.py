@@ -77,7 +77,7 @@ def test_import_of_the_operators_loads_no_more_than_spark_does() -> None:
 def test_packages_without_an_engine_load_none() -> None:
     packages = [name for name in public_packages() if ON_SPARK.isdisjoint(name.split("."))]
     loaded = loaded_by(*packages)
-    assert loaded.isdisjoint({"pyspark", "py4j", "numba", "plotly", "jinja2", "dash"})
+    assert loaded.isdisjoint({"pyspark", "py4j", "numba", "matplotlib", "plotly", "jinja2", "dash"})
 
 
 def test_sources_load_nothing_of_configurations() -> None:

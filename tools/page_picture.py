@@ -20,7 +20,6 @@ def main(page: Path, picture: Path, height: int | None = None) -> None:
     with chromium() as browser:
         window = browser.new_page(viewport={"width": width, "height": height or usual})
         window.goto(page.resolve().as_uri())
-        window.wait_for_timeout(1000)
         window.screenshot(path=picture)
 
 

@@ -18,7 +18,11 @@ def test_the_page_has_a_picture_and_the_lines_of_each_stage_to_change(tmp_path):
     assert "&lt;orders&gt;" in text
     assert "eks.groupBy(df, &#34;customer&#34;, workers=4).applyInPandas(" in text
     assert "collect at /srv/orders.py:17" in text
-    assert text.count('id="plot-') == 1
+    assert text.count("<h2>Stage 0: FlatMapGroupsInPandas by customer") == 1
+    assert text.count("<figure>") == 1
+    assert "Rows of each task" in text
+    assert "code line</th>" in text
+    assert "adaptive execution</th>" not in text  # no stage has a value
     assert "makespan(tasks as they are; S slots)" in text
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
 

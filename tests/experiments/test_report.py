@@ -24,7 +24,7 @@ def test_a_page_has_all_in_it(small, tmp_path):
     assert not re.search(
         r"<(script|link|img)[^>]+(src|href)=", text
     )  # loads nothing from other servers
-    assert "plotly.js v" in text
+    assert '<svg viewBox="0 0 960 ' in text
 
 
 def test_the_figures_are_written_beside_the_page(small, tmp_path):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
-from evenkey.reports.pictures import Axis, Chart, Grid
+from evenkey.reports.pictures import GROUPINGS, THEMES, Axis, Chart, Grid
 
 FRAME = pd.DataFrame(
     {
@@ -18,64 +18,156 @@ FRAME = pd.DataFrame(
     }
 )
 X, Y = Axis("workers", "Workers", "category"), Axis("imbalance", "Imbalance, fraction", "log")
+WIDE, NARROW = 960, 350
+RUNS = THEMES["light"].runs
 
 
-def drawn(**options) -> dict[str, Any]:
-    drawn: dict[str, Any] = Chart("", X, Y, "method", **options).figure(FRAME).to_dict()
-    return drawn
+def drawn(frame=FRAME, width=WIDE, x=X, y=Y, group="method", **options) -> Figure:
+    figure = Figure()
+    Chart("", x, y, group, **options).fill(figure, frame, width)
+    return figure
+
+
+def legend(figure):
+    return [each.get_text() for each in figure.legends[0].get_texts()]
 
 
 def test_one_line_per_group_without_values_below_zero_on_a_logarithmic_axis():
-    lines = {line["name"]: line for line in drawn()["data"]}
-    assert list(lines["PKG"]["x"]) == ["5", "10", "5"]
-    assert list(lines["KG"]["y"]) == [3e-2]
+    figure = drawn()
+    (panel,) = figure.axes
+    pkg, kg = panel.lines
+    assert legend(figure) == ["PKG", "KG"]
+    assert list(pkg.get_xdata()) == [0, 1, 0]
+    assert [each.get_text() for each in panel.get_xticklabels()] == ["5", "10"]
+    assert list(kg.get_ydata()) == [3e-2]
 
 
 def test_one_panel_per_value_with_one_legend_entry_per_group():
     figure = drawn(panels=Grid("stream", "{} stream"))
-    assert [each["text"] for each in figure["layout"]["annotations"]] == ["WP stream", "TW stream"]
-    shown = [line["name"] for line in figure["data"] if line["showlegend"]]
-    assert sorted(shown) == ["KG", "PKG"]
-    assert [line["xaxis"] for line in figure["data"]] == ["x", "x", "x2"]
+    assert [panel.get_title(loc="left") or panel.get_title() for panel in figure.axes] == [
+        "WP stream",
+        "TW stream",
+    ]
+    assert legend(figure) == ["PKG", "KG"]
+    assert [len(panel.lines) for panel in figure.axes] == [2, 1]
+
+
+def test_panels_are_below_each_other_on_a_phone():
+    boxes = {
+        width: [
+            panel.get_subplotspec().get_position(figure).bounds[:2]
+            for figure in [drawn(width=width, panels=Grid("stream"))]
+            for panel in figure.axes
+        ]
+        for width in (WIDE, NARROW)
+    }
+    (left, _), (right, _) = boxes[WIDE]
+    assert left < right
+    (left, top), (right, bottom) = boxes[NARROW]
+    assert left == right
+    assert top > bottom
 
 
 def test_dashes_distinguish_ours_and_the_papers():
-    lines = {line["name"]: line["line"] for line in drawn(dash="whose")["data"]}
-    assert lines["PKG, ours"]["dash"] == "solid"
-    assert lines["PKG, paper"]["dash"] == "dot"
-    assert lines["PKG, ours"]["color"] == lines["PKG, paper"]["color"]
+    figure = drawn(dash="whose")
+    lines = dict(zip(legend(figure), figure.axes[0].lines, strict=True))
+    assert lines["PKG, ours"].get_linestyle() == "-"
+    assert lines["PKG, paper"].get_linestyle() == ":"
+    assert lines["PKG, ours"].get_color() == lines["PKG, paper"].get_color()
+
+
+def test_a_grouping_has_one_colour_in_all_charts():
+    other = FRAME.assign(method=["dkg", "pkg(choices=3)", "sg", "kg", "planned"], imbalance=1)
+    first, second = (
+        {
+            label: line.get_color()
+            for label, line in zip(legend(each), each.axes[0].lines, strict=True)
+        }
+        for each in (drawn(), drawn(other))
+    )
+    assert first["KG"] == second["kg"] == RUNS[GROUPINGS["kg"]]
+    assert first["PKG"] == second["pkg(choices=3)"]
+    assert len(set(second.values())) == len(second)
 
 
 def test_many_points_are_a_thin_line_without_markers():
     many = pd.DataFrame({"workers": range(41), "imbalance": [0.1] * 41, "method": "PKG"})
-    chart = Chart("", Axis("workers", "Workers"), Y, "method")
-    (thick,), (thin,) = (chart.figure(rows).data for rows in (many[:40], many))
-    assert (thick.mode, thin.mode) == ("lines+markers", "lines")
-    assert thin.line.width < thick.line.width
+    (thick,), (thin,) = (
+        drawn(rows, x=Axis("workers", "Workers")).axes[0].lines for rows in (many[:40], many)
+    )
+    assert (thick.get_marker() != "", thin.get_marker()) == (True, "")
+    assert thin.get_linewidth() < thick.get_linewidth()
 
 
 def test_axes_have_titles_units_and_whole_decades():
-    layout = drawn(kind="bars")["layout"]
-    assert layout["xaxis"]["title"]["text"] == "Workers"
-    assert layout["yaxis"]["title"]["text"] == "Imbalance, fraction"
-    assert layout["yaxis"]["type"] == "log"
-    assert list(layout["yaxis"]["range"]) == [-6, 0]
+    (panel,) = drawn(kind="bars").axes
+    assert panel.get_xlabel() == "Workers"
+    assert panel.get_ylabel() == "Imbalance, fraction"
+    assert panel.get_yscale() == "log"
+    assert panel.get_ylim() == (1e-6, 1)
+
+
+def test_no_value_above_zero_is_an_empty_chart():
+    (panel,) = drawn(FRAME.assign(imbalance=0.0)).axes
+    assert len(panel.lines) == 0
+
+
+def test_numbers_of_ticks_have_thousands_separators():
+    frame = pd.DataFrame({"workers": [0, 2_500_000], "imbalance": [0, 12_000], "method": "PKG"})
+    figure = drawn(frame, x=Axis("workers", "Workers"), y=Axis("imbalance", "Messages"))
+    figure.draw_without_rendering()
+    (panel,) = figure.axes
+    assert "2,000,000" in [each.get_text() for each in panel.get_xticklabels()]
+    assert "10,000" in [each.get_text() for each in panel.get_yticklabels()]
+
+
+def test_long_names_on_an_axis_are_turned_and_many_numbers_are_left_out():
+    names = [f"wikipedia-pageviews-{letter}" for letter in "abcde"]
+    frame = pd.DataFrame({"workers": names, "imbalance": 0.1, "method": "PKG"})
+    (panel,) = drawn(frame, width=NARROW).axes
+    assert {label.get_rotation() for label in panel.get_xticklabels()} == {35}
+    more = pd.concat(frame.assign(workers=frame["workers"] + end) for end in ("", "-like", "-r80"))
+    (panel,) = drawn(more, width=NARROW).axes
+    assert {label.get_rotation() for label in panel.get_xticklabels()} == {90}
+    weeks = pd.DataFrame({"workers": range(100), "imbalance": 0.1, "method": "PKG"})
+    (panel,) = drawn(weeks, width=NARROW).axes
+    assert len(panel.get_xticklabels()) < 20
 
 
 def test_columns_beside_each_other_are_distinguished_by_whose_they_are():
     frame = FRAME.assign(paper=[0.5, 0.25, 0.125, None, 1.0])
-    chart = Chart(
-        "", X, Axis("share", "Share"), kind="bars", beside={"ours": "imbalance", "paper": "paper"}
+    figure = drawn(
+        frame,
+        y=Axis("share", "Share"),
+        group="whose",
+        kind="bars",
+        beside={"ours": "imbalance", "paper": "paper"},
     )
-    figure = chart.figure(frame)
-    ours, paper = figure.data
-    assert (ours.name, paper.name) == ("ours", "paper")
-    assert list(ours.y) == frame["imbalance"].tolist()
-    assert list(paper.y) == [0.5, 0.25, 0.125, 1.0]  # no point for a missing value
-    assert figure.layout.legend.title.text == "Figures"
+    bars = figure.axes[0].patches
+    colours = [to_hex(each.get_facecolor()) for each in bars]
+    ours, paper = (
+        [each.get_height() for each, of in zip(bars, colours, strict=True) if of == colour]
+        for colour in RUNS[:2]
+    )
+    assert legend(figure) == ["ours", "paper"]
+    assert ours == frame["imbalance"].tolist()
+    assert paper == [0.5, 0.25, 0.125, 1.0]  # no bar for a missing value
+    assert figure.legends[0].get_title().get_text() == "Figures"
+    first, second = bars[0], bars[len(ours)]
+    assert first.get_x() + first.get_width() <= second.get_x() + 1e-9
 
 
-def test_a_plot_has_its_title_and_note():
+def test_a_level_is_a_dashed_line_with_the_name_of_its_column():
+    figure = drawn(FRAME.assign(mean=0.25), y=Axis("imbalance", ""), kind="bars", level="mean")
+    (line,) = figure.axes[0].lines
+    assert set(line.get_ydata()) == {0.25}
+    assert line.get_linestyle() == "--"
+    assert legend(figure) == ["PKG", "KG", "mean"]
+
+
+def test_a_plot_has_its_title_and_note_and_draws_at_any_width():
     plot = Chart("Imbalance", X, Y, "method", note="Of all messages.").plot(FRAME)
     assert (plot.title, plot.note) == ("Imbalance", "Of all messages.")
-    assert plot.figure.layout.legend.title.text == "Method"
+    assert 'viewBox="0 0 960 ' in plot.draw(960, "wide")
+    assert 'viewBox="0 0 350 ' in plot.draw(350, "narrow")
+    assert ">Method<" in plot.draw(350, "narrow")

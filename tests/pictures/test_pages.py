@@ -1,4 +1,4 @@
-"""Pages: templates of any package in the same frame; no script without plots."""
+"""Pages: any template in the same frame, with images in the page and no script."""
 
 from __future__ import annotations
 
@@ -16,47 +16,46 @@ CHART = Chart("Loads & more", Axis("workers", "Workers"), Axis("load", "Load"), 
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch) -> str:
-    """Write a package with its own template."""
-    folder = tmp_path / "pages_of_a_test" / "templates"
-    folder.mkdir(parents=True)
-    (folder.parent / "__init__.py").write_text("")
-    (folder / "own.html").write_text(
+def template(tmp_path):
+    """Write a template."""
+    file = tmp_path / "own.html"
+    file.write_text(
         '{% extends "base.html" %}{% block title %}{{ name }}{% endblock %}'
         '{% block body %}{% include "plots.html" %}{% endblock %}'
     )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "pages_of_a_test", raising=False)
-    return "pages_of_a_test"
+    return file
 
 
-def test_a_page_has_its_plots_and_the_colours_in_it(package, tmp_path):
-    page = write_page(tmp_path / "page.html", "own.html", package, [CHART.plot(FRAME)], name="<a>")
-    text = page.read_text()
+def test_a_page_has_its_plots_and_the_colours_of_both_themes_in_it(template, tmp_path):
+    page = write_page(tmp_path / "page.html", template, [CHART.plot(FRAME)], name="<a>")
+    text = page.read_text("utf-8")
     assert "<title>&lt;a&gt;</title>" in text
     assert "<h2>Loads &amp; more</h2>" in text
-    assert "plotly.js v" in text
-    assert f"--ink: {THEMES['light'].ink}" in text
+    assert f":root {{ --ink: {THEMES['light'].ink}" in text
+    assert f"dark) {{ :root {{ --ink: {THEMES['dark'].ink}" in text
+    assert text.count('<svg viewBox="0 0 960 ') == text.count('<svg viewBox="0 0 350 ') == 1
     assert not re.search(
         r"<(script|link|img)[^>]+(src|href)=", text
     )  # loads nothing from other servers
+    assert "<script" not in text
 
 
-def test_a_page_without_plots_has_no_script(package, tmp_path):
-    assert (
-        "<script" not in write_page(tmp_path / "p.html", "own.html", package, name="a").read_text()
-    )
+def test_two_plots_of_a_page_share_no_id(template, tmp_path):
+    page = write_page(tmp_path / "page.html", template, [CHART.plot(FRAME)] * 2, name="a")
+    ids = re.findall(r' id="([^"]*)"', page.read_text("utf-8"))
+    assert ids
+    assert len(ids) == len(set(ids))
 
 
-def test_variables_of_a_template_must_be_given(package, tmp_path):
+def test_variables_of_a_template_must_be_given(template, tmp_path):
     from jinja2 import UndefinedError
 
     with pytest.raises(UndefinedError, match="name"):
-        write_page(tmp_path / "page.html", "own.html", package)
+        write_page(tmp_path / "page.html", template)
     assert not (tmp_path / "page.html").exists()
 
 
-@pytest.mark.parametrize("missing", ["plotly", "jinja2"])
+@pytest.mark.parametrize("missing", ["matplotlib", "jinja2"])
 def test_a_missing_package_is_named_with_its_extra(monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ConfigurationError, match=rf"{missing}.*evenkey\[pages\]"):

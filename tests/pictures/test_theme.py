@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
 import evenkey
-from evenkey.reports.pictures import THEMES, heat, look, stacked, themed
+from evenkey.groupings import available
+from evenkey.reports.pictures import GROUPINGS, THEMES, heat, look, stacked, themed
 
 PACKAGE = Path(next(iter(evenkey.__path__)))
 SHEETS = sorted(PACKAGE.rglob("style.css"))
@@ -40,6 +42,22 @@ def test_a_theme_declares_every_variable_that_a_style_sheet_uses(sheet, theme):
 def test_text_is_readable_on_cards(theme):
     for colour in (theme.ink, theme.muted, theme.good, theme.busy, theme.bad):
         assert contrast(colour, theme.surface) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_lines_and_bars_can_be_seen_on_cards(theme):
+    for colour in (*theme.runs, theme.caution):
+        assert contrast(colour, theme.surface) >= 3
+    assert len(set(theme.runs)) == len(theme.runs)
+
+
+def test_every_grouping_has_its_own_colour():
+    importlib.import_module("evenkey.papers")  # has groupings too
+    ours = {name for name, each in available().items() if each.__module__.startswith("evenkey.")}
+    assert ours == set(GROUPINGS)
+    assert sorted(GROUPINGS.values()) == list(range(len(GROUPINGS)))
+    for theme in THEMES.values():
+        assert len(theme.runs) == len(GROUPINGS)
 
 
 def test_runs_beyond_the_last_colour_begin_again():

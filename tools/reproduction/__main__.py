@@ -91,8 +91,7 @@ def take_over(file: Path, given: dict[str, Any], commit: str, window: Page) -> N
     for old in FOLDER.glob(f"{given['experiment']}-[0-9].png"):
         old.unlink()
     window.goto(file.with_suffix(".html").resolve().as_uri())
-    window.wait_for_timeout(1000)
-    for number, plot in enumerate(window.query_selector_all(".js-plotly-plot"), 1):
+    for number, plot in enumerate(window.query_selector_all("figure .wide"), 1):
         plot.screenshot(path=FOLDER / f"{given['experiment']}-{number}.png")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.whole_files import write_whole
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.papers.experiments.outcome import Outcome
+
+_TEMPLATES = resources.files(__package__) / "templates"
 
 
 def write_page(outcome: Outcome, directory: Path) -> Path:
@@ -26,7 +29,7 @@ def write_page(outcome: Outcome, directory: Path) -> Path:
     source = "-kafka" if outcome.kafka else ""
     name = f"{outcome.experiment.id}-{outcome.scale.name}{source}"
     page = directory / f"{name}.html"
-    pictures.write_page(page, "page.html", __package__, outcome.plots, outcome=outcome)
+    pictures.write_page(page, _TEMPLATES / "page.html", outcome.plots, outcome=outcome)
     figures = json.dumps(outcome.to_json(), indent=2)
     write_whole(directory / f"{name}.json", f"{figures}\n".encode())
     return page
@@ -46,4 +49,5 @@ def write_index(directory: Path) -> Path:
             entry = json.loads(file.read_text())
             entries.append({**entry, "page": file.with_suffix(".html").name})
     entries.sort(key=lambda entry: (order(entry["experiment"]), entry["scale"]))
-    return pictures.write_page(directory / "index.html", "index.html", __package__, entries=entries)
+    index = directory / "index.html"
+    return pictures.write_page(index, _TEMPLATES / "index.html", entries=entries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from evenkey.reports.advice.advising import Advice
     from evenkey.reports.advice.measure import Skew
+
+_TEMPLATE = resources.files(__package__) / "templates" / "advice.html"
 
 _POINTS = 200
 """Number of ranks that the chart of skew draws, at equal distances on the logarithmic axis."""
@@ -72,7 +75,7 @@ def check_page(file: Path) -> None:
 def write_page(advice: Advice, file: Path) -> Path:
     """Write the page, and return its path."""
     tables = _tables(advice)
-    return write(file, "advice.html", __package__, _plots(advice), advice=advice, tables=tables)
+    return write(file, _TEMPLATE, _plots(advice), advice=advice, tables=tables)
 
 
 def _plots(advice: Advice) -> list[Plot]:

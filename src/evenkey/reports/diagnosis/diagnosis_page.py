@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.findings import Finding
     from evenkey.reports.pictures import Plot
 
+_TEMPLATE = resources.files(__package__) / "templates" / "diagnosis.html"
+
 _MOST_TASKS = 200
 """Maximum number of tasks in a plot. If there are more tasks, only the largest ones are drawn."""
 
 _COLUMNS = (
-    Column("stage", "stage"),
+    Column("stage", "stage", "d"),
     Column("runs", "runs", ",d"),
     Column("operator", "operator"),
     Column("keys", "keys"),
@@ -58,37 +61,44 @@ def write_page(diagnosis: Diagnosis, file: Path) -> Path:
     ConfigurationError
         A package is not installed; the message names the extra that installs it.
     """
-    plots = [_plot(number, each) for number, each in enumerate(diagnosis.named, 1)]
+    plots = [_plot(each) for each in diagnosis.named]
     tables = [_table(each) for each in diagnosis.applications if each.findings]
-    values = {"diagnosis": diagnosis, "title": stage_title, "formula": FORMULA, "tables": tables}
-    return write(file, "diagnosis.html", __package__, plots, **values)
+    values = {"diagnosis": diagnosis, "formula": FORMULA, "tables": tables}
+    return write(file, _TEMPLATE, plots, capitalized=_capitalized, **values)
 
 
-def _plot(number: int, finding: Finding) -> Plot:
+def _plot(finding: Finding) -> Plot:
     """Draw the rows and the seconds of each task of a stage, largest task first."""
-    run, best = finding.run, finding.changes[0]
+    run = finding.run
     order = sorted(range(len(run.rows)), key=lambda each: -run.rows[each])[:_MOST_TASKS]
-    measures: dict[str, list[float]] = {
-        "rows": [run.rows[each] for each in order],
-        "seconds": [run.tasks[each].seconds for each in order],
-    }
-    mean = {"rows": sum(run.rows) / len(run.rows), "seconds": sum(run.seconds) / len(run.tasks)}
-    rows = [
-        {"task": place, "value": value, "what": what, "whose": whose}
-        for what, values in measures.items()
-        for place, now in enumerate(values, 1)
-        for whose, value in (("as it ran", now), ("mean", mean[what]))
-    ]
-    chart = Chart(
-        f"{number}. {stage_title(finding)}",
-        Axis("task", "Tasks, the task with most rows first"),
-        Axis("value", "Of a task"),
-        "whose",
-        "A task's",
-        Grid("what", "{} of each task"),
-        note=f"{finding.reason.capitalize()}. {_predicted(finding, best.seconds)}",
+    measures = {"Rows": run.rows, "Seconds": run.seconds}
+    tasks = pd.concat(
+        pd.DataFrame(
+            {
+                "task": range(1, len(order) + 1),
+                "value": [values[each] for each in order],
+                "mean": sum(values) / len(values),
+                "measure": measure,
+                "whose": "a task",
+            }
+        )
+        for measure, values in measures.items()
     )
-    return chart.plot(pd.DataFrame(rows))
+    chart = Chart(
+        _capitalized(stage_title(finding)),
+        Axis("task", "Tasks, the task with most rows first"),
+        Axis("value", ""),
+        legend="Tasks",
+        panels=Grid("measure", "{} of each task"),
+        kind="bars",
+        level="mean",
+        note=_predicted(finding, finding.changes[0].seconds),
+    )
+    return chart.plot(tasks)
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _predicted(finding: Finding, seconds: float) -> str:
@@ -98,11 +108,11 @@ def _predicted(finding: Finding, seconds: float) -> str:
 
 
 def _table(diagnosed: Diagnosed) -> Table:
-    known = diagnosed.application
+    known, frame = diagnosed.application, pd.DataFrame([_row(each) for each in diagnosed.findings])
     return Table(
         f"{known.name} ({known.id}): all stages with a keyed shuffle",
-        _COLUMNS,
-        pd.DataFrame([_row(each) for each in diagnosed.findings]),
+        [column for column in _COLUMNS if frame[column.name].notna().any()],
+        frame,
         f"Spark {known.version}, {known.slots:,} slots. " + " ".join(diagnosed.cautions),
     )
 

@@ -1,8 +1,8 @@
 """Colours, charts, tables and pages, shared by all modules that draw.
 
-A `Chart` is declared before there is data, and draws a data frame later. A live chart, which
-changes while it is shown, starts from a `themed` figure. Only this package imports Plotly and
-Jinja, and only when something is drawn.
+A `Chart` is declared before there is data, and draws a data frame later, as an image of a page. A
+live chart, which changes while it is shown, starts from a `themed` figure. Only this package
+imports Matplotlib, Plotly and Jinja, and only when something is drawn.
 
 >>> Axis("workers", "Workers, W", "category").column
 'workers'
@@ -16,10 +16,11 @@ from evenkey.reports.pictures.engine import Figure
 from evenkey.reports.pictures.live_figures import Shades, heat, look, marks, shaded, stacked, themed
 from evenkey.reports.pictures.pages import check_packages, check_page, write_page
 from evenkey.reports.pictures.table import Column, Table
-from evenkey.reports.pictures.theme import PALETTE, THEMES, Theme
+from evenkey.reports.pictures.theme import GROUPINGS, THEMES, Theme
+from evenkey.reports.pictures.timeline import Span, Timeline
 
 __all__ = [
-    "PALETTE",
+    "GROUPINGS",
     "THEMES",
     "Axis",
     "Chart",
@@ -28,8 +29,10 @@ __all__ = [
     "Grid",
     "Plot",
     "Shades",
+    "Span",
     "Table",
     "Theme",
+    "Timeline",
     "check_packages",
     "check_page",
     "heat",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,23 +35,17 @@ class Axis:
         values: list[Any] = (column.astype(str) if self.scale == "category" else column).tolist()
         return values
 
-    def options(self, frame: pd.DataFrame) -> dict[str, Any]:
-        """Return Plotly's options for the axis; the range covers all rows, in every panel."""
-        if self.scale == "category":
-            values = list(dict.fromkeys(self.values(frame)))
-            return {"type": "category", "categoryorder": "array", "categoryarray": values}
-        if self.scale == "linear":
-            return {}
-        # The range consists of whole decades. It is the same in all panels, so that panels can be
-        # compared.
-        low, high = (math.log10(each(frame[self.column])) for each in (min, max))
-        return {
-            "type": "log",
-            "range": [math.floor(low), math.ceil(high)],
-            "exponentformat": "power",
-            "dtick": 1,
-            "minor": {"dtick": "D1", "ticks": "outside"},
-        }
+    def categories(self, frame: pd.DataFrame) -> list[str]:
+        """Return the distinct values of a ``category`` axis, in order of appearance."""
+        return list(dict.fromkeys(self.values(frame)))
+
+    def places(self, rows: pd.DataFrame, frame: pd.DataFrame) -> list[float]:
+        """Return the positions of `rows`, which are a part of `frame`, along the axis."""
+        values = self.values(rows)
+        if self.scale != "category":
+            return values
+        order = {value: place for place, value in enumerate(self.categories(frame))}
+        return [float(order[value]) for value in values]
 
 
 @dataclass(frozen=True)

@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenkey.reports.pictures.engine import plotly
-from evenkey.reports.pictures.theme import PALETTE
+from evenkey.reports.pictures.drawing import svg
+from evenkey.reports.pictures.theme import THEMES, places_of
+from evenkey.reports.pictures.ticks import fit, height_of_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from evenkey.reports.pictures.axes import Axis, Grid
-    from evenkey.reports.pictures.engine import Figure
 
 WHOSE = "whose"
 """Column with the name of each value's source, if `Chart.beside` draws several columns."""
 
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "pentagon")
-_DASHES = ("solid", "dot", "dash", "dashdot")
-_PANEL_PIXELS = 330
-_FRAME_PIXELS = 130
+_LIGHT = THEMES["light"]
+_SYMBOLS = "osD^XP*v<>phd"
+_DASHES = ("-", ":", "--", "-.")
+_PANEL_PIXELS = 250
+_LEAST_PANEL_PIXELS = 320
+_LABEL_PIXELS = 70
+_LETTER_PIXELS = 8
+_LETTERS_BESIDE_PANEL = 26
+_LEGEND_LINE_PIXELS = 22
+_LEGEND_MARK_PIXELS = 60
 _MANY_POINTS = 40
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure, with a title above the figure and a note below it."""
+    """An image of data, with a title above it and a note below it.
+
+    Parameters
+    ----------
+    title
+        Title of the image.
+    draw
+        Function that draws the image as an SVG element. It gets the width in CSS pixels, and a name
+        that no other image of the page has.
+    note
+        Text below the image.
+    """
 
     title: str
-    figure: Figure
+    draw: Callable[[int, str], str]
     note: str = ""
 
 
@@ -46,7 +68,8 @@ class Chart:
     x, y
         The axes. A logarithmic axis leaves out values that are not above 0.
     group
-        Column whose distinct values each get a colour, in order of appearance.
+        Column whose distinct values each get a colour. A grouping has the same colour in all
+        charts, see `places_of`.
     legend
         Title of the legend. Empty: the name of the `group` column.
     panels
@@ -55,6 +78,9 @@ class Chart:
         Column whose distinct values each get a line style. None: all lines are solid.
     kind
         Lines with a mark at each point, or bars side by side.
+    level
+        Column with the value of a dashed horizontal line in each panel, such as a mean. The name of
+        the column stands in the legend. None: no line.
     beside
         Several columns to draw on the `y` axis, by the name of their source, such as
         ``{"ours": "share", "paper": "paper_share"}``; `group` or `dash` must then be ``whose``.
@@ -71,47 +97,52 @@ class Chart:
     panels: Grid | None = None
     dash: str | None = None
     kind: Literal["lines", "bars"] = "lines"
+    level: str | None = None
     beside: Mapping[str, str] | None = None
     note: str = ""
 
     def plot(self, frame: pd.DataFrame) -> Plot:
-        """Draw the chart; the result also has its title and note."""
-        return Plot(self.title, self.figure(frame), self.note)
+        """Return the plot of a data frame, with the title and the note of the chart."""
+        return Plot(self.title, partial(self._drawn, frame), self.note)
 
-    def figure(self, frame: pd.DataFrame) -> Figure:
-        """Draw the chart."""
-        engine = plotly()
+    def fill(self, figure: Figure, frame: pd.DataFrame, width: int) -> None:
+        """Draw a data frame on an empty figure that is `width` CSS pixels wide."""
         rows = self._rows(frame)
-        parts = list(self.panels.parts(rows)) if self.panels else [("", rows)]
-        width = min(self.panels.width if self.panels else 1, len(parts))
-        height = -(-len(parts) // width)
-        figure = engine.subplots.make_subplots(
-            rows=height,
-            cols=width,
-            subplot_titles=[title for title, _ in parts],
-            horizontal_spacing=0.09 if width > 1 else 0,
-            vertical_spacing=0.28 / height if height > 1 else 0,
-        )
-        groups = list(dict.fromkeys(rows[self.group]))
-        dashes = list(dict.fromkeys(rows[self.dash])) if self.dash else [""]
-        shown: set[str] = set()
-        for place, (_, part) in enumerate(parts):
-            for name, drawn, points in self._traces(part, groups, dashes):
-                label = f"{name}, {drawn}" if self.dash else str(name)
-                trace = self._trace(points, groups.index(name), dashes.index(drawn))
-                trace.update(name=label, legendgroup=label, showlegend=label not in shown)
-                shown.add(label)
-                figure.add_trace(trace, row=place // width + 1, col=place % width + 1)
-        figure.update_xaxes(title_text=self.x.title, **self.x.options(rows))
-        figure.update_yaxes(**self.y.options(rows) | {"rangemode": "tozero"})
-        figure.update_yaxes(title_text=self.y.title, col=1)
-        return figure.update_layout(
-            template="plotly_white",
-            height=height * _PANEL_PIXELS + _FRAME_PIXELS,
-            margin={"l": 80, "r": 30, "t": 50, "b": 60},
-            legend={"title": {"text": self._legend()}},
-            font={"size": 13},
-            hovermode="closest",
+        parts = self._parts(rows)
+        lines, columns = self._shape(len(parts), width)
+        panels = figure.subplots(lines, columns, squeeze=False).flat
+        marks: dict[str, Any] = {}
+        for place, ((title, part), panel) in enumerate(zip(parts, panels, strict=False)):
+            marks |= self._draw_points(panel, part, rows)
+            panel.set_title(title)
+            fit(self.x, "x", panel, rows, width / columns - _LABEL_PIXELS)
+            fit(self.y, "y", panel, part if self.y.scale == "linear" else rows, _PANEL_PIXELS)
+            panel.grid(visible=self.kind == "lines" and self.x.scale != "category", axis="x")
+            panel.set_xlabel(self.x.title if place + columns >= len(parts) else "")
+            beside = self.y.title if place % columns == 0 else ""
+            panel.set_ylabel(textwrap.fill(beside, _LETTERS_BESIDE_PANEL))
+        for panel in panels:
+            panel.remove()
+        if len(marks) > 1:
+            figure.legend(
+                list(marks.values()),
+                list(marks),
+                title=self._legend(),
+                alignment="left",
+                loc="outside upper left",
+                ncols=_beside_each_other(marks, width),
+            )
+
+    def _drawn(self, frame: pd.DataFrame, width: int, name: str) -> str:
+        rows = self._rows(frame)
+        lines, columns = self._shape(len(self._parts(rows)), width)
+        labels = [label for label, _ in self._lines(rows)]
+        legend = 1 + math.ceil(len(labels) / _beside_each_other(labels, width))
+        names = self.x.categories(rows) if self.x.scale == "category" else []
+        panel = _PANEL_PIXELS + height_of_names(names, width / columns - _LABEL_PIXELS)
+        height = round(lines * panel) + (legend * _LEGEND_LINE_PIXELS if len(labels) > 1 else 0)
+        return svg(
+            self.title, name, (width, height), lambda figure: self.fill(figure, frame, width)
         )
 
     def _legend(self) -> str:
@@ -127,28 +158,64 @@ class Chart:
             ).dropna(subset=[self.y.column])
         return frame[frame[self.y.column] > 0] if self.y.scale == "log" else frame
 
-    def _traces(
-        self, part: pd.DataFrame, groups: list[Any], dashes: list[Any]
-    ) -> Iterator[tuple[Any, Any, pd.DataFrame]]:
-        for name in groups:
-            of_group = part[part[self.group] == name]
-            for drawn in dashes:
-                rows = of_group[of_group[self.dash] == drawn] if self.dash else of_group
-                if len(rows):
-                    yield name, drawn, rows
+    def _parts(self, rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+        return list(self.panels.parts(rows)) if self.panels else [("", rows)]
 
-    def _trace(self, rows: pd.DataFrame, group: int, dash: int) -> Any:
-        draw = plotly().graph_objects
-        x, y = self.x.values(rows), self.y.values(rows)
-        color = PALETTE[group % len(PALETTE)]
-        if self.kind == "bars":
-            return draw.Bar(x=x, y=y, marker_color=color)
+    def _shape(self, parts: int, width: int) -> tuple[int, int]:
+        """Return the numbers of lines and columns of panels."""
+        most = self.panels.width if self.panels else 1
+        columns = max(1, min(most, parts, width // _LEAST_PANEL_PIXELS))
+        return max(1, math.ceil(parts / columns)), columns
+
+    def _lines(self, part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield the label and the rows of each colour and line style."""
+        styles = [self.group, self.dash] if self.dash else [self.group]
+        for names, rows in part.groupby(styles, sort=False):
+            yield ", ".join(map(str, names)), rows
+
+    def _draw_points(self, panel: Axes, part: pd.DataFrame, frame: pd.DataFrame) -> dict[str, Any]:
+        """Draw the points of a panel, and return the mark of each label in the legend."""
+        colours = places_of(frame[self.group])
+        dashes = list(dict.fromkeys(frame[self.dash])) if self.dash else []
+        marks: dict[str, Any] = {}
+        for label, rows in self._lines(part):
+            group = str(rows[self.group].iloc[0])
+            place = colours[group]
+            if self.kind == "bars":
+                marks[label] = self._draw_bars(panel, rows, frame, place)
+            else:
+                dash = dashes.index(rows[self.dash].iloc[0]) if self.dash else 0
+                marks[label] = self._draw_line(panel, rows, frame, place, dash)
+        if self.level:
+            style: dict[str, Any] = {"color": _LIGHT.ink, "linestyle": "--", "linewidth": 1.2}
+            marks[self.level] = panel.axhline(part[self.level].iloc[0], **style)
+        return marks
+
+    def _draw_line(
+        self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int, dash: int
+    ) -> Any:
         few = len(rows) <= _MANY_POINTS
-        return draw.Scatter(
-            x=x,
-            y=y,
-            mode="lines+markers" if few else "lines",
-            line={"color": color, "dash": _DASHES[dash % len(_DASHES)], "width": 2 if few else 1.5},
-            marker={"symbol": _SYMBOLS[group % len(_SYMBOLS)], "size": 8},
-            cliponaxis=False,
+        (line,) = panel.plot(
+            self.x.places(rows, frame),
+            self.y.values(rows),
+            color=_LIGHT.of_run(place),
+            linestyle=_DASHES[dash % len(_DASHES)],
+            linewidth=2 if few else 1.5,
+            marker=_SYMBOLS[place % len(_SYMBOLS)] if few else "",
+            markersize=6,
+            clip_on=False,
         )
+        return line
+
+    def _draw_bars(self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int) -> Any:
+        groups = list(dict.fromkeys(frame[self.group].astype(str)))
+        wide = 0.8 / len(groups)
+        shift = (groups.index(str(rows[self.group].iloc[0])) - (len(groups) - 1) / 2) * wide
+        places = [each + shift for each in self.x.places(rows, frame)]
+        return panel.bar(places, self.y.values(rows), wide, color=_LIGHT.of_run(place))
+
+
+def _beside_each_other(labels: Collection[str], width: int) -> int:
+    """Return how many labels of a legend fit beside each other."""
+    longest = _LEGEND_MARK_PIXELS + _LETTER_PIXELS * max(map(len, labels), default=1)
+    return max(1, min(len(labels), width // longest))

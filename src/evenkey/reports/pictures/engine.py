@@ -1,4 +1,4 @@
-"""Plotly, which draws the figures; it is imported when the first figure is made."""
+"""Plotly, which draws the live figures; it is imported when the first figure is made."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plotly() -> ModuleType:
         import plotly.io
         import plotly.subplots
     except ImportError as error:
-        message = "plots are drawn with plotly, which is missing: pip install 'evenkey[pages]'"
+        message = "live charts need plotly, which is missing: pip install 'evenkey[dashboard]'"
         raise ConfigurationError(message) from error
     module: ModuleType = plotly
     return module

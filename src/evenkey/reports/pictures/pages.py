@@ -1,27 +1,33 @@
-"""HTML pages: fill templates, insert plots and Plotly's script, write the file."""
+"""HTML pages: fill templates, insert plots, write the file."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.whole_files import write_whole
-from evenkey.reports.pictures.engine import plotly
+from evenkey.reports.pictures.drawing import matplotlib
 from evenkey.reports.pictures.theme import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from jinja2 import Template
+    from jinja2 import Environment
 
     from evenkey.reports.pictures.chart import Plot
+
+WIDTHS = {"wide": 960, "narrow": 350}
+"""Widths at which plots are drawn, in CSS pixels: for laptops and for phones. The style sheet shows
+the one that fits."""
 
 
 def check_packages() -> None:
     """Raise `ConfigurationError` if a package that pages need is not installed."""
-    plotly()
-    _template("base.html", __package__)
+    matplotlib()
+    _environment()
 
 
 def check_page(option: str, file: Path) -> None:
@@ -48,21 +54,22 @@ def check_page(option: str, file: Path) -> None:
 
 
 def write_page(
-    file: Path, template: str, package: str, plots: Sequence[Plot] = (), **values: Any
+    file: Path, template: Traversable, plots: Sequence[Plot] = (), **values: Any
 ) -> Path:
     """Write a self-contained page, and return its path.
+
+    The page has no script and loads nothing. It has a light and a dark theme.
 
     Parameters
     ----------
     file
         Path of the page; the file appears only when it is complete.
     template
-        Name of the template, which extends ``base.html`` and may include ``plots.html`` and
+        The template, which extends ``base.html`` and may include ``plot.html``, ``plots.html`` and
         ``table.html``.
-    package
-        Package whose directory ``templates`` contains the template.
     plots
-        Plots that ``plots.html`` shows.
+        Plots. The template's variable ``plots`` has the ``title`` and ``note`` of each, and its
+        images by the names in `WIDTHS`.
     values
         All other variables of the template.
 
@@ -71,48 +78,39 @@ def write_page(
     ConfigurationError
         A package is not installed; the message names the extra that installs it.
     """
-    drawn, script = _drawn(plots)
-    text = _template(template, package).render(
-        plots=drawn, plotly=script, variables=THEMES["light"].style(), **values
+    text = (
+        _environment()
+        .from_string(template.read_text("utf-8"))
+        .render(plots=[_drawn(*each) for each in enumerate(plots)], themes=THEMES, **values)
     )
     write_whole(file, text.encode())
     return file
 
 
-def _drawn(plots: Sequence[Plot]) -> tuple[list[dict[str, str]], str]:
-    """Return the ``title``, ``html`` and ``note`` of each plot, and the script that plots need."""
-    if not plots:
-        return [], ""
-    engine = plotly()
-    parts = [
-        {
-            "title": plot.title,
-            "note": plot.note,
-            "html": engine.io.to_html(
-                plot.figure,
-                full_html=False,
-                include_plotlyjs=False,
-                div_id=f"plot-{number}",
-                config={"displaylogo": False, "responsive": True},
-            ),
-        }
-        for number, plot in enumerate(plots)
-    ]
-    return parts, engine.offline.get_plotlyjs()
+def _drawn(number: int, plot: Plot) -> dict[str, str]:
+    images = {name: plot.draw(width, f"plot-{number}-{name}") for name, width in WIDTHS.items()}
+    return {"title": plot.title, "note": plot.note, **images}
 
 
-def _template(name: str, package: str) -> Template:
+def _environment() -> Environment:
     try:
         import jinja2
     except ImportError as error:
         message = "pages need jinja2, which is missing: pip install 'evenkey[pages]'"
         raise ConfigurationError(message) from error
-    packages = dict.fromkeys([package, __package__])
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each) for each in packages]),
+        loader=jinja2.PackageLoader(__package__),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template(name)
+    environment.filters["code"] = _with_code
+    return environment
+
+
+def _with_code(text: str) -> str:
+    """Return text as HTML; what is between backticks becomes code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped

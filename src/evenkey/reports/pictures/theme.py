@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-PALETTE = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#8C6D31",
-)
-"""Colours for a white background, by Okabe and Ito; colour-blind people can tell them apart."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GROUPINGS = {
+    "dkg": 0,
+    "kg": 1,
+    "planned": 2,
+    "dchoices": 3,
+    "pkg": 4,
+    "wchoices": 5,
+    "sg": 6,
+    "potc": 7,
+    "cam": 8,
+    "on-greedy": 9,
+    "off-greedy": 10,
+    "prompt": 11,
+    "kip": 12,
+}
+"""Position of each grouping's colour in `Theme.runs`: a grouping has one colour in all charts."""
+
+_SYNONYMS = {"hashing": "kg", "h": "kg"}
+"""Names of groupings in the PKG paper."""
 
 
 FONT = 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif'
 """Font of all text, as a CSS ``font-family``."""
+
+_NAMES = ("ink", "muted", "ground", "surface", "line", "grid", "good", "busy", "bad", "caution")
 
 
 @dataclass(frozen=True)
@@ -31,10 +45,11 @@ class Theme:
         Colours of text and of less important text.
     ground, surface, line, grid
         Colours of the page, of cards on the page, of the borders of cards, and of grid lines.
-    good, busy, bad
-        Colours of success, progress and failure.
+    good, busy, bad, caution
+        Colours of success, progress, failure and cautions.
     runs
-        Colours of the runs, which colour-blind people can tell apart (after Okabe and Ito).
+        Colours of runs and of lines and bars in charts. The first seven are after Okabe and Ito, so
+        that colour-blind people can tell them apart.
     heat
         The colours of the lowest and the highest value in heat maps.
     """
@@ -48,6 +63,7 @@ class Theme:
     good: str
     busy: str
     bad: str
+    caution: str
     runs: tuple[str, ...]
     heat: tuple[str, str]
 
@@ -63,9 +79,38 @@ class Theme:
         >>> THEMES["dark"].style().partition(";")[0]
         '--ink: #e6ebf1'
         """
-        names = ("ink", "muted", "ground", "surface", "line", "good", "busy", "bad")
-        colours = [f"--{name}: {getattr(self, name)}" for name in names]
+        colours = [f"{name}: {colour}" for name, colour in self.variables().items()]
         return "; ".join([*colours, f"--font: {FONT}"])
+
+    def variables(self) -> dict[str, str]:
+        """Return the colours by the name of their CSS variable.
+
+        Examples
+        --------
+        >>> THEMES["light"].variables()["--run1"]
+        '#d55e00'
+        """
+        named = {f"--{name}": getattr(self, name) for name in _NAMES}
+        return named | {f"--run{place}": colour for place, colour in enumerate(self.runs)}
+
+
+def places_of(names: Iterable[object]) -> dict[str, int]:
+    """Return the positions of names' colours in `Theme.runs`.
+
+    A grouping, in any case and with any parameters, has its own position. Other names get the
+    positions that are left, in order.
+
+    Examples
+    --------
+    >>> places_of(["ours", "DKG", "pkg(choices=3)", "paper"])
+    {'ours': 1, 'DKG': 0, 'pkg(choices=3)': 4, 'paper': 2}
+    """
+    texts = list(dict.fromkeys(map(str, names)))
+    named = {text: text.lower().partition("(")[0] for text in texts}
+    known = {text: GROUPINGS.get(_SYNONYMS.get(name, name)) for text, name in named.items()}
+    left = [each for each in range(len(GROUPINGS)) if each not in known.values()]
+    others = iter(left * len(texts))
+    return {text: next(others) if place is None else place for text, place in known.items()}
 
 
 THEMES = {
@@ -79,7 +124,11 @@ THEMES = {
         good="#0b7a4b",
         busy="#0b5fa5",
         bad="#b3261e",
-        runs=("#0072b2", "#d55e00", "#008a64", "#b8528c", "#806000", "#3a8fc4", "#5b5b5b"),
+        caution="#9a6700",
+        runs=(
+            *("#0072b2", "#d55e00", "#008a64", "#b8528c", "#806000", "#3a8fc4", "#5b5b5b"),
+            *("#7b4fc9", "#a3282f", "#4f7f12", "#00818a", "#8a4b2a", "#3f4fb5"),
+        ),
         heat=("#eef3f8", "#0b4f8a"),
     ),
     "dark": Theme(
@@ -92,7 +141,11 @@ THEMES = {
         good="#4fd19a",
         busy="#6cc0f5",
         bad="#ff8a80",
-        runs=("#56b4e9", "#f08a4b", "#33c79a", "#e39ac6", "#d9b33d", "#8fd0ff", "#b5b5b5"),
+        caution="#e3b341",
+        runs=(
+            *("#56b4e9", "#f08a4b", "#33c79a", "#e39ac6", "#d9b33d", "#8fd0ff", "#b5b5b5"),
+            *("#b79bf5", "#ff7d86", "#a6cf5b", "#4fd0d8", "#d9a07a", "#9aa6ff"),
+        ),
         heat=("#202b37", "#6cc0f5"),
     ),
 }

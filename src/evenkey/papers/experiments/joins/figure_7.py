@@ -6,7 +6,7 @@ from evenkey.papers.experiments import Finding, Frame, series
 from evenkey.papers.experiments.joins.join_run import DEVIATIONS
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
-from evenkey.reports.pictures import Axis, Column, Plot
+from evenkey.reports.pictures import Axis, Column
 
 _THRESHOLD = 0.5
 
@@ -22,7 +22,10 @@ class DistanceThroughTime(ThroughTime):
     )
     charts = (
         through_time(
-            "MLDC through time", Axis("mldc", "MLDC"), "Dashed: the threshold of redistribution."
+            "MLDC through time",
+            Axis("mldc", "MLDC"),
+            "Partitions move above the threshold.",
+            level="threshold",
         ),
     )
     table = "MLDC"
@@ -38,11 +41,8 @@ class DistanceThroughTime(ThroughTime):
         "16 s / 3 - 1 of items; of seconds it differs."
     )
 
-    def plots(self, frame: Frame) -> list[Plot]:
-        plots = super().plots(frame)
-        for plot in plots:
-            plot.figure.add_hline(y=_THRESHOLD, line_dash="dash", line_color="grey")
-        return plots
+    def labelled(self, frame: Frame) -> Frame:
+        return super().labelled(frame).assign(threshold=_THRESHOLD)
 
     def findings(self, frame: Frame) -> list[Finding]:
         moving = frame[frame["mode"] == "dynamic-lb-stal"]
