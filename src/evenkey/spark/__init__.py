@@ -1,4 +1,4 @@
-"""Operators on Spark DataFrames, batch, streaming and real time: groupBy, aggregate, join, route.
+"""Operators on Spark DataFrames, batch, streaming and real time: groupBy, join, over, route.
 
 The first argument of each operator is a DataFrame, so ``df.transform`` can chain operators::
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
     from evenkey.spark.routing.to_workers import place
     from evenkey.spark.sessions.starting import session
+    from evenkey.spark.windows import over
 
 __all__ = [
     "REAL_TIME_SETTINGS",
@@ -43,6 +44,7 @@ __all__ = [
     "join",
     "merge_workers",
     "observe",
+    "over",
     "partition_for_write",
     "place",
     "route",

@@ -13,6 +13,9 @@ from evenkey.spark.joins import join
 from evenkey.spark.joins.explain_join import explain_join
 from evenkey.spark.joins.join_request import JoinRequest
 from evenkey.spark.routing.for_files import explain_files, partition_for_write
+from evenkey.spark.windows import over
+from evenkey.spark.windows.explain_over import explain_over
+from evenkey.spark.windows.window_request import WindowRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,16 +28,16 @@ P = ParamSpec("P")
 def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs) -> Explanation:
     """Say what an operator would do if it were called with these arguments, and why.
 
-    This counts the keys of a batch as the operator does. If the `state` of `groupBy` or `join` has
-    a plan, that plan is explained. The explanation also compares this placement of keys with
-    Spark's own, which sends each key by its hash to one of ``spark.sql.shuffle.partitions`` tasks.
-    For `groupBy` and `partition_for_write` this comparison reads the input one more time. Changes
-    that adaptive execution would make are not considered.
+    This counts the keys of a batch as the operator does. If the `state` of the operator has a plan,
+    that plan is explained. The explanation also compares this placement of keys with Spark's own,
+    which sends each key by its hash to one of ``spark.sql.shuffle.partitions`` tasks. Unless the
+    operator is `join`, this comparison reads the input one more time. Changes that adaptive
+    execution would make are not considered.
 
     Parameters
     ----------
     operator
-        `groupBy`, `join` or `partition_for_write`.
+        `groupBy`, `join`, `over` or `partition_for_write`.
     arguments, options
         The arguments of the operator.
 
@@ -47,7 +50,7 @@ def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs)
     Raises
     ------
     ConfigurationError
-        `operator` is not one of these three functions, or the operator itself raises this error.
+        `operator` is not one of these functions, or the operator itself raises this error.
     RunError
         The operator itself raises this error.
 
@@ -87,8 +90,13 @@ def _groups(*arguments: Any, **options: Any) -> Explanation:
     return explain_groups(groupBy(*arguments, **options).rows)
 
 
+def _windows(*arguments: Any, **options: Any) -> Explanation:
+    return explain_over(WindowRequest.of(*arguments, **options))
+
+
 _EXPLAINED: dict[Callable[..., Any], Callable[..., Explanation]] = {
     groupBy: _groups,
     join: _join,
+    over: _windows,
     partition_for_write: explain_files,
 }

@@ -1,0 +1,245 @@
+"""Aggregates with a frame that is unbounded on one side: pieces get a carry from the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import DayTimeIntervalType, DecimalType, NumericType, YearMonthIntervalType
+
+from evenkey.spark.windows.served_columns import ROWS, Asked, Edge, Served, named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import Column
+
+_WIDEST = DecimalType.MAX_PRECISION if hasattr(DecimalType, "MAX_PRECISION") else 38
+_DOUBLE_DIGITS = 15
+_MOST_ROWS = 1000
+"""Up to this number, Spark finds the n-th row of a key without sorting the key in one task."""
+
+
+def count(asked: Asked) -> Served:
+    """Add the counts of the other pieces."""
+    return _counted(asked, asked.value)
+
+
+def count_if(asked: Asked) -> Served:
+    """Add the counts of the other pieces."""
+    return _counted(asked, F.when(asked.value, F.lit(1)))
+
+
+def _counted(asked: Asked, value: Column) -> Served:
+    own, here = named(asked, "own", F.count(asked.uncarried(value)).over(asked.framed))
+    parts, part = named(asked, "part", F.count(value))
+    carried, carry = named(asked, "carry", F.sum(part).over(asked.other_pieces))
+    result = here + F.coalesce(carry, F.lit(0))
+    return Served("carry", result, own=own, parts=parts, carried=carried)
+
+
+def sum_(asked: Asked) -> Served | str:
+    """Add the sums of the other pieces."""
+    if not isinstance(asked.kind, NumericType | DayTimeIntervalType | YearMonthIntervalType):
+        return f"sums of type {asked.kind.simpleString()} are not carried"
+    if _is_widest(asked):
+        return f"Spark has no exact sum of two values of type {asked.kind.simpleString()}"
+    own, here = named(asked, "own", F.sum(asked.uncarried(asked.value)).over(asked.framed))
+    parts, part = named(asked, "part", F.sum(asked.value).cast(asked.kind))
+    carried, carry = named(asked, "carry", F.sum(part).over(asked.other_pieces).cast(asked.kind))
+    result = _added(here, carry).cast(asked.kind)
+    return Served("carry", result, own=own, parts=parts, carried=carried)
+
+
+def _is_widest(asked: Asked) -> bool:
+    return isinstance(asked.kind, DecimalType) and asked.kind.precision >= _WIDEST
+
+
+def _added(here: Column, carry: Column) -> Column:
+    """Add two values of which either may be null; null only if both are."""
+    return F.when(carry.isNull(), here).when(here.isNull(), carry).otherwise(here + carry)
+
+
+def avg(asked: Asked) -> Served | str:
+    """Divide the carried sum by the carried count."""
+    if not isinstance(asked.kind, NumericType):
+        return f"averages of type {asked.kind.simpleString()} are not carried"
+    if isinstance(asked.kind, DecimalType) and asked.kind.precision + 6 >= _WIDEST:
+        return f"the sum of an average of type {asked.kind.simpleString()} may not fit"
+    value, divided = _averaged(asked)
+    steps = _counted(asked, value)
+    own, here = named(asked, "sum", F.sum(asked.uncarried(value)).over(asked.framed))
+    parts, part = named(asked, "part_sum", F.sum(value))
+    carried, carry = named(asked, "carry_sum", F.sum(part).over(asked.other_pieces))
+    result = F.when(steps.result > 0, divided(_added(here, carry), steps.result)).cast(asked.kind)
+    return Served(
+        "carry",
+        result,
+        own={**steps.own, **own},
+        parts={**steps.parts, **parts},
+        carried={**steps.carried, **carried},
+    )
+
+
+def _averaged(asked: Asked) -> tuple[Column, Callable[[Column, Column], Column]]:
+    """Return the values that Spark adds up for an average, and how it divides their sum."""
+    kind, value = asked.kind, asked.value
+    if not isinstance(kind, DecimalType):
+        return value.cast("double"), lambda total, rows: total / rows.cast("double")
+    if kind.precision > _DOUBLE_DIGITS:
+        return value, lambda total, rows: total / rows.cast("decimal(20,0)")
+    # Spark averages decimals that doubles can hold as whole numbers (its rule DecimalAggregates).
+    unit = 10 ** (kind.scale - 4)
+    return (value * F.lit(unit)).cast(
+        "bigint"
+    ), lambda total, rows: total.cast("double") / rows.cast("double") / F.lit(float(unit))
+
+
+def _extreme(
+    aggregate: Callable[[Column], Column], of_both: Callable[..., Column]
+) -> Callable[[Asked], Served]:
+    def served(asked: Asked) -> Served:
+        # Copies do no harm: their rows are in the carry, and a value may count twice.
+        own, here = named(asked, "own", aggregate(asked.value).over(asked.framed))
+        parts, part = named(asked, "part", aggregate(asked.value))
+        carried, carry = named(asked, "carry", aggregate(part).over(asked.other_pieces))
+        # Of equal values such as 0.0 and -0.0, Spark keeps the first.
+        both = (here, carry) if asked.after else (carry, here)
+        return Served("carry", of_both(*both), own=own, parts=parts, carried=carried)
+
+    return served
+
+
+def first(asked: Asked) -> Served:
+    """Take the first row of the key, or after a cut, of the piece."""
+    skips = bool(asked.call.value(1, default=False))
+    if asked.after:
+        return _next(asked, F.first, backward=False, skips=skips)
+    return _last_known(asked, F.first, backward=False, skips=skips)
+
+
+def last(asked: Asked) -> Served:
+    """Take the last row of the piece up to the current one, or of the key."""
+    skips = bool(asked.call.value(1, default=False))
+    if asked.after:
+        return _last_known(asked, F.last, backward=True, skips=skips)
+    return _next(asked, F.last, backward=True, skips=skips)
+
+
+def _last_known(
+    asked: Asked, function: Callable[..., Column], *, backward: bool, skips: bool
+) -> Served:
+    """Take the outermost row of the key from its outermost piece; there, the piece's own."""
+    own, here = named(asked, "own", function(asked.value, skips).over(asked.framed))
+    edge = Edge(asked.value, backward, skips)
+    edges, there = named(asked, "edge", edge)
+    carried, carry = named(asked, "carry", function(there, True).over(asked.other_pieces))  # noqa: FBT003
+    result = F.when(carry.isNull(), here).otherwise(carry.getField("value"))
+    return Served("carry", result, own=own, edges=edges, carried=carried)
+
+
+def _next(asked: Asked, function: Callable[..., Column], *, backward: bool, skips: bool) -> Served:
+    """Take the row nearest to the current one; if the piece has none, that of another piece."""
+    kept = F.struct(asked.value.alias("value"))
+    if skips:
+        kept = F.when(asked.value.isNotNull(), kept)
+    own, here = named(asked, "own", function(kept, skips).over(asked.framed))
+    edges, there = named(asked, "edge", Edge(asked.value, backward, skips))
+    carried, carry = named(asked, "carry", function(there, True).over(asked.other_pieces))  # noqa: FBT003
+    result = F.coalesce(here, carry).getField("value")
+    return Served("carry", result, own=own, edges=edges, carried=carried)
+
+
+def nth_value(asked: Asked) -> Served | str:
+    """Take the n-th row of the key, once the frame has as many rows."""
+    number, skips = asked.call.value(1, 1), bool(asked.call.value(2, default=False))
+    if asked.after:
+        return "the n-th row from the current one on is not carried"
+    if number > _MOST_ROWS:
+        return f"Spark would sort the key in one task to find a row beyond {_MOST_ROWS}"
+    counted = F.when(asked.value.isNotNull(), F.lit(1)) if skips else F.lit(1)
+    steps = _counted(asked, counted)
+    nth = F.call_function("nth_value", asked.value, F.lit(number), F.lit(skips)).over(asked.framed)
+    own, here = named(asked, "nth", nth)
+    edge = Edge(asked.value, backward=False, skips_nulls=skips, number=number, of_key=True)
+    edges, there = named(asked, "edge", edge)
+    total, rows = named(asked, "total", F.sum(ROWS).over(asked.every_piece))
+    in_frame = F.when(steps.result >= number, there.getField("value"))
+    result = F.when(rows.isNull(), here).otherwise(in_frame)
+    return Served(
+        "carry",
+        result,
+        own={**steps.own, **own},
+        parts=steps.parts,
+        edges=edges,
+        carried={**steps.carried, **total},
+    )
+
+
+def _moments(*, sample: bool, root: bool) -> Callable[[Asked], Served]:
+    def served(asked: Asked) -> Served:
+        value = asked.value.cast("double")
+        masked = asked.uncarried(value)
+        own, here = named(asked, "own", _of(masked, lambda column: column.over(asked.framed)))
+        parts, part = named(asked, "part", _of(value, lambda column: column))
+        none = _struct(F.lit(0.0), F.lit(0.0), F.lit(0.0))
+        merged = F.aggregate(F.collect_list(part).over(asked.other_pieces), none, _merged)
+        carried, carry = named(asked, "carry", merged)
+        total, rows = named(asked, "total", F.sum(ROWS).over(asked.every_piece))
+        own_function = F.call_function(asked.call.function, asked.value)
+        whole, whole_key = named(asked, "whole", own_function.over(asked.framed))
+        both = _merged(here, carry) if asked.after else _merged(carry, here)
+        divisor = both["n"] - 1 if sample else both["n"]
+        variance = F.when(divisor > 0, both["squares"] / divisor)
+        return Served(
+            "carry",
+            F.when(rows.isNull(), whole_key).otherwise(F.sqrt(variance) if root else variance),
+            own={**own, **whole},
+            parts=parts,
+            carried={**carried, **total},
+        )
+
+    return served
+
+
+def _of(value: Column, over: Callable[[Column], Column]) -> Column:
+    """Return count, mean, and sum of squares around the mean."""
+    rows = over(F.count(value)).cast("double")
+    squares = over(F.var_pop(value)) * rows
+    return _struct(rows, F.coalesce(over(F.avg(value)), F.lit(0.0)), squares)
+
+
+def _struct(n: Column, mean: Column, squares: Column) -> Column:
+    """Return moments as a struct; of no rows, the squares are 0."""
+    known = F.coalesce(squares, F.lit(0.0))
+    return F.struct(n.alias("n"), mean.alias("mean"), known.alias("squares"))
+
+
+def _merged(first: Column, second: Column) -> Column:
+    """Merge the moments of two sets of rows (Chan, Golub and LeVeque 1979)."""
+    rows = first["n"] + second["n"]
+    share = F.when(rows > 0, second["n"] / rows).otherwise(0.0)
+    delta = second["mean"] - first["mean"]
+    squares = first["squares"] + second["squares"] + delta * delta * first["n"] * share
+    return _struct(rows, first["mean"] + delta * share, squares)
+
+
+CARRIED: dict[str, Callable[[Asked], Served | str]] = {
+    "count": count,
+    "count_if": count_if,
+    "sum": sum_,
+    "avg": avg,
+    "mean": avg,
+    "min": _extreme(F.min, F.least),
+    "max": _extreme(F.max, F.greatest),
+    **dict.fromkeys(("bool_and", "every"), _extreme(F.bool_and, F.least)),
+    **dict.fromkeys(("bool_or", "some", "any"), _extreme(F.bool_or, F.greatest)),
+    **dict.fromkeys(("first", "first_value", "any_value"), first),
+    **dict.fromkeys(("last", "last_value"), last),
+    "nth_value": nth_value,
+    **dict.fromkeys(("stddev", "std", "stddev_samp"), _moments(sample=True, root=True)),
+    "stddev_pop": _moments(sample=False, root=True),
+    **dict.fromkeys(("variance", "var_samp"), _moments(sample=True, root=False)),
+    "var_pop": _moments(sample=False, root=False),
+}
+"""Functions by carry, by all names that Spark has for them."""

@@ -1,0 +1,66 @@
+"""Read what a Column of a classic session calls or names, from its node in the JVM.
+
+`evenkey.spark.windows.connect_columns` has the same functions for Spark Connect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+    from evenkey.spark.windows.column_parts import Direction
+
+
+def function_of(session: SparkSession, column: Column) -> tuple[str, list[Column]] | None:
+    """Return the name and the arguments of the function that a column calls; None: another kind."""
+    node = _node(column)
+    if _kind(node) != "UnresolvedFunction" or node.isDistinct() or node.isUserDefinedFunction():
+        return None
+    parts = node.arguments()
+    arguments = [_column(session, column, parts.apply(number)) for number in range(parts.size())]
+    return node.functionName(), arguments
+
+
+def literal_of(column: Column) -> tuple[Any] | None:
+    """Return the value of a literal in a tuple; None: the column is not a literal."""
+    node = _node(column)
+    return (node.value(),) if _kind(node) == "Literal" else None
+
+
+def name_of(column: Column) -> str | None:
+    """Return the name of a column that is only named, such as ``F.col("user")``; else None."""
+    node = _node(column)
+    if _kind(node) != "UnresolvedAttribute" or node.planId().isDefined():
+        return None
+    parts = node.nameParts()
+    return str(parts.apply(0)) if parts.size() == 1 else None
+
+
+def is_star(column: Column) -> bool:
+    """Return whether a column is ``*``, as in ``F.count("*")``."""
+    return _kind(_node(column)) == "UnresolvedStar"
+
+
+def direction_of(session: SparkSession, column: Column) -> tuple[Column, Direction] | None:
+    """Return the sorted column of an order such as ``F.desc("time")``, and its direction."""
+    node = _node(column)
+    if _kind(node) != "SortOrder":
+        return None
+    ascending, first = node.sortDirection().sql(), node.nullOrdering().sql()
+    return _column(session, column, node.child()), (ascending == "ASC", first == "NULLS FIRST")
+
+
+def _node(column: Any) -> Any:
+    return column._jc.node()  # noqa: SLF001 - the only way
+
+
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName())
+
+
+def _column(session: SparkSession, like: Any, node: Any) -> Column:
+    java: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
+    made: Column = type(like)(java.org.apache.spark.sql.Column(node))
+    return made

@@ -1,0 +1,77 @@
+"""Explain a window: which keys are cut, and how each column is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.groupings import Plan
+from evenkey.spark.keys.explanation import STATE_KEEPS, Explanation, Placement, counted, hottest
+from evenkey.spark.keys.spark_placement import spark_loads
+from evenkey.spark.sessions.task_slots import slots_of
+from evenkey.spark.windows.window_plans import planned
+
+if TYPE_CHECKING:
+    from evenkey.spark.windows.served_columns import Served, Way
+    from evenkey.spark.windows.window_plans import WindowPlan
+    from evenkey.spark.windows.window_request import WindowRequest
+
+_WAYS: dict[Way, str] = {
+    "carry": "a value carried from other pieces",
+    "neighbours": "copies of the rows next to a piece",
+    "joined": "an aggregate of the key, joined to its rows",
+}
+
+
+def explain_over(request: WindowRequest) -> Explanation:
+    """Explain `over`; this counts the keys, also if `state` has a plan.
+
+    Raises
+    ------
+    ConfigurationError, RunError
+        As for `over`.
+    """
+    plan = planned(request, counts=True)
+    notes = tuple(
+        f"{given.name}: {_way(steps)}"
+        for given, steps in zip(request.given, request.steps, strict=True)
+    )
+    name = f"over({request.shown})"
+    return Explanation(name, request.workers, (_placement(request, plan, notes),))
+
+
+def _way(steps: Served | str) -> str:
+    if isinstance(steps, str):
+        return f"Spark's own window, in one task for each key ({steps})"
+    return _WAYS[steps.way]
+
+
+def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...]) -> Placement:
+    if plan.weights is None:
+        return Placement("windows", f"Spark's own ({plan.reason})", notes=notes)
+    keys, loads, rest = plan.weights.statistics.items(0.0)
+    total, placed = plan.weights.statistics.total, Plan.from_arrays(plan.memory)
+    hot = "" if plan.cuts is None else f"hot keys are cut into {len(plan.cuts.workers)} pieces"
+    choice = f"{hot}{plan.bound}" if hot else "Spark's own (no key is too hot for one task)"
+    cut = plan.cuts is not None
+    return Placement(
+        "windows",
+        choice,
+        unit="rows" if plan.weights.of_rows else "cost",
+        hot_keys=hottest(placed, keys, loads, total, plan.weights.names.of),
+        **(
+            {
+                "loads": placed.loads_of(keys, loads, rest),
+                "spark_loads": spark_loads(request.keys.frame, request.keys.columns, request.cost),
+            }
+            if cut
+            else {}
+        ),
+        slots=slots_of(request.df.sparkSession),
+        notes=(*(notes if cut else ()), _cost(plan)),
+    )
+
+
+def _cost(plan: WindowPlan) -> str:
+    if not plan.seconds:
+        return "cost: the plan was read from state=, so the operator counts nothing"
+    return f"cost: {counted(plan.seconds, 'the keys')}; {STATE_KEEPS}"

@@ -1,0 +1,166 @@
+"""Copy rows to the pieces next to theirs, so that frames are complete at the ends of pieces."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import DecimalType, FractionalType, IntegralType
+
+from evenkey.spark.keys.given_columns import OWN
+from evenkey.spark.windows.order_pieces import PIECE
+from evenkey.spark.windows.piece_tables import joined
+from evenkey.spark.windows.served_columns import AFTER, BEFORE, COPY, NO_COPY, ROWS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.spark.windows.piece_tables import HotRows
+    from evenkey.spark.windows.serving import Neighbours
+    from evenkey.spark.windows.sort_orders import SortOrder
+    from evenkey.spark.windows.window_frames import Frame
+
+_ROUNDING = 1e-6
+_NUMBER, _POSITION, _ROWS_BEFORE, _TARGET, _LEAST, _MOST = (
+    f"{OWN}neighbour_{name}"
+    for name in ("number", "position", "rows_before", "target", "least", "most")
+)
+_BY_ROWS = {True: f"{OWN}neighbour_first_row", False: f"{OWN}neighbour_last_row"}
+"""The first and the last row of a key that the windows of a piece reach."""
+_BY_VALUE = {True: f"{OWN}neighbour_first_value", False: f"{OWN}neighbour_last_value"}
+"""The first and the last order value that the windows of a piece reach."""
+_NEXT = {True: f"{OWN}neighbour_next_first", False: f"{OWN}neighbour_next_last"}
+"""The first value that the next piece reaches, and the last one that the previous piece reaches."""
+
+
+def with_copies(rows: DataFrame, hot: HotRows, frame: Frame, neighbours: Neighbours) -> DataFrame:
+    """Add a copy of each row to each other piece of its key whose windows reach the row.
+
+    Copies have the `PIECE` that they are copied to, and `COPY` says on which side they are.
+
+    Parameters
+    ----------
+    rows
+        All rows, with `PIECE`.
+    hot
+        The rows that are copied.
+    frame
+        Frame of the aggregate functions.
+    neighbours
+        Which rows the windows reach.
+    """
+    bounds = _bounds(hot, frame, neighbours)
+    every = rows.withColumn(COPY, F.lit(NO_COPY))
+    for following, count, end in (
+        (True, neighbours.before, frame.start),
+        (False, neighbours.after, frame.end),
+    ):
+        by_value = neighbours.values and end is not None
+        if count or by_value:
+            copies = _copied(hot, bounds, count, following=following, by_value=by_value)
+            every = every.unionAll(copies)
+    return every
+
+
+def _bounds(hot: HotRows, frame: Frame, neighbours: Neighbours) -> DataFrame:
+    """Return the pieces, with the rows and the order values that their windows reach."""
+    order = hot.orders[0]
+    values = {_LEAST: F.min(order.value), _MOST: F.max(order.value)} if neighbours.values else {}
+    pieces = Window.partitionBy(*hot.keys).orderBy(PIECE)
+    previous = pieces.rowsBetween(Window.unboundedPreceding, -1)
+    table = hot.pieces(values)
+    table = table.withColumn(_ROWS_BEFORE, F.coalesce(F.sum(ROWS).over(previous), F.lit(0)))
+    columns = {
+        _BY_ROWS[True]: F.col(_ROWS_BEFORE) + 1 - neighbours.before,
+        _BY_ROWS[False]: F.col(_ROWS_BEFORE) + F.col(ROWS) + neighbours.after,
+    }
+    if neighbours.values:
+        first, last = (_LEAST, _MOST) if order.ascending else (_MOST, _LEAST)
+        columns[_BY_VALUE[True]] = _moved(first, order, frame.start or 0, -1)
+        columns[_BY_VALUE[False]] = _moved(last, order, frame.end or 0, 1)
+    table = table.withColumns(columns)
+    if not neighbours.values:
+        return table
+    return table.withColumns(
+        {
+            _NEXT[True]: F.lead(_BY_VALUE[True]).over(pieces),
+            _NEXT[False]: F.lag(_BY_VALUE[False]).over(pieces),
+        }
+    )
+
+
+def _moved(name: str, order: SortOrder, distance: int, outward: int) -> Column:
+    """Return an order value, moved by a distance in the direction of the order.
+
+    An integer that does not fit its type is the nearest bigint. A floating-point number is moved a
+    little further, as Spark may round it in another way.
+
+    Parameters
+    ----------
+    name
+        Column of the value.
+    order, distance
+        The order, and a bound of the frame.
+    outward
+        1 if rows after the value are out of the frame, -1 if those before it are.
+    """
+    sign = 1 if order.ascending else -1
+    moved = F.try_add(F.col(name), F.lit(distance * sign))
+    if isinstance(order.kind, FractionalType) and not isinstance(order.kind, DecimalType):
+        return moved + F.abs(moved) * (outward * sign * _ROUNDING)
+    if not isinstance(order.kind, IntegralType):
+        return moved
+    end = F.lit((1 << 63) - 1 if distance * sign > 0 else -(1 << 63))
+    return F.when(F.col(name).isNotNull(), F.coalesce(moved.cast("bigint"), end))
+
+
+def _reached(position: Column, bound: str, *, up: bool) -> Column:
+    """Return whether a row lies on the side of a bound; up: from the bound on, in its order."""
+    return position >= F.col(bound) if up else position <= F.col(bound)
+
+
+def _copied(
+    hot: HotRows, bounds: DataFrame, count: int, *, following: bool, by_value: bool
+) -> DataFrame:
+    """Copy rows to the following or to the previous pieces, which reach `count` rows, or values."""
+    order = hot.orders[0]
+    up = following == order.ascending
+    found = hot.frame
+    near: list[Column] = []
+    if count:
+        found = found.withColumn(_NUMBER, hot.numbered(backward=following))
+        near.append(F.col(_NUMBER) <= count)
+    if not by_value:
+        # Before the join, so that Spark drops other rows early (WindowGroupLimit).
+        found = found.where(near[0])
+    of_piece = [_ROWS_BEFORE, ROWS, *([_NEXT[following]] if by_value else [])]
+    by_piece = (*hot.keys, PIECE)
+    found = joined(found, bounds.select(*map(F.col, (*by_piece, *of_piece))), by_piece, "inner")
+    if by_value:
+        near.append(_reached(order.value, _NEXT[following], up=up))
+        found = found.where(functools.reduce(operator.or_, near))
+    reached: list[Column] = []
+    reaches = []
+    if count:
+        from_end = F.col(ROWS) + 1 - F.col(_NUMBER)
+        inside = from_end if following else F.col(_NUMBER)
+        found = found.withColumn(_POSITION, F.col(_ROWS_BEFORE) + inside)
+        reached.append(_reached(F.col(_POSITION), _BY_ROWS[following], up=following))
+        reaches.append(_BY_ROWS[following])
+    if by_value:
+        reached.append(_reached(order.value, _BY_VALUE[following], up=up))
+        reaches.append(_BY_VALUE[following])
+    targets = bounds.select(
+        *map(F.col, hot.keys), F.col(PIECE).alias(_TARGET), *map(F.col, reaches)
+    )
+    towards = F.col(_TARGET) > F.col(PIECE) if following else F.col(_TARGET) < F.col(PIECE)
+    found = joined(found.drop(*of_piece), targets, hot.keys, "inner")
+    found = found.where(towards & functools.reduce(operator.or_, reached))
+    return (
+        found.withColumn(PIECE, F.col(_TARGET))
+        .withColumn(COPY, F.lit(BEFORE if following else AFTER))
+        .drop(_NUMBER, _POSITION, _TARGET, *reaches)
+    )

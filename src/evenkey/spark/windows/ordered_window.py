@@ -1,0 +1,110 @@
+"""`over`: Spark's window functions, with hot keys cut into pieces that run in parallel."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from evenkey.spark.windows.piecewise import piecewise
+from evenkey.spark.windows.window_plans import planned
+from evenkey.spark.windows.window_request import WindowRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.core.stores import Store
+
+logger = logging.getLogger(__name__)
+
+
+def over(
+    df: DataFrame,
+    partition_by: str | Column | Sequence[str | Column],
+    order_by: str | Column | Sequence[str | Column],
+    columns: Mapping[str, Column],
+    rows_between: tuple[int, int] | None = None,
+    range_between: tuple[int, int] | None = None,
+    workers: int | None = None,
+    *,
+    state: str | Path | Store | None = None,
+    cost: str | Column | None = None,
+) -> DataFrame:
+    """Add window functions as ``function.over(window)`` does, without long tasks for hot keys.
+
+    Spark sorts and scans all rows of a key in one task. evenkey counts the keys first and cuts each
+    key with more rows than a task should have at values of the order. Spark's own window runs on
+    each piece, and a small table carries over what the other pieces add: the rows before a piece,
+    their sum, their last value. Spark's own expressions do all of this; no row goes through Python.
+    Rows are shuffled once, into `workers` partitions, which adaptive execution does not change.
+
+    Parameters
+    ----------
+    df
+        A batch, also that of ``foreachBatch``.
+    partition_by
+        As for ``Window.partitionBy``: a name or a Column such as ``F.window("time", "1 hour")``, or
+        a list of these; an empty list: all rows are one partition.
+    order_by
+        As for ``Window.orderBy``: a name or a Column such as ``F.desc("time")``, or a list.
+    columns
+        The new columns: for each name one function of Spark, such as ``F.row_number()``,
+        ``F.sum("amount")`` or ``F.lag("amount", 1)``, without ``over``.
+    rows_between, range_between
+        Frame of the aggregate functions, as for ``Window.rowsBetween`` or ``Window.rangeBetween``:
+        a pair of bounds, such as ``(Window.unboundedPreceding, 0)``. None: Spark's default, all
+        rows up to the last one with the current order value. Ranking functions, `lag` and `lead`
+        have frames of their own.
+    workers
+        Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``.
+    state
+        Storage location of the plan: the hot keys, and where they are cut. A later call uses the
+        plan, also for other rows. None: each call counts the keys.
+    cost
+        Column with the cost of each row, or its name; None: each row costs the same.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `df` and the new ones, rows in any order. The plan is logged, and `explain`
+        returns its details.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing or is not one window function, Spark refuses the window, another
+        argument is invalid, `df` is a stream, or `state` has the plan of another window.
+    RunError
+        `state` cannot be read or written.
+
+    Notes
+    -----
+    Values, types and nullability are those of Spark's own window under every plan. Only doubles can
+    differ, within 1e-9 relative: sums and averages of floating-point numbers, averages of integers,
+    variances and standard deviations, which Spark itself adds up in another order each time. As in
+    Spark, functions that depend on the order of rows with equal order values may give either value.
+
+    `df` is read several times, and must have the same rows each time: cache or checkpoint rows that
+    are random or that a changing source returns.
+
+    Columns that cannot be computed on pieces are computed by Spark's own window, in this same call;
+    `explain` names them, with the reason.
+
+    Examples
+    --------
+    >>> from pyspark.sql import functions as F
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> columns = {"n": F.row_number(), "total": F.sum("id"), "before": F.lag("id", 1)}
+    >>> over(clicks, "user", "id", columns, workers=4).where("id > 97").sort("id").collect()
+    [Row(user='ann', id=98, n=80, total=3920, before=97), Row(user='bob', id=99, n=20, ...)]
+    """
+    request = WindowRequest.of(
+        df, partition_by, order_by, columns, rows_between, range_between, workers, state, cost
+    )
+    plan = planned(request)
+    logger.info("%s", plan)
+    if plan.cuts is None:
+        return request.plain
+    return piecewise(request, plan.memory, plan.cuts)

@@ -1,0 +1,148 @@
+"""Choose how each column of a window is computed on pieces; what cannot be is left to Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql import functions as F
+
+from evenkey.spark.windows.carried_functions import CARRIED
+from evenkey.spark.windows.order_pieces import PIECE
+from evenkey.spark.windows.ranking_functions import RANKINGS
+from evenkey.spark.windows.served_columns import Asked, Served, named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column
+
+    from evenkey.spark.windows.column_parts import Call
+    from evenkey.spark.windows.window_frames import Frame
+
+SHIFTS = ("lag", "lead")
+"""Functions whose frame is one row at a distance."""
+_UNORDERED = frozenset(
+    [
+        "approx_count_distinct",
+        "avg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "bool_and",
+        "bool_or",
+        "any",
+        "every",
+        "some",
+        "corr",
+        "count",
+        "count_if",
+        "covar_pop",
+        "covar_samp",
+        "kurtosis",
+        "max",
+        "mean",
+        "median",
+        "min",
+        "percentile",
+        "regr_count",
+        "skewness",
+        "std",
+        "stddev",
+        "stddev_pop",
+        "stddev_samp",
+        "sum",
+        "var_pop",
+        "var_samp",
+        "variance",
+    ]
+)
+"""Aggregates whose result does not depend on the order of rows."""
+
+
+_WITH_LITERALS = (*SHIFTS, "first", "first_value", "any_value", "last", "last_value", "nth_value")
+
+
+class Neighbours(NamedTuple):
+    """The rows next to a piece that its windows reach: how many, and whether some by value."""
+
+    before: int
+    after: int
+    values: bool
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+    @classmethod
+    def all_of(cls, each: Sequence[Neighbours]) -> Neighbours:
+        """Return the rows that the windows of several functions reach."""
+        return cls(*(max(sides) for sides in zip((0, 0, False), *each, strict=True)))
+
+
+def neighbours_of(call: Call | None, frame: Frame) -> Neighbours:
+    """Return which rows next to a piece a function needs."""
+    if call is None:
+        return Neighbours(0, 0, values=False)
+    if call.function in SHIFTS:
+        offset = int(call.value(1, 1)) * (1 if call.function == "lag" else -1)
+        return Neighbours(max(0, offset), max(0, -offset), values=False)
+    if call.function in RANKINGS or frame.kind == "both":
+        return Neighbours(0, 0, values=False)
+    return Neighbours(frame.rows_before, frame.rows_after, frame.reaches_values)
+
+
+def why_not(call: Call | None, frame: Frame) -> str | None:
+    """Return why a column is left to Spark's own window; None: it may be computed on pieces."""
+    if call is None:
+        return "it is SQL text, Python code or has DISTINCT"
+    name = call.function
+    if name in _WITH_LITERALS and any(each.literal is None for each in call.arguments[1:]):
+        return f"an argument of {name} is an expression"
+    if name in SHIFTS:
+        return "it skips nulls" if call.value(3, default=False) else None
+    if name in RANKINGS or frame.kind == "bounded":
+        return None
+    return _why_not_whole(name) if frame.kind == "both" else _why_no_carry(name, frame)
+
+
+def _why_not_whole(name: str) -> str | None:
+    return None if name in _UNORDERED else f"{name} depends on the order of the rows"
+
+
+def _why_no_carry(name: str, frame: Frame) -> str | None:
+    if name not in CARRIED:
+        return f"nothing that could be carried from piece to piece gives {name}"
+    return None if frame.nears_the_row else f"the frame {frame} ends within other pieces"
+
+
+def serve(asked: Asked) -> Served | str:
+    """Return the steps of a column, or why it is left to Spark."""
+    name = asked.call.function
+    if name in RANKINGS:
+        return RANKINGS[name](asked)
+    if name in SHIFTS or asked.frame.kind == "bounded":
+        return _by_neighbours(asked)
+    if asked.frame.kind == "both":
+        return _joined(asked)
+    return CARRIED[name](asked)
+
+
+def _by_neighbours(asked: Asked) -> Served:
+    """Compute a function by Spark alone: the copies complete the frames at the ends of a piece."""
+    window = asked.ordered if asked.call.function in SHIFTS else asked.framed
+    own, here = named(asked, "own", _called(asked).over(window))
+    return Served("neighbours", here, own=own)
+
+
+def _joined(asked: Asked) -> Served:
+    own, here = named(asked, "own", _called(asked).over(asked.framed))
+    totals, total = named(asked, "total", _called(asked))
+    result = F.when(F.col(PIECE) > 0, total).otherwise(here)
+    return Served("joined", result, own=own, totals=totals)
+
+
+def _called(asked: Asked) -> Column:
+    """Call a function of Spark by its name, as SQL does."""
+    arguments = [F.lit(1) if each.is_star else each.column for each in asked.call.arguments]
+    # In a classic session, lag and lead have a fourth argument, which SQL does not have.
+    most = 3 if asked.call.function in SHIFTS else len(arguments)
+    return F.call_function(asked.call.function, *arguments[:most])

@@ -1,0 +1,253 @@
+"""The checked arguments of `over`, and the steps that compute its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import DoubleType, FloatType
+
+from evenkey.core.checking import check_workers
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.groups.group_keys import keyed, unplaceable
+from evenkey.spark.groups.weights import cost_column
+from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted
+from evenkey.spark.plans.places import check_state
+from evenkey.spark.sessions.task_slots import shuffle_partitions
+from evenkey.spark.windows.column_parts import name_of
+from evenkey.spark.windows.given_windows import given_columns, key_list, order_list
+from evenkey.spark.windows.served_columns import Asked
+from evenkey.spark.windows.serving import Neighbours, neighbours_of, serve, why_not
+from evenkey.spark.windows.sort_orders import SortOrder, uncuttable
+from evenkey.spark.windows.window_frames import frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.core.stores import Store
+    from evenkey.spark.groups.group_keys import Keys
+    from evenkey.spark.windows.column_parts import Call
+    from evenkey.spark.windows.given_windows import Given, Ordering
+    from evenkey.spark.windows.served_columns import Served
+    from evenkey.spark.windows.window_frames import Frame
+
+
+@dataclass(frozen=True)
+class WindowRequest:
+    """The checked arguments of `over`.
+
+    Parameters
+    ----------
+    df
+        The user's DataFrame.
+    given
+        The columns that the user asked for.
+    keys
+        The key columns; their DataFrame also has all other columns that the windows use.
+    orders
+        The order.
+    frame, workers, state, cost
+        As for `over`.
+    steps
+        For each column the steps that compute it on pieces, or why it is left to Spark.
+    neighbours
+        Which rows next to a piece the windows reach.
+    """
+
+    df: DataFrame
+    given: tuple[Given, ...]
+    keys: Keys
+    orders: tuple[SortOrder, ...]
+    frame: Frame
+    workers: int
+    state: str | Path | Store | None
+    cost: Column | None
+    steps: tuple[Served | str, ...]
+    neighbours: Neighbours
+
+    @classmethod
+    def of(
+        cls,
+        df: DataFrame,
+        partition_by: str | Column | Sequence[str | Column],
+        order_by: str | Column | Sequence[str | Column],
+        columns: Mapping[str, Column],
+        rows_between: tuple[int, int] | None,
+        range_between: tuple[int, int] | None,
+        workers: int | None,
+        state: str | Path | Store | None,
+        cost: str | Column | None,
+    ) -> WindowRequest:
+        """Check the arguments of `over`.
+
+        Raises
+        ------
+        ConfigurationError
+            An argument of `over` is invalid.
+        """
+        check_frame(df)
+        if df.isStreaming:
+            message = (
+                "df is a stream: the rows of a key are never complete, so Spark has no such "
+                "windows; call over on each batch in foreachBatch"
+            )
+            raise ConfigurationError(message)
+        frame = frame_of(rows_between, range_between)
+        check_state(state)
+        if workers is None:
+            workers = shuffle_partitions(df.sparkSession)
+        check_workers(workers)
+        by, ordering = key_list(partition_by), order_list(df, order_by)
+        given = given_columns(df, by, order_by, columns, frame)
+        rows = _Rows(df, by, ordering, given)
+        known = [
+            None if why_not(each, frame) else neighbours_of(each, frame) for each in rows.calls
+        ]
+        neighbours = Neighbours.all_of([each for each in known if each is not None])
+        steps = rows.steps(frame, copies=bool(neighbours))
+        return cls(
+            df,
+            given,
+            replace(rows.keys, frame=rows.with_left(steps)),
+            rows.orders,
+            frame,
+            workers,
+            state,
+            cost_column(df, cost),
+            steps,
+            neighbours,
+        )
+
+    @property
+    def plain(self) -> DataFrame:
+        """The result of Spark's own windows."""
+        return self.df.withColumns({each.name: each.over for each in self.given})
+
+    @property
+    def served(self) -> list[Served]:
+        """The steps of the columns that are computed on pieces."""
+        return [each for each in self.steps if not isinstance(each, str)]
+
+    @property
+    def key_names(self) -> list[str]:
+        """Names of the key columns, quoted."""
+        return key_names(self.keys)
+
+    @property
+    def shown(self) -> str:
+        """The keys and the order, as text."""
+        order = ", ".join(each.shown for each in self.orders)
+        return f"{', '.join(self.keys.shown)} order by {order}"
+
+    @property
+    def reason(self) -> str | None:
+        """Why all columns are left to Spark's own windows; None: keys may be cut."""
+        if not self.served:
+            return "no column can be computed on parts of a key"
+        if self.workers == 1:
+            return "there is one worker"
+        found = unplaceable(self.keys)
+        if found is not None:
+            return found
+        for text, kind in zip(self.keys.shown, self.keys.types, strict=True):
+            if any(isinstance(part, FloatType | DoubleType) for part in parts_of_type(kind)):
+                return f"{text} has floating-point numbers, which Spark normalizes first"
+        return next((reason for each in self.orders if (reason := uncuttable(each))), None)
+
+
+class _Rows:
+    """The user's rows, with a column for each expression that the windows use.
+
+    Parameters
+    ----------
+    df, keys, orders, given
+        The rows and the checked arguments.
+    """
+
+    def __init__(
+        self,
+        df: DataFrame,
+        keys: Sequence[str | Column],
+        orders: Sequence[Ordering],
+        given: Sequence[Given],
+    ) -> None:
+        self._df = df
+        self._given = given
+        self._added: dict[str, Column] = {}
+        by = [self._name(each) or each for each in keys]
+        # Without a key, all rows have the same one.
+        self.keys = keyed(df, by or [F.lit(0).alias("all rows")])
+        names = [self._named(each.column) for each in orders]
+        self.calls = [self._with_names(each.call) for each in given]
+        self._frame = self.keys.frame
+        if self._added:
+            self._frame = self._frame.withColumns(self._added)
+        schema = self._frame.schema
+        self.orders = tuple(
+            SortOrder(name, schema[name].dataType, *each.direction)
+            for name, each in zip(names, orders, strict=True)
+        )
+
+    def _name(self, given: str | Column) -> str | None:
+        """Return the name of a column of the rows, if a key or a value is no more than that."""
+        if isinstance(given, str):
+            return given
+        name = name_of(self._df.sparkSession, given)
+        same = [] if name is None else [e for e in self._df.columns if e.lower() == name.lower()]
+        return name if same == [name] else None
+
+    def _named(self, column: Column) -> str:
+        name = self._name(column)
+        if name is None:
+            name = f"{OWN}window_value_{len(self._added)}"
+            self._added[name] = column
+        return name
+
+    def _with_names(self, call: Call | None) -> Call | None:
+        """Replace arguments that are expressions by columns."""
+        if call is None:
+            return None
+        arguments = (
+            each
+            if each.literal is not None or each.is_star
+            else replace(each, column=quoted(self._named(each.column)))
+            for each in call.arguments
+        )
+        return replace(call, arguments=tuple(arguments))
+
+    def steps(self, frame: Frame, *, copies: bool) -> tuple[Served | str, ...]:
+        """Return the steps of each column, or why it is left to Spark."""
+        names = key_names(self.keys)
+
+        def of(number: int, call: Call | None, given: Given) -> Served | str:
+            reason = why_not(call, frame)
+            if reason is not None or call is None:
+                return reason or ""
+            kind = given.field.dataType
+            return serve(Asked(number, call, kind, frame, names, self.orders, copies))
+
+        pairs = zip(self.calls, self._given, strict=True)
+        return tuple(of(number, *pair) for number, pair in enumerate(pairs))
+
+    def with_left(self, steps: Sequence[Served | str]) -> DataFrame:
+        """Return the rows, with the columns that are left to Spark; see `left_name`."""
+        left = {
+            left_name(number): self._given[number].over
+            for number, each in enumerate(steps)
+            if isinstance(each, str)
+        }
+        return self._frame.withColumns(left) if left else self._frame
+
+
+def key_names(keys: Keys) -> list[str]:
+    """Return the names of the key columns, quoted, so that a name may contain any character."""
+    return [f"`{name.replace('`', '``')}`" for name in keys.names]
+
+
+def left_name(number: int) -> str:
+    """Return the name under which Spark's own window computes a column of a request."""
+    return f"{OWN}window_left_{number}"

@@ -1,0 +1,76 @@
+"""Windows on pieces of hot keys have the values, types and nullability of Spark's own windows."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from tests.spark.windows import ordered_rows
+from tests.spark.windows.ordered_rows import aggregates, assert_same, numbers, picks, ranks
+
+FIRST, LAST = Window.unboundedPreceding, Window.unboundedFollowing
+
+
+def test_running_columns_are_those_of_sparks_own_window(session):
+    rows = ordered_rows.rows(session)
+    columns = {**numbers(), **ranks(), **aggregates(), **picks()}
+    assert_same(rows, ["user"], ["whole", "id"], columns)
+
+
+@pytest.mark.slow(10)
+@pytest.mark.parametrize(
+    "frame", [(FIRST, 0), (0, LAST), (FIRST, 2), (-3, LAST), (FIRST, -1), (1, LAST)]
+)
+def test_frames_unbounded_on_one_side(session, frame):
+    rows = ordered_rows.rows(session)
+    columns = {**aggregates(), **picks(), "before": F.lag("amount", 2)}
+    assert_same(rows, ["user"], [F.desc("whole"), "id"], columns, rows_between=frame)
+
+
+def test_bounded_frames_of_rows(session):
+    rows = ordered_rows.rows(session)
+    columns = {**aggregates(), **picks(), "n": F.row_number(), "list": F.collect_list("amount")}
+    assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=(-3, 2))
+
+
+@pytest.mark.slow(10)
+@pytest.mark.parametrize("frame", [(-5, -2), (1, 4), (-200, 200), (0, 0)])
+def test_other_bounded_frames_of_rows(session, frame):
+    rows = ordered_rows.rows(session)
+    columns = {**aggregates(), **picks(), **ranks()}
+    assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=frame)
+
+
+def test_bounded_frames_of_values(session):
+    rows = ordered_rows.rows(session)
+    columns = {**aggregates(), **ranks(), "lag": F.lag("whole")}
+    assert_same(rows, ["user"], ["whole"], columns, range_between=(-7, 5))
+
+
+@pytest.mark.slow(20)
+@pytest.mark.parametrize(
+    ("direction", "name"), [(F.desc, "whole"), (F.asc_nulls_last, "real"), (F.desc, "tiny")]
+)
+@pytest.mark.parametrize("frame", [(-40, 3), (2, 9), (0, 0), (FIRST, 4), (-2, LAST), (FIRST, -2)])
+def test_other_frames_of_values(session, direction, name, frame):
+    rows = ordered_rows.rows(session)
+    assert_same(rows, ["user"], [direction(name)], aggregates() | ranks(), range_between=frame)
+
+
+def test_frames_unbounded_on_both_sides(session):
+    rows = ordered_rows.rows(session)
+    columns = {**aggregates(), **ranks(), "distinct": F.approx_count_distinct("name")}
+    assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=(FIRST, LAST))
+
+
+@pytest.mark.slow(20)
+@pytest.mark.parametrize("name", ordered_rows.ORDERS)
+def test_orders_of_all_types(session, name):
+    rows = ordered_rows.rows(session)
+    orders = [F.asc, F.desc, F.asc_nulls_last, F.desc_nulls_first]
+    for order in orders:
+        columns = {**ranks(), "total": F.sum("amount")}
+        assert_same(rows, ["user"], [order(name)], columns, cuts=name != "flag")
+    columns = {"n": F.row_number(), "lag": F.lag("id")}
+    assert_same(rows, ["user"], [F.desc(name), F.col("id") % 7, F.desc("id")], columns)
