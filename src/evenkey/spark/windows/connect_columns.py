@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-    from evenkey.spark.windows.column_parts import Direction
-
 _CALLS = ("UnresolvedFunction", "CallFunction")
 
 
@@ -45,7 +43,7 @@ def is_star(column: Column) -> bool:
     return _kind(_expression(column)) == "UnresolvedStar"
 
 
-def direction_of(session: SparkSession, column: Column) -> tuple[Column, Direction] | None:
+def direction_of(session: SparkSession, column: Column) -> tuple[Column, tuple[bool, bool]] | None:
     """Return the sorted column of an order such as ``F.desc("time")``, and its direction."""
     del session
     found = _expression(column)

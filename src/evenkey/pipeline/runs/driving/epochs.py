@@ -161,7 +161,7 @@ def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
     """
     spans = {}
     for epoch in commits.epochs():
-        commit = commits.read(epoch_name(epoch))
+        commit = commits.of_epoch(epoch)
         if commit is not None and commit.claim != commits.claim and "began" in commit.figures:
             began, ended = 1000 * commit.figures["began"], 1000 * commit.figures["ended"]
             held = bool(commit.figures["held"])

@@ -195,7 +195,7 @@ def execute(
     job: Job[ReportT],
     prepared: Prepared[ReportT],
     directory: RunDirectory,
-    timeline: Timeline,
+    timeline: Timeline | None = None,
     *,
     on_progress: OnProgress | None = None,
     close: bool = True,
@@ -209,7 +209,8 @@ def execute(
     spark, job, prepared, directory
         The session, the job, the prepared job and the run's directory.
     timeline
-        The times of the epochs of earlier processes; receives those of this process.
+        The times of the epochs of earlier processes, which receives those of this process. None:
+        there were none.
     on_progress
         See `run`.
     close
@@ -220,6 +221,7 @@ def execute(
         The topics at the start of the run; None: no topics.
     """
     started = time.monotonic()
+    timeline = Timeline() if timeline is None else timeline
     work = prepared.open(spark, directory, recorder)
     timeline.preceded_by(work.planning_ms)
     end = EpochEnd(

@@ -238,6 +238,10 @@ class Commits:
         files = self.store.names(_COMMITS)
         return [file.removeprefix(f"{_COMMITS}/").removesuffix(".json") for file in files]
 
+    def of_epoch(self, epoch: int) -> Commit | None:
+        """Read the commit of an epoch by its number; see `read`."""
+        return self.read(epoch_name(epoch))
+
     def read(self, name: str) -> Commit | None:
         """Read an epoch's commit; None if the epoch has no commit.
 

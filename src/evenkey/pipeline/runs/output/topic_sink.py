@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import RunError, text_of
 from evenkey.kafka import ClientSettings
-from evenkey.pipeline.runs.output.commits import RESULTS, epoch_name
+from evenkey.pipeline.runs.output.commits import RESULTS
 from evenkey.pipeline.runs.output.sinks import Sink
 from evenkey.spark.keys import quoted
 from evenkey.spark.sessions import to_arrow_schema
@@ -94,7 +94,7 @@ class KafkaSink(Sink):
     def committed(self, results: DataFrame, epoch: int) -> None:
         """Send the epoch's results, then its dead letters."""
         commits = self._files.commits
-        commit = commits.read(epoch_name(epoch))
+        commit = commits.of_epoch(epoch)
         spark, schema = results.sparkSession, results.schema
         if commit is not None and commit.of(RESULTS):
             count = len(commit.of(RESULTS))
