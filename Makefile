@@ -43,7 +43,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports results lock grafana figures decisions \
-  reproduction site wheel release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
+  reproduction site wheel environment release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -139,6 +139,11 @@ site: $(READY) $(SITE)/.ready ## Build the documentation site into build/site; w
 
 wheel: $(READY) ## Build the wheel into build/dist
 	@$(PIP) wheel --no-deps --wheel-dir build/dist .
+
+environment: $(READY) ## Build build/kernels.tar.gz, an archive that brings executors the compiler of some groupings (docs/platforms.md)
+	@rm -rf build/kernels
+	@$(PIP) install --no-deps --target build/kernels . $$(grep -oE '^(llvmlite|numba)==[^ ;]+' requirements.lock)
+	@tar -czf build/kernels.tar.gz -C build/kernels .
 
 release-check: $(RELEASE)/.ready ## Build the archives, try core and each extra in empty environments (PYTHONS=), check what services read
 	@$(RELEASE)/bin/python -m tools.release build/release $(PYTHONS)

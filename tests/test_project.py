@@ -66,7 +66,12 @@ def test_public_package_says_what_it_exports(name: str) -> None:
 def test_import_of_the_package_loads_no_engine() -> None:
     loaded = loaded_by("evenkey")
     assert "evenkey" in loaded
-    assert loaded.isdisjoint({"pyspark", "py4j", "numba"})
+    assert loaded.isdisjoint({"pyspark", "py4j", "pyarrow", "pandas", "numpy", "numba"})
+
+
+def test_import_of_the_operators_loads_no_more_than_spark_does() -> None:
+    more = loaded_by("pyspark.sql", "evenkey.spark") - loaded_by("pyspark.sql")
+    assert more - sys.stdlib_module_names == {"evenkey"}
 
 
 def test_packages_without_an_engine_load_none() -> None:

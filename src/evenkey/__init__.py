@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.aggregators import Count, Mean, Sum, fold
 from evenkey.core.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evenkey.aggregators import Count, Mean, Sum, fold
     from evenkey.applications import run
     from evenkey.core.streams import generated
     from evenkey.pipeline.aggregate import PipelineConfig, RunReport, compare

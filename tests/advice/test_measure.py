@@ -48,3 +48,10 @@ def test_one_hot_key_is_no_zipf_law():
 
 def test_a_single_key_has_no_law():
     assert measure(sample_of("uniform(keys=1)")).zipf is None
+
+
+def test_a_fit_that_is_off_by_more_than_a_tenth_is_left_out():
+    assert measure(sample_of("country-skew-r80")).zipf is None
+    fit = measure(sample_of("zipf(z=1.2,keys=500)")).zipf
+    assert fit is not None
+    assert fit.distance < 0.1

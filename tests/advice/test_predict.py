@@ -12,13 +12,16 @@ from tests.advice.conftest import sample_of
 
 def test_predictions_are_the_simulators():
     sample = sample_of("country-skew-r80")
-    steps: list[str] = []
-    predictions = predict(sample, ["pkg", "planned"], [4, 8], sources=3, on_progress=steps.append)
+    steps: list[tuple[int, int, str]] = []
+    predictions = predict(
+        sample, ["pkg", "planned"], [4, 8], sources=3, on_progress=lambda *step: steps.append(step)
+    )
     names = ["sg", "kg", "pkg", "planned"]
     assert [(each.workers, each.grouping) for each in predictions] == [
         (workers, name) for workers in (4, 8) for name in names
     ]
-    assert steps[2] == "pkg on 4 workers"
+    assert steps[2] == (2, 8, "pkg on 4 workers")
+    assert len(steps) == 8
     for each in predictions:
         report = simulate(sample, each.grouping, workers=each.workers, sources=3)
         balanced = simulate(sample, "sg", workers=each.workers, sources=3)

@@ -102,3 +102,21 @@ def test_aggregates_that_spark_combines():
         ConfigurationError, match="there are: count, heavy-hitters, histogram, mean"
     ):
         combined_by_spark("median")
+
+
+def test_none_is_recommended_that_is_hardly_faster(skew):
+    predictions = [predicted(10, "sg", 1.0, 9.0), predicted(10, "kg", 1.3)]
+    advised = recommended(skew, [*predictions, predicted(10, "pkg", 1.28)], groupings=["pkg"])
+    assert advised.grouping is None
+    assert advised.reasons[0] == (
+        "No grouping is needed on 10 workers: placed by key, as Spark does it, the maximum load is "
+        "1.30 times the mean, and no grouping is 1.05x faster."
+    )
+    advised = recommended(skew, [*predictions, predicted(10, "pkg", 1.2)], groupings=["pkg"])
+    assert advised.grouping == "pkg"
+
+
+def test_more_workers_are_not_mentioned_if_they_do_not_help(skew):
+    more = [predicted(20, "sg", 1.0, 9.0), predicted(20, "kg", 6.0), predicted(20, "pkg", 2.0)]
+    advised = recommended(skew, [*UNEVEN, predicted(10, "pkg", 1.0), *more], groupings=["pkg"])
+    assert "20 workers" not in " ".join(advised.reasons)

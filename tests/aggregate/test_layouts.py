@@ -150,8 +150,8 @@ def test_an_option_that_spark_pins_is_rejected_with_its_reason(clicks, tmp_path)
         run(config.with_options(aggregators=3, workers=8), prepare=False)
     assert str(refused.value) == (
         f"output {tmp_path} holds another run (aggregators was 2 and is now 3, but Spark does not "
-        "change the number of partitions of its state): choose another output, delete it, or "
-        "repeat the previous options to continue it"
+        "change the number of partitions of its state; also workers was 4 and is now 8): choose "
+        "another output, delete it, or repeat the previous options to continue it"
     )
 
 

@@ -21,7 +21,16 @@ def visits(tmp_path):
 def test_text(invoke, visits):
     outcome = invoke("advise", visits, *OPTIONS, "--workers", "8,4")
     assert outcome.exit_code == 0, outcome.stderr
+    title, headline, *_ = outcome.stdout.splitlines()
+    assert title == "Use planned on 8 workers"
+    assert headline.startswith("About 6.")
+    assert "x faster than groupBy on 8 workers with planned, if the work" in headline
+    before, measured, _ = outcome.stdout.partition("3,000 messages, ")
+    assert measured
+    assert "planned on 8 workers: the maximum load is" in " ".join(before.split())
+    assert "aggregator=Work()" in before
     assert "3,000 messages" in outcome.stdout
+    assert "Zipf" not in outcome.stdout  # one key has 78 %: the best fit is off by more than 10 %
     assert "All lines were read." in outcome.stdout
     rows = [line.split() for line in outcome.stdout.splitlines()]
     assert ["Turkey", "2,341", "78.03"] in rows

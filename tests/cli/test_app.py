@@ -28,6 +28,14 @@ def test_help_lists_the_commands(invoke):
     assert all(each in outcome.stdout for each in ("run", "compare", "simulate", "dataset"))
 
 
+@pytest.mark.parametrize("group", [(), ("join",), ("dataset",), ("experiment",)])
+def test_a_group_without_arguments_prints_its_help_and_exits_with_0(invoke, group):
+    bare, asked = invoke(*group), invoke(*group, "--help")
+    assert (bare.exit_code, bare.stderr) == (0, "")
+    assert bare.stdout == asked.stdout
+    assert bare.stdout.startswith(f"Usage: {' '.join(('evenkey', *group))} [OPTIONS] COMMAND")
+
+
 def test_version_is_printed(invoke):
     outcome = invoke("--version")
     assert outcome.exit_code == 0

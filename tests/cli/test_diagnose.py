@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.diagnosis.writing import Log, skewed
+from tests.diagnosis.writing import Log, adaptive, applied, skewed
 
 
 @pytest.fixture
@@ -39,6 +39,30 @@ def test_json(invoke, log):
     assert [each["rows"] for each in finding["tasks_of_worst_run"]] == [100, 700, 100, 100]
     assert [each["how"] for each in finding["changes"]] == ["split", "whole"]
     assert figures["page"] is None
+
+
+def test_a_remedy_that_does_not_help_is_not_offered(invoke, tmp_path):
+    # The hottest key alone has as many rows as the largest task.
+    log = Log()
+    log.execution(0, applied())
+    log.stage(0, [0, 700, 0, 0], [0.0, 7.0, 0.0, 0.0])
+    said = invoke("diagnose", log.write(tmp_path / "log")).stdout
+    assert "4.0x faster" in said
+    assert "merge=merge" in said
+    assert "1.0x" not in said
+    assert "if it needs all rows of a key" not in said
+
+
+def test_a_stage_that_was_merged_into_one_task_is_explained(invoke, tmp_path):
+    log = Log()
+    log.execution(0, applied(counter=1, partitions=200))
+    log.replanned(0, adaptive(applied(counter=7, partitions=200)))
+    log.stage(0, [1000], [12.0])
+    said = " ".join(invoke("diagnose", log.write(tmp_path / "log")).stdout.split())
+    assert "one task" in said
+    assert "merged its 200 partitions into one task, because they hold only 10 KiB" in said
+    assert "1 of 4 slots did all the work" in said
+    assert "balanced" not in said
 
 
 def test_limits_are_options(invoke, log):

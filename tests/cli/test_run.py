@@ -50,6 +50,12 @@ def test_summary_omits_what_does_not_exist(invoke, pipeline):
     assert "the same command continues" in outcome.stdout
 
 
+def test_a_long_path_in_the_summary_is_not_broken(invoke, pipeline):
+    place = f"/srv/{'results-of-clicks/' * 8}results"
+    pipeline.changes = {"output": {"results": place, "dead_letters": None, "state": None}}
+    assert f"  {place}\n" in invoke(*RUN).stdout
+
+
 def test_summary_counts_exported_and_dropped_points(invoke, pipeline):
     summary = {"to": "influxdb://box/db", "points": 1500, "dropped": 20, "error": "no answer"}
     pipeline.changes = {"exports": [summary]}
@@ -78,10 +84,10 @@ def test_results_in_memory_are_previewed(invoke, pipeline):
 def test_progress_goes_to_standard_error_one_line_per_epoch(invoke):
     lines = invoke(*RUN).stderr.splitlines()
     assert lines == [
-        "dkg: starting Spark",
-        "dkg: warming up",
-        "dkg: epoch 0, 25,000 of 50,000 messages, max/mean 1.32, 4,321 messages/s",
-        "dkg: closing",
+        "dkg: starting Spark, 0:00",
+        "dkg: compiling and starting Python, 0:00",
+        "dkg: epoch 0, 25,000 of 50,000 messages, max/mean 1.32, 4,321/s, 0:00, 0:06 left",
+        "dkg: closing, 0:00",
     ]
 
 

@@ -234,15 +234,39 @@ def test_a_drifting_stream_is_balanced_and_exact(breakable_cluster, grouping, fa
     assert max(loads) <= 1.12
 
 
-def test_an_executor_without_the_package_is_one_clear_error(breakable_cluster):
-    cluster = breakable_cluster
+def hide_evenkey(cluster):
+    """Start the workers' hosts again, without the package."""
     for name in ("worker1", "worker2"):
         cluster.hosts.lose(name)
         cluster.hosts.start_host(name, without=ROOT / "src")
         cluster.start_worker(name)
-    done = cluster.evenkey(command("pkg", f"{PLACES['s3']}/without"), seconds=200)
+
+
+def test_an_executor_without_the_package_is_one_clear_error(breakable_cluster):
+    hide_evenkey(breakable_cluster)
+    words = command("pkg", f"{PLACES['s3']}/without")
+    done = breakable_cluster.evenkey(words, seconds=200)
     assert done.returncode == 1
     found = [line for line in done.stderr.splitlines() if line.startswith("error")]
     assert len(found) == 1
     assert "evenkey" in found[0]
     assert "install" in found[0]
+
+
+def test_operators_give_what_spark_gives_where_executors_lack_the_package(breakable_cluster):
+    """The functions of tasks are in a module that imports evenkey, as those of users may be."""
+    cluster = breakable_cluster
+    hide_evenkey(cluster)
+    found = cluster.drive("one_line_operators", at=f"{PLACES['s3']}/one-line")
+    assert found["whole"] == found["split"] == found["added"] == found["expected"]
+    assert found["join"] == found["written"] == 0
+    joined = cluster.drive("skewed_join_stream", at=f"{PLACES['s3']}/skewed-join", epochs=3)
+    assert (joined["missing"], joined["too many"]) == (0, 0)
+    given = {"at": f"{PLACES['hdfs']}/stateful"}
+    counted = cluster.drive("counts_with_state", **given, epochs=2)
+    went_on = cluster.drive(
+        "counts_with_state", on="driver2", **given, epochs=counted["epochs"] + 2
+    )
+    assert went_on["epochs"] > counted["epochs"]
+    for each in (counted, went_on):
+        assert each["counts"] == each["expected"]

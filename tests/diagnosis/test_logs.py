@@ -232,3 +232,17 @@ def test_no_log_in_a_directory_and_nothing_at_all(tmp_path):
     number: Any = 7
     with pytest.raises(ConfigurationError, match="source = 7: must be a path"):
         diagnose(number)
+
+
+@pytest.mark.parametrize(("name", "pack"), PACKED)
+def test_the_bytes_read_are_reported(tmp_path, name, pack):
+    for file in (f"a-{name}", f"b-{name}"):
+        (tmp_path / file).write_bytes(pack(GOOD))
+    steps: list[tuple[int, int, str]] = []
+    diagnose(tmp_path, on_progress=lambda *step: steps.append(step))
+    whole = sum(each.stat().st_size for each in tmp_path.iterdir())
+    done, total, last = steps[-1]
+    assert (total, last) == (whole, f"b-{name}")
+    assert whole - 21 <= done <= whole  # an lz4 file ends with an empty block of 21 bytes
+    assert steps == sorted(steps)
+    assert {each for _, _, each in steps} == {f"a-{name}", f"b-{name}"}

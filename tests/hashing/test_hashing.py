@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ SPARK_LONGS = {
     2**63 - 1: 0xD2F1C616AE7EB306,
     -(2**63): 0x88608019C494C1F4,
 }
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+letters = st.characters(exclude_categories=["Cs"])
+texts = st.one_of(st.text(letters, max_size=40), st.text(letters, min_size=25, max_size=300))
 
 
 def test_golden_strings():
@@ -60,6 +62,40 @@ def test_spark_agrees(spark):
     assert hash_longs(found["n"].to_numpy()).view(np.int64).tolist() == found["hn"].to_pylist()
 
 
+def test_published_values_of_xxh64():
+    """Values of the reference implementation: its own check, and the example of many libraries."""
+    published = {
+        (b"", 0): 0xEF46DB3751D8E999,
+        (b"Nobody inspects the spammish repetition", 0): 0xFBCEA83C8A378BF1,
+        (sanity_check(14), 0): 0xCFFA8DB881BC3A3D,
+        (sanity_check(101), 0): 0x0EAB543384F878AD,
+        (sanity_check(101), 2654435761): 0xCAA65939306F1E21,
+    }
+    values = pa.array([value for value, _ in published], pa.binary())
+    hashes = hash_strings(values, np.array([seed for _, seed in published], np.uint64))
+    assert hashes.tolist() == list(published.values())
+
+
+def sanity_check(length):
+    """Return the bytes with which the reference implementation checks itself."""
+    generator, made = 2654435761, []
+    for _ in range(length):
+        made.append(generator >> 24)
+        generator = generator * generator % 2**32
+    return bytes(made)
+
+
+@given(st.lists(st.tuples(st.binary(max_size=200), st.integers(0, 2**64 - 1))))
+def test_values_are_hashed_with_their_seeds(seeded):
+    values = pa.array([value for value, _ in seeded], pa.binary())
+    seeds = np.array([seed for _, seed in seeded], dtype=np.uint64)
+    expected = [xxhash.xxh64_intdigest(value, seed) for value, seed in seeded]
+    assert hash_strings(values, seeds).tolist() == expected
+    assert seeds.tolist() == [seed for _, seed in seeded]
+    numbers = [xxhash.xxh64_intdigest(struct.pack("<q", seed >> 1), seed) for _, seed in seeded]
+    assert hash_longs((seeds >> np.uint64(1)).view(np.int64), seeds).tolist() == numbers
+
+
 @given(st.lists(texts, max_size=30))
 def test_strings_are_hashed_as_the_library_does(keys):
     expected = [xxhash.xxh64_intdigest(key.encode(), SPARK_SEED) for key in keys]
@@ -76,10 +112,9 @@ def test_any_arrow_array_is_hashed_as_its_values(keys, start, length):
 
 
 def test_more_texts_than_are_hashed_at_once():
-    keys = pa.array(range(40_000)).cast(pa.string())
-    hashes = hash_strings(keys)
-    assert len(np.unique(hashes)) == 40_000
-    assert hashes[-1] == hash_strings(["39999"])[0]
+    keys = [str(number) * (number % 50) for number in range(40_000)]
+    expected = [xxhash.xxh64_intdigest(key.encode(), SPARK_SEED) for key in keys]
+    assert hash_strings(keys).tolist() == expected
 
 
 def test_nothing_to_hash():

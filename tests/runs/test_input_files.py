@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
-from evenkey.pipeline.runs import run
+from evenkey.pipeline.runs import EpochProgress, run
 from evenkey.pipeline.runs.input.input_files import check_same_input, digested
 from evenkey.pipeline.runs.output.directory import RunDirectory
 
@@ -79,6 +80,54 @@ def test_a_file_that_is_new_or_gone_is_named(given):
 def test_an_option_that_differs_is_named(given, options, named):
     line = refusal(given.with_options(**options))
     assert f"holds a finished run {named}: choose another output, or repeat its options" in line
+
+
+def test_every_option_that_differs_is_named_beside_one_that_may_not(given):
+    line = refusal(given.with_options(workers=3, cost_ms=2.0, time_limit=9.0))
+    assert (
+        "(cost_ms was 0.0 and is now 2.0; time_limit was None and is now 9.0; workers was 8 and is "
+        "now 3)"
+    ) in line
+    line = refusal(given.with_options(epochs=3, workers=3, cost_ms=2.0))
+    assert (
+        "holds another run (epochs was 8 and is now 3; also cost_ms was 0.0 and is now 2.0, "
+        "workers was 8 and is now 3)"
+    ) in line
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, []),
+        ({"cost_ms": 2.0}, [": cost_ms was 0.0 and is now 2.0"]),
+        (
+            {"master": "local[2]", "speed": 3.0},
+            [": master was None and is now 'local[2]'; speed was 1.0 and is now 3.0"],
+        ),
+    ],
+)
+def test_a_finished_run_reports_the_options_that_have_no_effect(given, monkeypatch, options, said):
+    report: Any = object()
+    monkeypatch.setattr(AggregateJob, "restored", lambda *_: report)
+    seen: list[EpochProgress] = []
+    job = AggregateJob(given.with_options(**options))
+    assert run(job, on_progress=seen.append) is report
+    assert [each.detail for each in seen] == said
+    assert {each.phase for each in seen} <= {"already finished"}
+
+
+def test_a_run_that_continues_reports_the_options_that_changed(tmp_path, monkeypatch):
+    config = PipelineConfig(dataset="uniform(keys=5)", output=tmp_path, workers=8)
+    with RunDirectory.opened(tmp_path) as directory:
+        directory.begin(config.manifest())
+    monkeypatch.setattr(AggregateJob, "session", lambda _: pytest.fail("Spark would start here"))
+    seen: list[EpochProgress] = []
+    with pytest.raises(pytest.fail.Exception, match="Spark would start here"):
+        run(AggregateJob(config.with_options(workers=3, sources=2)), on_progress=seen.append)
+    assert [(each.phase, each.detail) for each in seen] == [
+        ("continuing", ": sources was 5 and is now 2; workers was 8 and is now 3"),
+        ("starting Spark", ""),
+    ]
 
 
 def test_the_last_layout_of_a_run_counts(given):

@@ -71,6 +71,17 @@ def test_a_run_keeps_files_from_before_its_start_and_finishes_once(store):
     assert read_results(store).num_rows == 0
 
 
+def test_changes_are_those_since_the_last_process(store):
+    with RunDirectory.opened(store) as directory:
+        assert directory.changes(OPTIONS) == {}
+        directory.begin({**OPTIONS, "cost": 1.0, "output": "/here"})
+        directory.lay_out({"workers": 8})
+    assert RunDirectory(store).changes({**OPTIONS, "cost": 2.0, "output": "/there"}) == {
+        "cost": "cost was 1.0 and is now 2.0",
+        "workers": "workers was 8 and is now 4",
+    }
+
+
 def test_reading_leaves_no_files(store):
     directory = RunDirectory(store)
     directory.check(OPTIONS, ())

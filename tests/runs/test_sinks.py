@@ -98,7 +98,7 @@ def test_json_lines_equal_sparks(results, tmp_path):
         for name in ("results", "sparks")
     ]
     assert lines[0] == lines[1]
-    with pytest.raises(RunError, match=r"epoch=00000000 .* several types .*: read its lines"):
+    with pytest.raises(RunError, match=r"epoch=00000000 .* several types .*: parse the lines"):
         read_results(tmp_path)
 
 

@@ -162,6 +162,29 @@ def test_items_are_heaviest_first_and_ties_by_key() -> None:
     assert len(sketch.top(0)) == 0
 
 
+@given(CAPACITIES, st.dictionaries(KEYS, st.integers(0, 9), max_size=12))
+def test_known_counts_are_held_as_if_messages_had_been_counted(
+    capacity: int, weights: dict[int, int]
+) -> None:
+    largest = sorted(weights.items(), key=lambda each: -each[1])[:capacity]
+    keys = np.array([key for key, _ in largest], dtype=np.uint64)
+    counts = np.array([count for _, count in largest], dtype=np.float64)
+    known = SpaceSaving.of_counts(capacity, keys, counts)
+    counted = sketch_of(capacity, largest)
+    assert known == counted
+    known.update([7, 8, 7])
+    counted.update([7, 8, 7])
+    assert known == counted
+    assert known.merge(counted) == counted.merge(known)
+
+
+def test_of_more_known_counts_the_largest_are_held() -> None:
+    keys, counts = np.arange(5, dtype=np.uint64), np.array([3.0, 9.0, 0.0, 4.0, 3.0])
+    sketch = SpaceSaving.of_counts(3, keys, counts)
+    assert sketch.items().tolist() == [(1, 9.0, 0.0), (3, 4.0, 0.0), (4, 3.0, 0.0)]
+    assert (sketch.total, sketch.floor) == (19.0, 3.0)
+
+
 def test_update_leaves_its_input_alone() -> None:
     keys, weights = np.arange(5, dtype=np.uint64), np.ones(5, dtype=np.int64)
     keys.setflags(write=False)

@@ -11,7 +11,7 @@ LANGUAGES = ("python", "sh")
 
 _MINUTES = "it takes minutes; what it gives stands beside it"
 _BROKER = "it needs a broker; tests/kafka runs such commands on one"
-_CLUSTER = "it needs a cluster, or an account; docs/where-it-runs.md says what was tried"
+_CLUSTER = "it needs a cluster, or an account; docs/platforms.md says what was tried"
 _CHECKOUT = "it sets up or tests a whole checkout; CI does so"
 _DATA = "it names files of the reader's; tests of the command run it on others"
 _PAGE = "it serves a page until it is stopped; tests/dashboard runs the server"
@@ -45,6 +45,7 @@ NOT_RUN = {
         "from evenkey import read_results": "it reads what a run of the reader's left; "
         "tests/runs/test_runner.py reads others",
     },
+    "docs/platforms.md": {"": _CLUSTER},
     "docs/publish-subscribe.md": {
         "evenkey join run --pipeline": _MINUTES,
         "evenkey join produce": _BROKER,

@@ -1,4 +1,4 @@
-"""The Python of workers: by default the program's own; one error line if it lacks evenkey."""
+"""The Python of workers: by default the program's own; one error line if it lacks packages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.sessions import open_task
 from evenkey.spark.sessions import worker_python as workers
+from evenkey.spark.sessions.own_package import own_package
 
 PROGRAM = """
 from pyspark.sql import SparkSession
@@ -58,12 +59,12 @@ def test_a_program_runs_whose_environment_is_not_activated(bare_python):
 
 @pytest.mark.slow(9)
 @pytest.mark.classic("a Connect server's workers have a Python of the server's choice")
-def test_a_chosen_python_without_evenkey_is_one_line(bare_python):
+def test_a_chosen_python_without_packages_is_one_line(bare_python):
     done = run_program({"PYSPARK_PYTHON": str(bare_python)})
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert f"ConfigurationError: PYSPARK_PYTHON = '{bare_python}'" in last
-    assert "has no evenkey" in last
+    assert "cannot run Spark's Python functions (ModuleNotFoundError" in last
     assert f"unset it, or set it to {sys.executable}" in last
     assert "PythonException" not in done.stderr
 
@@ -72,10 +73,10 @@ def test_a_chosen_python_without_evenkey_is_one_line(bare_python):
     ("answer", "said"),
     [
         ("echo '[3, 1]'", "is 3.1, and this program's is"),
-        ("exit 3", "has no evenkey (it printed nothing)"),
+        ("exit 3", "cannot run Spark's Python functions (it printed nothing)"),
     ],
 )
-def test_a_chosen_python_is_asked_for_version_and_package(tmp_path, answer, said):
+def test_a_chosen_python_is_asked_for_version_and_packages(tmp_path, answer, said):
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{answer}\n")
     python.chmod(0o755)
@@ -93,7 +94,7 @@ def test_a_chosen_python_that_is_not_there_is_said_not_to_run(spark, monkeypatch
         workers.in_workers(spark, str.upper)
 
 
-def test_a_worker_on_another_host_without_evenkey_names_itself_and_the_fix(bare_python, tmp_path):
+def test_a_worker_on_another_host_without_packages_names_itself_and_the_fix(bare_python, tmp_path):
     # A worker's first steps, with Spark's own packages only.
     task = tmp_path / "task"
     task.write_bytes(cloudpickle.dumps(workers._Task(workers.in_workers)))
@@ -102,8 +103,8 @@ def test_a_worker_on_another_host_without_evenkey_names_itself_and_the_fix(bare_
     script += f"cloudpickle.loads(open({str(task)!r}, 'rb').read())"
     done = subprocess.run([bare_python, "-c", script], capture_output=True, text=True, check=False)
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ModuleNotFoundError: the workers' Python (")
-    assert "has no module 'evenkey': install evenkey there, or name an interpreter" in last
+    assert last.startswith("ImportError: the workers' Python (")
+    assert "has no package numpy: install numpy>=2 there, or name another interpreter" in last
 
 
 def test_a_task_is_what_it_was_in_a_worker_that_has_evenkey():
@@ -115,9 +116,10 @@ def test_a_subquerys_task_reports_what_is_missing_as_words():
     """Spark would hide the error of a scalar subquery, so a condition on the rows raises it."""
     missing = b"cno_such_module\nanything\n."
     batch = pa.record_batch({"id": [0]})
-    (reported,) = open_task.open_giving_problems(missing)([batch])
+    package = own_package()
+    (reported,) = open_task.open_giving_problems(missing, package)([batch])
     first, *codes = reported["words"].to_pylist()[0]
     assert first == -1
-    assert "has no module 'no_such_module': install evenkey there" in "".join(map(chr, codes))
-    assert open_task.open_giving_problems(cloudpickle.dumps(str.upper)) is str.upper
+    assert "has no module 'no_such_module': install it there" in "".join(map(chr, codes))
+    assert open_task.open_giving_problems(cloudpickle.dumps(str.upper), package) is str.upper
     assert open_task.problem_words("Zürich\x00") == [-1, *"Zürich ".encode("latin-1")]

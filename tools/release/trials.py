@@ -6,12 +6,13 @@ __all__ = ["CORE", "TRIALS"]
 
 CORE = """
 import sys
-import evenkey, evenkey.checks, evenkey.joins, evenkey.kafka, evenkey.spark
-assert str(evenkey.PartialKeyGrouping(choices=3)) == "pkg(choices=3)"
+import numpy as np
+import evenkey, evenkey.checks, evenkey.groupings, evenkey.joins, evenkey.kafka, evenkey.spark
+assert str(evenkey.Sum("amount")) == "sum(column=amount)"
 assert evenkey.__file__.startswith(sys.prefix), evenkey.__file__
-stream = evenkey.generated("zipf(z=1.2,keys=100)", messages=1000)
-report = evenkey.simulate(stream, "pkg", workers=4)
-assert report.metrics.messages == 1000
+assert all(hasattr(evenkey.spark, name) for name in evenkey.spark.__all__)
+plan = evenkey.groupings.PlannedGrouping().plan(np.arange(9, dtype=np.uint64), np.ones(9), 3)
+assert plan["loads"].tolist() == [3, 3, 3], plan
 """
 """Code that is run with every extra, and without any."""
 
@@ -47,6 +48,13 @@ program = pathlib.Path(sys.prefix, "bin", "evenkey")
 done = subprocess.run([program, "--help"], capture_output=True, text=True)
 assert done.returncode == 2, done
 assert done.stderr.rstrip().endswith("pip install 'evenkey[cli]'"), done.stderr
+stream = evenkey.generated("zipf(z=1.2,keys=100)", messages=1000)
+try:
+    evenkey.simulate(stream, "pkg", workers=4)
+except evenkey.ConfigurationError as error:
+    assert str(error).endswith("pip install 'evenkey[kernels]'"), error
+else:
+    raise AssertionError("numba is installed without an extra")
 """,
     "abfs": _STORE.format(place="abfss://box@a.dfs.core.windows.net/n", module="azure.identity"),
     "cli": _PROGRAM.format(
@@ -60,6 +68,10 @@ assert done.stderr.rstrip().endswith("pip install 'evenkey[cli]'"), done.stderr
     "influxdb": _EXPORT.format(address="influxdb://127.0.0.1:8086/evenkey", module="influxdb"),
     "java": _SPARK,
     "kafka": "from evenkey.kafka import Address\nAddress.parse('h:9092/t')\nimport confluent_kafka",
+    "kernels": """
+stream = evenkey.generated("zipf(z=1.2,keys=100)", messages=1000)
+assert evenkey.simulate(stream, "pkg", workers=4).metrics.messages == 1000
+""",
     "pages": "from evenkey.reports.pictures import check_packages\ncheck_packages()",
     "papers": _PROGRAM.format(arguments=("experiment", "list")),
     "prometheus": _EXPORT.format(address="prometheus://127.0.0.1", module="prometheus_client"),

@@ -45,7 +45,7 @@ def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def _help(command: Any) -> str:
     text = " ".join((command.help or "").split())
-    return f"{text}\n\n{command.epilog.split('. It has')[0]}" if command.epilog else text
+    return f"{text}\n\n{command.epilog.splitlines()[0]}" if command.epilog else text
 
 
 def _tables(command: Any) -> Iterator[str]:

@@ -49,6 +49,7 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         "Application to run instead of an aggregator: wordcount, heavy-hitters(k=20), "
         "naive-bayes(alpha=1), decision-tree(max_depth=6).",
         first=True,
+        metavar="APPLICATION",
     )
 
     def __init__(self, /, **options: Any) -> None:

@@ -287,7 +287,7 @@ def check_memory_carries_over(grouping: Grouping) -> None:
 
 
 def check_spelling_round_trip(grouping: Grouping) -> None:
-    """A grouping of evenkey can be restored from its spelling; other groupings need no spelling."""
+    """The text of a built-in grouping, such as ``pkg(variant=paper)``, restores it by `parse`."""
     if type(grouping).__module__.startswith("evenkey."):
         assert parse(str(grouping)) == grouping
 

@@ -1,4 +1,4 @@
-"""Print an advice: the skew, the predictions, the recommendation, the code."""
+"""Print an advice: the recommendation and its code, then what was measured and predicted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import number, print_title, whole
+from evenkey.cli.output import number, print_point, print_title, whole
 
 if TYPE_CHECKING:
     from evenkey.reports.advice import Advice
@@ -19,22 +19,30 @@ _LONGEST_KEY = 40
 
 
 def print_advice(advice: Advice) -> None:
-    """Print the skew, the predictions and the recommendation."""
+    """Print the recommendation and the code, then the skew and the predictions."""
     console = Console()
+    _print_recommendation(console, advice)
     skew, sample = advice.skew, advice.sample
+    console.print()
     print_title(console, f"{sample.name}: {whole(skew.messages)} messages, {whole(skew.keys)} keys")
-    _say(console, advice.headline)
     _say(console, advice.caution or "All lines were read.")
     if sample.rejected:
         _say(console, f"{whole(sample.rejected)} of the lines read are not messages.")
     _print_skew(console, advice)
     _print_predictions(console, advice)
-    print_title(console, "Recommendation")
-    for reason in advice.recommendation.reasons:
-        _say(console, reason)
+
+
+def _print_recommendation(console: Console, advice: Advice) -> None:
+    chosen = advice.recommendation
+    if chosen.grouping is None:
+        print_title(console, "No grouping is needed")
+    else:
+        print_title(console, f"Use {chosen.grouping} on {chosen.workers} workers")
+    _say(console, advice.headline)
+    for reason in chosen.reasons:
+        print_point(console, reason)
     console.print()
-    typed = advice.code.rstrip()
-    console.print(typed, highlight=False, markup=False, soft_wrap=True)
+    console.print(advice.code.rstrip(), highlight=False, markup=False, soft_wrap=True)
 
 
 def _say(console: Console, text: str) -> None:

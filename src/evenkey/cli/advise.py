@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-from rich.console import Console
 
 from evenkey.cli.advice_text import print_advice
 from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
 from evenkey.cli.error_lines import reported
-from evenkey.cli.output import JsonOption, print_json
+from evenkey.cli.output import JsonOption, print_json, shortened
+from evenkey.cli.progress_bars import shown_step, step_bar
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import SplitLines
 from evenkey.pipeline.aggregate import PipelineConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from evenkey.reports.advice import Advice, Sample, Sampling
 
 _FIELDS = ("input", "split", "key", "time", "sources")
@@ -46,6 +43,7 @@ def _advise(
     groupings: Annotated[
         str | None,
         typer.Option(
+            metavar="GROUPINGS",
             help="Groupings to choose from, separated by commas; default: all that suit a stream.",
             rich_help_panel=_PANEL,
             show_default=False,
@@ -54,6 +52,7 @@ def _advise(
     aggregator: Annotated[
         str | None,
         typer.Option(
+            metavar="AGGREGATOR",
             help="Aggregator that your job computes: count, sum(column=...), mean(column=...), "
             "top-k(k=10); default: your own function.",
             rich_help_panel=_PANEL,
@@ -95,26 +94,27 @@ def _advise(
         # The configuration then also checks and reads the columns that the aggregator needs.
         config = config.with_options(aggregator=aggregator)
     config.check_paths()
-    # Imported late, so that errors and help do not load the compiled kernels.
-    from evenkey.reports import advice
+    with shown_step("advise", "reading the input"):
+        # Imported late, so that errors and help do not load the compiled kernels.
+        from evenkey.reports import advice
 
-    split = config.resolved_split()
-    advice.check_split(split)
-    if html is not None:
-        from evenkey.reports.advice import check_page
+        split = config.resolved_split()
+        advice.check_split(split)
+        if html is not None:
+            from evenkey.reports.advice import check_page
 
-        check_page(html)
-    taken, long_records = _sample(config, sample, cast("Sampling", sampling))
+            check_page(html)
+        taken, long_records = _sample(config, sample, cast("Sampling", sampling))
     paths = tuple(map(str, config.input))
     setting = advice.Setting(paths, split, config.key, aggregator, long_records)
-    with _shown_step() as show:
+    with step_bar("advise", "simulations", "compiling") as show:
         outcome = advice.advise(
             taken,
             setting,
             counts,
             groupings=chosen,
             sources=config.sources,
-            on_progress=show,
+            on_progress=lambda done, total, name: show(done, total, shortened(name)),
         )
     _print(outcome, html, as_json=as_json)
 
@@ -136,17 +136,6 @@ def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sa
         long_records = isinstance(records, SplitLines) and records.index.has_long_records
         name = ", ".join(map(str, config.input))
         return advice.sampled(name, records, length, sampling), long_records
-
-
-@contextlib.contextmanager
-def _shown_step() -> Iterator[Callable[[str], None]]:
-    """Show the current step on standard error, if standard error is a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status("reading") as status:
-        yield lambda step: status.update(f"simulating {step}")
 
 
 def _print(outcome: Advice, html: Path | None, *, as_json: bool) -> None:

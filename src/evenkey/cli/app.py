@@ -19,12 +19,12 @@ from evenkey.cli import (
 )
 from evenkey.cli.command_group import Program
 from evenkey.cli.error_lines import show_traces
+from evenkey.cli.help_pages import Commands
 
-app = typer.Typer(
+app = Commands(
     name="evenkey",
     cls=Program,
     help="Keyed stream processing on Apache Spark that stays balanced under skewed keys.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -64,4 +64,4 @@ def _evenkey(
 
 def main() -> None:
     """Run the program with the arguments of the process."""
-    app()
+    app(prog_name="evenkey")

@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
+from evenkey.cli.help_pages import Group
 from evenkey.core.addresses import without_password
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
@@ -24,7 +24,7 @@ _WORDS = (
 """Phrases in messages of Typer and Pydantic, and the text that replaces them."""
 
 
-class Program(TyperGroup):
+class Program(Group):
     """The group of all commands. It prints a usage error as one line, without Typer's box."""
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
@@ -39,13 +39,10 @@ class Program(TyperGroup):
 
 
 def _report(error: Any) -> int:
-    """Print a usage error, or the help after a call without arguments; return the exit code."""
+    """Print a usage error in one line; return the exit code."""
     message = without_password(error.format_message())
     for theirs, ours in _WORDS:
         message = theirs.sub(ours, message)
-    if "\n" in message.strip():
-        typer.echo(message, err=True)
-    else:
-        where = "evenkey" if error.ctx is None else error.ctx.command_path
-        typer.echo(f"error: {message.rstrip('.')}; see `{where} --help`", err=True)
+    where = "evenkey" if error.ctx is None else error.ctx.command_path
+    typer.echo(f"error: {message.rstrip('.')}; see `{where} --help`", err=True)
     return int(error.exit_code)

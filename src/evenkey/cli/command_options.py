@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperOption
 
+from evenkey.cli.help_pages import default_text
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import split_list
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.options import fact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from pydantic.fields import FieldInfo
 
@@ -36,7 +37,7 @@ _CONFIG_FILE = inspect.Parameter(
         Path | None,
         typer.Option(
             "--config",
-            metavar="PATH",
+            metavar="FILE",
             help="TOML file with any of these options as keys; options override the file.",
         ),
     ],
@@ -69,6 +70,13 @@ _PANELS = (
     *("Application", "Run", "Output", "Kafka"),
 )
 """Panels of options, in the order of the help."""
+
+
+_METAVARS = {int: "N", float: "NUMBER", Path: "FILE", tuple: "PATH"}
+"""Names of values in the help by type, for options that do not declare one."""
+
+_LONGEST_CHOICES = 40
+"""The help lists the choices of an option beside its name if they are not longer than this."""
 
 
 def option_name(field: str) -> str:
@@ -190,13 +198,11 @@ def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> 
     # same message whether it is in an option or in the file.
     kind = _kind(field)
     annotation: Any = {bool: bool | None, tuple: list[str] | None}.get(kind, str | None)
-    panel = fact(field, "panel")
     option: Any
     if argument:
         option = typer.Argument(
-            metavar=name.upper(),
+            metavar=name.upper() + ("..." if kind is tuple else ""),
             help=_help(field),
-            rich_help_panel=panel,
             show_default=False,
         )
     else:
@@ -205,9 +211,9 @@ def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> 
             names += f"/{option_name(f'no_{name}')}"
         option = typer.Option(
             names,
-            metavar=None if kind is bool else fact(field, "metavar") or _metavar(kind),
+            metavar=None if kind is bool else _metavar(field),
             help=_help(field),
-            rich_help_panel=panel,
+            rich_help_panel=fact(field, "panel"),
             show_default=False,
             hidden=hidden,
         )
@@ -220,11 +226,9 @@ def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> 
 
 
 def _help(field: FieldInfo) -> str:
-    default = field.default
-    if default in (None, (), False):
-        return str(field.description)
-    shown = f"{default:g}" if isinstance(default, float) else default
-    return f"{field.description} Default: {shown}."
+    choices = _choices(_kind(field))
+    listed = f" One of {', '.join(choices)}." if choices and not _inline(choices) else ""
+    return f"{field.description}{listed}{default_text(field.default)}"
 
 
 def _kind(field: FieldInfo) -> Any:
@@ -237,7 +241,20 @@ def _kind(field: FieldInfo) -> Any:
     return tuple if typing.get_origin(kind) is tuple else kind
 
 
-def _metavar(kind: Any) -> str:
-    if typing.get_origin(kind) is Literal:
-        return "|".join(map(str, typing.get_args(kind)))
-    return {int: "INTEGER", float: "NUMBER", Path: "PATH", tuple: "PATH"}.get(kind, "TEXT")
+def _metavar(field: FieldInfo) -> str:
+    """Return the name of an option's value in the help; a few short choices are listed."""
+    kind, named = _kind(field), fact(field, "metavar")
+    choices = _choices(kind)
+    if named or not choices:
+        return str(named or _METAVARS.get(kind, "TEXT"))
+    return _inline(choices) or "NAME"
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    return typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
+
+
+def _inline(choices: Sequence[str]) -> str:
+    """Join a few short choices; return an empty text if they are too long for a line."""
+    joined = "|".join(choices)
+    return joined if len(joined) <= _LONGEST_CHOICES else ""

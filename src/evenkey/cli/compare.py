@@ -14,8 +14,8 @@ from evenkey.cli.summary import print_comparison
 from evenkey.pipeline.aggregate import PipelineConfig
 
 _EXAMPLE = (
-    "Example: evenkey compare --input clicks.csv --key user --groupings kg,planned. "
-    "It has more options: evenkey compare --help-all"
+    "Example: evenkey compare --input clicks.csv --key user --groupings kg,planned\n"
+    "All options: evenkey compare --help-all"
 )
 
 
@@ -29,7 +29,11 @@ def _compare(
     *,
     config: PipelineConfig,
     groupings: Annotated[
-        str, typer.Option(help="Groupings, separated by commas, such as kg,pkg(choices=3),dkg.")
+        str,
+        typer.Option(
+            metavar="GROUPINGS",
+            help="Groupings, separated by commas, such as kg,pkg(choices=3),dkg.",
+        ),
     ] = "sg,kg,pkg,dkg",
     as_json: JsonOption = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evenkey.cli.error_lines import interrupted_with, reported
+from evenkey.cli.progress_bars import shown_step
 
 
 def register(app: typer.Typer) -> None:
@@ -26,10 +27,14 @@ def _dashboard(
     ] = None,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on; 0.0.0.0 admits other hosts, without a password."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; 0.0.0.0 admits other hosts, without a password.",
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")
+        int,
+        typer.Option(min=0, max=65535, metavar="PORT", help="Port to listen on; 0: any free port."),
     ] = 8050,
     allow_host: Annotated[
         list[str] | None,
@@ -44,9 +49,10 @@ def _dashboard(
 
     A run is found by the history in its output directory, so it must have an --output.
     """
-    from evenkey.reports.dashboard import Server
+    with shown_step("dashboard", "starting"):
+        from evenkey.reports.dashboard import Server
 
-    server = Server(run or ["."], host=host, port=port, allow_hosts=allow_host or ())
+        server = Server(run or ["."], host=host, port=port, allow_hosts=allow_host or ())
     typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")
     with interrupted_with("the runs continue without it"):
         server.serve()

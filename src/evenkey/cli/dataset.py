@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.error_lines import reported
+from evenkey.cli.help_pages import Commands
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
 from evenkey.cli.produce import produce_command
 from evenkey.cli.progress_bars import message_bar
@@ -28,18 +29,23 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, such as country-skew-r80.")]
 Messages = Annotated[
-    int | None, typer.Option(min=1, help="Number of messages; default: the dataset's own.")
+    int | None,
+    typer.Option(min=1, metavar="N", help="Number of messages; default: the dataset's own."),
 ]
-Seed = Annotated[int, typer.Option(help="Another seed gives another stream of the same kind.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", help="Another seed gives another stream of the same kind.")
+]
 Rate = Annotated[
     float | None,
-    typer.Option(help="Messages per second of event time; default: the stream spans 400 s."),
+    typer.Option(
+        metavar="RATE", help="Messages per second of event time; default: the stream spans 400 s."
+    ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to a program."""
-    group = typer.Typer(help="List, describe, write and produce datasets.", no_args_is_help=True)
+    group = Commands(help="List, describe, write and produce datasets.")
     group.command("list")(reported(_list))
     group.command("describe")(reported(_describe))
     group.command("write")(reported(_write))
@@ -80,12 +86,14 @@ def _describe(
     *,
     messages: Messages = None,
     seed: Seed = 0,
-    top: Annotated[int, typer.Option(min=0, help="Number of hottest keys to list.")] = 10,
+    top: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Number of hottest keys to list.")
+    ] = 10,
     as_json: JsonOption = False,
 ) -> None:
     """Count a dataset's keys and list the hottest keys."""
     stream = generated(name, messages=messages, seed=seed)
-    with message_bar("counting", stream.length) as show:
+    with message_bar("counting", stream.length, "generating") as show:
         summary = summarize_dataset(stream, top=top, on_progress=show)
     figures = summary.to_json()
     if as_json:
@@ -122,7 +130,11 @@ def _write(
     *,
     form: Annotated[
         DatasetFormat | None,
-        typer.Option("--format", help="Default: by suffix: .csv, .jsonl, .parquet, else lines."),
+        typer.Option(
+            "--format",
+            metavar="|".join(get_args(DatasetFormat)),
+            help="Default: by suffix: .csv, .jsonl, .parquet, else lines.",
+        ),
     ] = None,
     messages: Messages = None,
     seed: Seed = 0,
@@ -131,6 +143,6 @@ def _write(
 ) -> None:
     """Write a dataset to a file that `evenkey run --input` can read."""
     stream = generated(name, messages=messages, seed=seed, rate=rate)
-    with message_bar("writing", stream.length) as show:
+    with message_bar("writing", stream.length, "generating") as show:
         chosen = write_dataset(stream, file, form, overwrite=overwrite, on_progress=show)
     typer.echo(f"{whole(stream.length)} messages of {stream.name} written to {file} ({chosen})")

@@ -9,7 +9,8 @@ import typer
 
 from evenkey.cli.diagnosis_text import print_diagnosis
 from evenkey.cli.error_lines import reported
-from evenkey.cli.output import JsonOption, print_json
+from evenkey.cli.output import JsonOption, print_json, shortened
+from evenkey.cli.progress_bars import step_bar
 from evenkey.reports.diagnosis import Thresholds, diagnose
 
 if TYPE_CHECKING:
@@ -53,16 +54,22 @@ def _diagnose(
     least_fullness: Annotated[
         float,
         typer.Option(
-            help="Minimum ratio of rows in the largest task to the mean.", rich_help_panel=_PANEL
+            metavar="RATIO",
+            help="Minimum ratio of rows in the largest task to the mean.",
+            rich_help_panel=_PANEL,
         ),
     ] = _USUAL.least_fullness,
     least_gain: Annotated[
         float,
-        typer.Option(help="Minimum speed-up of the stage.", rich_help_panel=_PANEL),
+        typer.Option(
+            metavar="FACTOR", help="Minimum speedup of the stage.", rich_help_panel=_PANEL
+        ),
     ] = _USUAL.least_gain,
     least_seconds: Annotated[
         float,
-        typer.Option(help="Minimum wall time saved, in seconds.", rich_help_panel=_PANEL),
+        typer.Option(
+            metavar="SECONDS", help="Minimum wall time saved, in seconds.", rich_help_panel=_PANEL
+        ),
     ] = _USUAL.least_seconds,
     as_json: JsonOption = False,
 ) -> None:
@@ -74,13 +81,15 @@ def _diagnose(
         from evenkey.reports.diagnosis import check_page
 
         check_page(page)
-    found = diagnose(
-        source,
-        application=application,
-        least_fullness=least_fullness,
-        least_gain=least_gain,
-        least_seconds=least_seconds,
-    )
+    with step_bar("diagnose", "MiB", "reading", timed=True) as show:
+        found = diagnose(
+            source,
+            application=application,
+            least_fullness=least_fullness,
+            least_gain=least_gain,
+            least_seconds=least_seconds,
+            on_progress=lambda done, total, name: show(done >> 20, total >> 20, shortened(name)),
+        )
     _print(found, page, as_json=as_json)
 
 

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.cli.output import number, print_title, whole
+from evenkey.cli.output import number, print_point, print_title, whole
 from evenkey.reports.diagnosis import stage_names, stage_title
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _VERDICTS = {
     "change": "change",
     "combined": "combined",
+    "one task": "one task",
     "balanced": "balanced",
     "small": "little to gain",
     "none": "nothing to change",
@@ -33,6 +34,12 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
         _say(console, caution)
     for each in diagnosis.applications:
         _print_application(console, each)
+    if any(each.findings for each in diagnosis.applications):
+        console.print()
+        _say(
+            console,
+            "rows, bytes, time: the largest task over the mean; costs: wall time lost to skew.",
+        )
 
 
 def _print_application(console: Console, diagnosed: Diagnosed) -> None:
@@ -61,9 +68,9 @@ def _print_change(console: Console, finding: Finding) -> None:
         f"{number(finding.work.skew_cost, 1)} s of this.",
     )
     for change in finding.changes:
-        _say(
+        print_point(
             console,
-            f"- {change.remedy.condition} {number(change.gain, 1)}x faster "
+            f"{change.remedy.condition} {number(change.gain, 1)}x faster "
             f"({number(change.seconds, 1)} s, with {number(change.counting, 1)} s to count keys)",
         )
         for line in change.remedy.code.splitlines():
@@ -87,20 +94,16 @@ def _print_table(console: Console, diagnosed: Diagnosed) -> None:
             _VERDICTS[each.verdict],
         )
     console.print(table)
-    _say(
-        console,
-        "rows, bytes, time: the largest task over the mean; costs: wall time lost to skew.",
-    )
     for each in diagnosed.findings:
         if each.verdict != "change":
-            _say(console, f"- {stage_title(each)}: {_reason(each)}")
+            print_point(console, f"{stage_title(each)}: {_reason(each)}")
 
 
 def _reason(finding: Finding) -> str:
     words = [finding.reason]
     if len(finding.work.runs) > 1:
         words.append(f"{whole(len(finding.work.runs))} runs of one plan")
-    if finding.adaptive:
+    if finding.adaptive and finding.verdict != "one task":
         words.append(f"adaptive execution: {', '.join(finding.adaptive)}")
     return "; ".join(words)
 

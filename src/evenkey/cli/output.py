@@ -7,12 +7,14 @@ import json
 import math
 import os
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -22,6 +24,8 @@ JsonOption = Annotated[
 ]
 
 _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
+_LONGEST_TEXT = 24
+_BULLET = "- "
 
 
 @contextlib.contextmanager
@@ -53,6 +57,40 @@ def print_json(figures: dict[str, Any]) -> None:
 def print_title(console: Console, title: str) -> None:
     """Print the title of a table on one line, even if the terminal is narrower."""
     console.print(title, style="bold", highlight=False, markup=False, soft_wrap=True)
+
+
+def print_point(console: Console, text: str) -> None:
+    """Print a point of a list, whose further lines are indented as far as its first word."""
+    width = console.width - len(_BULLET)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+    shown = _BULLET + f"\n{' ' * len(_BULLET)}".join(lines)
+    console.print(shown, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_rows(console: Console, rows: Sequence[tuple[str, str]]) -> None:
+    """Print names and values in two columns; the terminal wraps long values, so paths stay whole.
+
+    Parameters
+    ----------
+    console
+        Where to print.
+    rows
+        Name and value of each row.
+    """
+    longest = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        console.print(Text.assemble((f" {name:<{longest}}  ", "dim"), value), soft_wrap=True)
+
+
+def shortened(text: str) -> str:
+    """Cut a text to 24 characters, so that it fits beside a progress bar.
+
+    Examples
+    --------
+    >>> shortened("eventlog_v2_app-20261122101500-0007")
+    'eventlog_v2_app-20261122...'
+    """
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
 
 
 def _finite(value: Any) -> Any:

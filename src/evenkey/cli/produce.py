@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -32,29 +32,40 @@ def produce_command(
     *,
     form: Annotated[
         ValueFormat,
-        typer.Option("--format", help="Values of a dataset: the text of the key, or JSON objects."),
+        typer.Option(
+            "--format",
+            metavar="|".join(get_args(ValueFormat)),
+            help="Values of a dataset: the text of the key, or JSON objects.",
+        ),
     ] = "lines",
     messages: Annotated[
-        int | None, typer.Option(min=1, help="Number of messages to send; default: all.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of messages to send; default: all."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed gives another stream.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed gives another stream.")] = 0,
     rate: Annotated[
         float | None,
         typer.Option(
             min=1e-6,
+            metavar="RATE",
             help="Messages per second of real time; default: as fast as possible, with event "
             "times spread over the last 400 s.",
         ),
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="Event time of the first message, such as 2020-01-01T00:00:00+00:00."),
+        typer.Option(
+            metavar="TIME",
+            help="Event time of the first message, such as 2020-01-01T00:00:00+00:00.",
+        ),
     ] = None,
     partitions: Annotated[
-        int, typer.Option(min=1, help="Partitions of the topic, if it does not exist yet.")
+        int,
+        typer.Option(min=1, metavar="N", help="Partitions of the topic, if it does not exist yet."),
     ] = 5,
     kafka_config: Annotated[
-        Path | None, typer.Option(help="Properties file for Kafka's client, as for run.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Properties file for Kafka's client, as for run."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,7 +75,7 @@ def produce_command(
     found = find_records(source, form=form, messages=messages, seed=seed, rate=rate)
     clock = time.time() - (0 if rate else found.seconds)
     first = clock if start is None else parse_time(start)
-    with interrupted_with(SENT), message_bar("producing", found.total) as show:
+    with interrupted_with(SENT), message_bar("producing", found.total, "connecting") as show:
         produced = produce(
             found.records,
             address,

@@ -12,8 +12,8 @@ from evenkey.cli.progress_bars import shown_progress
 from evenkey.cli.summary import print_run
 
 _EXAMPLE = (
-    "Example: evenkey run --input clicks.csv --key user --workers 10 --output out. "
-    "It has more options: evenkey run --help-all"
+    "Example: evenkey run --input clicks.csv --key user --workers 10 --output out\n"
+    "All options: evenkey run --help-all"
 )
 
 

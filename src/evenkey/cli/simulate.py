@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
 from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, print_json
-from evenkey.cli.progress_bars import message_bar
+from evenkey.cli.progress_bars import message_bar, shown_step
 from evenkey.cli.simulation_table import print_simulations
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import PipelineConfig
@@ -48,6 +49,7 @@ def _simulate(
     groupings: Annotated[
         str | None,
         typer.Option(
+            metavar="GROUPINGS",
             help="Several groupings, separated by commas, instead of one.",
             rich_help_panel="Grouping",
             show_default=False,
@@ -91,6 +93,7 @@ def _simulate(
         float,
         typer.Option(
             min=0,
+            metavar="MS",
             help="Cost per message in ms. The makespan is the cost times the maximum load, and "
             "messages/s is messages over makespan. The simulation does not sleep.",
             rich_help_panel=_PANEL,
@@ -105,14 +108,16 @@ def _simulate(
     """
     spellings = _spellings(config, groupings)
     config.check_paths()
-    # Imported late, so that errors and help do not load the compiled kernels.
-    from evenkey.pipeline.aggregate import opened_stream
-    from evenkey.simulation import simulate
-
     results = []
-    with opened_stream(config) as stream:
+    with contextlib.ExitStack() as stack:
+        with shown_step("simulate", "opening the stream"):
+            # Imported late, so that errors and help do not load the compiled kernels.
+            from evenkey.pipeline.aggregate import opened_stream
+            from evenkey.simulation import simulate
+
+            stream = stack.enter_context(opened_stream(config))
         for spelling in spellings:
-            with message_bar(spelling, getattr(stream, "length", None)) as show:
+            with message_bar(spelling, getattr(stream, "length", None), "compiling") as show:
                 report = simulate(
                     stream,
                     config.with_options(grouping=spelling).resolved_grouping(),

@@ -35,12 +35,13 @@ def print_simulations(results: Sequence[dict[str, Any]]) -> None:
     if first["rejected"]:
         print_title(console, f"lines rejected: {whole(first['rejected'])}")
     rows = [_cells(figures) for figures in results]
-    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
     table.add_column("grouping", overflow="fold")
     for heading in rows[0]:
         table.add_column(heading, justify="right", no_wrap=True)
     for figures, cells in zip(results, rows, strict=True):
         table.add_row(escape(figures["grouping"]), *cells.values())
+    console.print()
     console.print(table)
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import number, print_title, whole
+from evenkey.cli.output import number, print_rows, print_title, whole
 from evenkey.core.metrics import shown_in
 
 if TYPE_CHECKING:
@@ -30,12 +30,7 @@ def print_run(report: RunReport) -> None:
     if report.table is not None:
         _print_preview(console, report.table)
     print_title(console, f"{figures['dataset']} under {figures['grouping']}")
-    table = Table(box=None, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in _rows(figures):
-        table.add_row(name, escape(text))
-    console.print(table)
+    print_rows(console, _rows(figures))
     if figures["finished_before"]:
         console.print("Already finished: nothing was run; these are the figures of that run.")
     if not figures["finished"]:

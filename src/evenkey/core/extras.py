@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 from evenkey.core.errors import ConfigurationError
@@ -23,6 +24,22 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise _missing(package, extra, purpose) from error
+
+
+def check_extra(package: str, extra: str, purpose: str) -> None:
+    """Check that an optional package is installed, without importing it.
+
+    Raises
+    ------
+    ConfigurationError
+        The package is missing; the message names the extra that installs it.
+    """
+    try:
+        found = importlib.util.find_spec(package)
+    except ImportError:
+        found = None
+    if found is None:
+        raise _missing(package, extra, purpose)
 
 
 def named_extra(error: ModuleNotFoundError, purpose: str) -> Exception:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 
 from evenkey.core.extras import load_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 SPARK_SEED = 42
 """Seed of Spark's ``xxhash64``."""
@@ -28,26 +27,31 @@ _PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _PRIME_3 = np.uint64(0x165667B19E3779F9)
 _PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
 _PRIME_5 = np.uint64(0x27D4EB2F165667C5)
-_LONG = 32  # bytes; XXH64 processes texts of this length or longer differently
+_STRIPE = 32  # bytes; XXH64 reads a text in stripes, then the rest in smaller parts
 _STEP = 1 << 14  # texts hashed together; their intermediate results fit the CPU cache
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 
 
-def hash_strings(keys: Iterable[str] | pa.Array) -> NDArray[np.uint64]:
+def hash_strings(
+    keys: Iterable[str] | pa.Array, seeds: ArrayLike = SPARK_SEED
+) -> NDArray[np.uint64]:
     """Hash texts as Spark's ``xxhash64`` of a string column does.
 
     Parameters
     ----------
     keys
-        n texts; a null in an Arrow array hashes to the seed, as in Spark.
+        n texts or, in an Arrow array, n texts or binary values. A null hashes to its seed, as in
+        Spark.
+    seeds
+        uint64[n], seed of each text. With several columns, Spark takes the hash of the previous
+        columns as the seed. Default: 42 for each text, as for Spark's first column.
 
     Returns
     -------
     uint64[n]
-        XXH64, seed 42, of the UTF-8 bytes of each text. Spark returns the same bits as a signed
-        bigint.
+        XXH64 of the UTF-8 bytes of each text. Spark returns the same bits as a signed bigint.
 
     Examples
     --------
@@ -58,26 +62,32 @@ def hash_strings(keys: Iterable[str] | pa.Array) -> NDArray[np.uint64]:
         chunks = keys.chunks
     else:
         chunks = [keys if isinstance(keys, pa.Array) else pa.array(keys, pa.string())]
-    parts = [
-        _hash_bytes(chunk.slice(start, _STEP).cast(pa.large_binary()))
-        for chunk in chunks
-        for start in range(0, len(chunk), _STEP)
-    ]
-    return np.concatenate([*parts, np.empty(0, dtype=np.uint64)])
+    every = np.broadcast_to(np.asarray(seeds, dtype=np.uint64), sum(map(len, chunks)))
+    hashes = np.empty(len(every), dtype=np.uint64)
+    first = 0
+    for chunk in chunks:
+        for start in range(0, len(chunk), _STEP):
+            texts = chunk.slice(start, _STEP).cast(pa.large_binary())
+            rows = slice(first, first + len(texts))
+            hashes[rows] = _hash_bytes(texts, every[rows])
+            first += len(texts)
+    return hashes
 
 
-def hash_longs(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+def hash_longs(values: NDArray[np.int64], seeds: ArrayLike = SPARK_SEED) -> NDArray[np.uint64]:
     """Hash integers as Spark's ``xxhash64`` of a bigint column does.
 
     Parameters
     ----------
     values
         int64[n].
+    seeds
+        uint64[n], seed of each value, as for `hash_strings`.
 
     Returns
     -------
     uint64[n]
-        XXH64, seed 42, of the eight little-endian bytes of each value.
+        XXH64 of the eight little-endian bytes of each value.
 
     Examples
     --------
@@ -86,7 +96,8 @@ def hash_longs(values: NDArray[np.int64]) -> NDArray[np.uint64]:
     """
     words = np.asarray(values, dtype=np.int64).view(np.uint64)
     with np.errstate(over="ignore"):
-        return _avalanche(_take_word(np.uint64(SPARK_SEED + 8) + _PRIME_5, words))
+        begun = np.asarray(seeds, dtype=np.uint64) + _PRIME_5 + np.uint64(words.itemsize)
+        return _avalanche(_take_word(begun, words))
 
 
 def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[np.uint64]:
@@ -147,38 +158,70 @@ def mix(hashes: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(33))
 
 
-def _hash_bytes(texts: pa.LargeBinaryArray) -> NDArray[np.uint64]:
-    """Hash texts. Texts below 32 bytes are hashed together with all texts of the same length."""
+def _hash_bytes(texts: pa.LargeBinaryArray, seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash texts: first the stripes of all texts, then texts whose rests have the same length."""
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
     content = np.frombuffer(data or b"", dtype=np.uint8)
     lengths = np.diff(ends)
     valid = texts.is_valid().to_numpy(zero_copy_only=False)
-    hashes = np.full(len(texts), SPARK_SEED, dtype=np.uint64)
-    for length in np.flatnonzero(np.bincount(lengths[valid & (lengths < _LONG)])):
-        rows = np.flatnonzero(valid & (lengths == length))
-        hashes[rows] = _hash_short(content[ends[rows, None] + np.arange(length)])
-    for row in np.flatnonzero(valid & (lengths >= _LONG)):
-        text = content[ends[row] : ends[row + 1]].tobytes()
-        hashes[row] = xxhash.xxh64_intdigest(text, SPARK_SEED)
+    hashes = seeds.copy()
+    with np.errstate(over="ignore"):
+        begun = seeds + _PRIME_5
+        long = np.flatnonzero(valid & (lengths >= _STRIPE))
+        if len(long):
+            begun[long] = _hash_stripes(content, ends[long], lengths[long] // _STRIPE, seeds[long])
+        begun += lengths.astype(np.uint64)
+        rests = lengths % _STRIPE
+        for length in np.flatnonzero(np.bincount(rests[valid])):
+            rows = np.flatnonzero(valid & (rests == length))
+            parts = content[ends[rows + 1, None] + np.arange(-length, 0)]
+            hashes[rows] = _avalanche(_take_rest(begun[rows], parts))
     return hashes
 
 
-def _hash_short(texts: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Compute XXH64 of each row of uint8[n, length], length < 32."""
-    count, length = texts.shape
+def _hash_stripes(
+    content: NDArray[np.uint8],
+    begins: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    seeds: NDArray[np.uint64],
+) -> NDArray[np.uint64]:
+    """Hash the first ``counts[i]`` stripes, at least 1, of each text i."""
+    most_first = np.argsort(-counts, kind="stable")
+    begins, seeds = begins[most_first], seeds[most_first]
+    # The word at each offset of the content; most words are not aligned.
+    words = np.ndarray((len(content) - 7,), "<u8", content, strides=(1,))
+    places = begins[:, None] + np.arange(0, _STRIPE, 8)
+    lanes = np.stack(
+        (seeds + _PRIME_1 + _PRIME_2, seeds + _PRIME_2, seeds, seeds - _PRIME_1), axis=1
+    )
+    # Texts with more stripes come first, so those that have one with this number are a slice.
+    for number, texts in enumerate(np.cumsum(np.bincount(counts)[::-1])[-2::-1].tolist()):
+        read = words[places[:texts] + number * _STRIPE]
+        lanes[:texts] = _rotate(lanes[:texts] + read * _PRIME_2, 31) * _PRIME_1
+    hashes = np.zeros(len(counts), dtype=np.uint64)
+    for lane, bits in zip(lanes.T, (1, 7, 12, 18), strict=True):
+        hashes += _rotate(lane, bits)
+    for lane in lanes.T:
+        hashes = (hashes ^ (_rotate(lane * _PRIME_2, 31) * _PRIME_1)) * _PRIME_1 + _PRIME_4
+    merged = np.empty_like(hashes)
+    merged[most_first] = hashes
+    return merged
+
+
+def _take_rest(hashes: NDArray[np.uint64], rests: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Continue the hash of n texts with their last bytes, uint8[n, length], length < 32."""
+    length = rests.shape[1]
     words, half = length // 8, length % 8 // 4
-    by_words = np.ascontiguousarray(texts[:, : words * 8]).view("<u8").T
-    by_halves = np.ascontiguousarray(texts[:, words * 8 :][:, : half * 4]).view("<u4").T
-    with np.errstate(over="ignore"):
-        hashes = np.full(count, np.uint64(SPARK_SEED + length) + _PRIME_5)
-        for word in by_words:
-            hashes = _take_word(hashes, word)
-        for part in by_halves:
-            hashes = _rotate(hashes ^ (part * _PRIME_1), 23) * _PRIME_2 + _PRIME_3
-        for byte in texts[:, words * 8 + half * 4 :].T:
-            hashes = _rotate(hashes ^ (byte * _PRIME_5), 11) * _PRIME_1
-        return _avalanche(hashes)
+    by_words = np.ascontiguousarray(rests[:, : words * 8]).view("<u8").T
+    by_halves = np.ascontiguousarray(rests[:, words * 8 :][:, : half * 4]).view("<u4").T
+    for word in by_words:
+        hashes = _take_word(hashes, word)
+    for part in by_halves:
+        hashes = _rotate(hashes ^ (part * _PRIME_1), 23) * _PRIME_2 + _PRIME_3
+    for byte in rests[:, words * 8 + half * 4 :].T:
+        hashes = _rotate(hashes ^ (byte * _PRIME_5), 11) * _PRIME_1
+    return hashes
 
 
 def _take_word(hashes: NDArray[np.uint64] | np.uint64, words: Any) -> NDArray[np.uint64]:

@@ -7,8 +7,10 @@ The worker of each message is written into `out`, int32[n].
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from evenkey.core.extras import load_extra
+
+njit = load_extra("numba", "kernels", "a grouping that decides message by message").njit
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
@@ -33,22 +35,6 @@ def mix(key, salt):
 def scaled(key, workers):
     """Map the upper half of a hash to 0..workers-1 without a division."""
     return np.int64(((key >> SHIFT_32) * np.uint64(workers)) >> SHIFT_32)
-
-
-@njit(cache=True)
-def shuffle(position, workers, out):
-    for i in range(len(out)):
-        out[i] = position
-        position += 1
-        if position == workers:
-            position = 0
-    return position
-
-
-@njit(cache=True)
-def key(keys, workers, out):
-    for i in range(len(keys)):
-        out[i] = np.int64(keys[i]) % workers
 
 
 @njit(cache=True, inline="always")

@@ -71,6 +71,9 @@ class Grouping(ABC):
     native: ClassVar[Literal["hash", "row number"] | None] = None
     """Set if the worker of a message depends only on the hash of its key, or only on its row
     number: Spark's own expressions can then route. None: only a `Router` can route."""
+    compiled: ClassVar[bool] = False
+    """Whether routers call kernels: functions that numba compiles, which is in the extra
+    ``evenkey[kernels]``. Plans are made without numba."""
     peer: ClassVar[bool] = False
     """Whether the grouping is another team's method, implemented only for comparison. evenkey never
     recommends such a grouping."""

@@ -112,6 +112,7 @@ class DynamicKeyGrouping(Grouping):
     """
 
     name: ClassVar[str] = "dkg"
+    compiled: ClassVar[bool] = True
     uses_times: ClassVar[bool] = True
     learns: ClassVar[bool] = True
 

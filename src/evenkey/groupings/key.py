@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from evenkey.groupings.base import Grouping, Router, Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -46,9 +47,7 @@ class _KeyRouter(Router):
         workers: NDArray[np.int32],
     ) -> None:
         del times, weights
-        from evenkey.groupings import _kernels
-
-        _kernels.key(keys, self.workers, workers)
+        workers[:] = keys.view(np.int64) % self.workers
 
     def snapshot(self) -> Snapshot:
         return {}

@@ -50,6 +50,7 @@ class PartialKeyGrouping(Grouping):
     """
 
     name: ClassVar[str] = "pkg"
+    compiled: ClassVar[bool] = True
     choices: int = 2
     variant: Literal["storm", "paper"] = "storm"
 

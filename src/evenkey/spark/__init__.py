@@ -7,23 +7,28 @@ The first argument of each operator is a DataFrame, so ``df.transform`` can chai
 
 from __future__ import annotations
 
-from evenkey.spark.aggregates.aggregation import aggregate
-from evenkey.spark.aggregates.by_worker import aggregate_by_worker
-from evenkey.spark.aggregates.merge_parts import merge_workers
-from evenkey.spark.explaining import explain
-from evenkey.spark.groups import Grouped, fit, groupBy
-from evenkey.spark.joins import join
-from evenkey.spark.keys.event_times import rows_far_ahead
-from evenkey.spark.keys.explanation import Explanation
-from evenkey.spark.plans.places import store_of
-from evenkey.spark.plans.tables import RoutingTable as RoutingTable
-from evenkey.spark.plans.tables import RoutingTables as RoutingTables
-from evenkey.spark.routing.add_worker import route
-from evenkey.spark.routing.for_files import partition_for_write
-from evenkey.spark.routing.loads import LoadObserver, observe
-from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
-from evenkey.spark.routing.to_workers import place
-from evenkey.spark.sessions.starting import session
+from typing import TYPE_CHECKING
+
+from evenkey.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from evenkey.spark.aggregates.aggregation import aggregate
+    from evenkey.spark.aggregates.by_worker import aggregate_by_worker
+    from evenkey.spark.aggregates.merge_parts import merge_workers
+    from evenkey.spark.explaining import explain
+    from evenkey.spark.groups import Grouped, fit, groupBy
+    from evenkey.spark.joins import join
+    from evenkey.spark.keys.event_times import rows_far_ahead
+    from evenkey.spark.keys.explanation import Explanation
+    from evenkey.spark.plans.places import store_of
+    from evenkey.spark.plans.tables import RoutingTable as RoutingTable
+    from evenkey.spark.plans.tables import RoutingTables as RoutingTables
+    from evenkey.spark.routing.add_worker import route
+    from evenkey.spark.routing.for_files import partition_for_write
+    from evenkey.spark.routing.loads import LoadObserver, observe
+    from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
+    from evenkey.spark.routing.to_workers import place
+    from evenkey.spark.sessions.starting import session
 
 __all__ = [
     "REAL_TIME_SETTINGS",
@@ -45,3 +50,10 @@ __all__ = [
     "session",
     "store_of",
 ]
+
+__getattr__ = lazy_names(__name__)
+
+
+def __dir__() -> list[str]:
+    """Return the names that an interactive session completes, also before their first use."""
+    return sorted({*globals(), *__all__})

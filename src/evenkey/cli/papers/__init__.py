@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
 
+from evenkey.cli.help_pages import Commands, Group
 from evenkey.core.spelling import offer
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
         ("join", _join, "Join a stream with static data by place, in the six modes of the paper."),
         ("experiment", _experiment, "Reproduce the papers' tables and figures."),
     ):
-        group = typer.Typer(cls=_imported_when_used(made), help=summary, no_args_is_help=True)
+        group = Commands(cls=_imported_when_used(made), help=summary)
         app.add_typer(group, name=name, rich_help_panel=_PANEL)
     offer(_more_names)
 
@@ -32,22 +32,22 @@ def _more_names() -> None:
     import evenkey.papers  # noqa: F401 - registers more groupings and data sets
 
 
-def _join() -> typer.Typer:
+def _join() -> Commands:
     from evenkey.cli.papers.join import group
 
     return group()
 
 
-def _experiment() -> typer.Typer:
+def _experiment() -> Commands:
     from evenkey.cli.papers.experiment import group
 
     return group()
 
 
-def _imported_when_used(made: Callable[[], typer.Typer]) -> type[TyperGroup]:
+def _imported_when_used(made: Callable[[], Commands]) -> type[Group]:
     """Return the class of a command group that creates its commands on first use."""
 
-    class Group(TyperGroup):
+    class LateGroup(Group):
         _made: dict[str, Any] | None = None
 
         @property
@@ -61,4 +61,4 @@ def _imported_when_used(made: Callable[[], typer.Typer]) -> type[TyperGroup]:
         def commands(self, none: object) -> None:
             """Ignore the empty dict of commands that the constructor sets."""
 
-    return Group
+    return LateGroup

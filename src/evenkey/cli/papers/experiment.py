@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,25 +10,24 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from evenkey.cli.error_lines import interrupted_with, reported
-from evenkey.cli.output import JsonOption, print_json, print_title, whole
+from evenkey.cli.help_pages import Commands
+from evenkey.cli.output import JsonOption, print_json, print_title, shortened, whole
+from evenkey.cli.progress_bars import step_bar
 from evenkey.pipeline.options import check_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from evenkey.papers import experiments
     from evenkey.papers.experiments import Experiment, Outcome
 
 _WIDTH = 160  # width of tables that are not printed on a terminal
 
 
-def group() -> typer.Typer:
+def group() -> Commands:
     """Make the group of commands."""
-    commands = typer.Typer()
+    commands = Commands()
     commands.command("list")(reported(_list))
     commands.command("run")(reported(_run))
     return commands
@@ -75,18 +73,23 @@ def _run(
     output: Annotated[
         Path, typer.Option(metavar="DIR", help="Directory of results and pages.")
     ] = Path("experiments"),
-    seed: Annotated[int, typer.Option(help="Another seed gives other streams.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed gives other streams.")] = 0,
     repeats: Annotated[
         int | None,
         typer.Option(
             min=1,
+            metavar="N",
             help="Timed runs, whose median is reported; default: 1 at quick, 3 at full.",
             show_default=False,
         ),
     ] = None,
     jobs: Annotated[
         int,
-        typer.Option(min=1, help="Simulations at a time; experiments on Spark run one by one."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Simulations at a time; experiments on Spark run one by one.",
+        ),
     ] = 1,
     again: Annotated[
         bool,
@@ -114,7 +117,8 @@ def _run(
     results = []
     for experiment in chosen:
         note = "the same command continues with the measurements that have no result yet"
-        with interrupted_with(note), _shown_progress(experiment.id) as show:
+        bar = step_bar(experiment.id, "scenarios", "measuring", logged=True)
+        with interrupted_with(note), bar as show:
             outcome = experiments.run(
                 experiment,
                 size,
@@ -123,7 +127,7 @@ def _run(
                 jobs=jobs,
                 again=again,
                 kafka=kafka,
-                on_progress=show,
+                on_progress=lambda progress: show(*_shown(progress)),
             )
         page = experiments.write_page(outcome, output)
         if as_json:
@@ -181,33 +185,9 @@ def _print(outcome: Outcome, page: Path) -> None:
     console.print(f"page: {page}\n", highlight=False, markup=False, soft_wrap=True)
 
 
-@contextlib.contextmanager
-def _shown_progress(name: str) -> Iterator[Callable[[experiments.Progress], None]]:
-    """Show a bar if standard error is a terminal; otherwise print one line per scenario."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda progress: _print_line(console, name, progress)
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[at]}"),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(name, total=None, at="")
-
-        def show(progress: experiments.Progress) -> None:
-            at = progress.dataset
-            if progress.messages:
-                at += f", {whole(progress.messages)} messages"
-            bar.update(task, completed=progress.done, total=progress.total, at=at)
-
-        yield show
-
-
-def _print_line(console: Console, name: str, progress: experiments.Progress) -> None:
-    if not progress.messages:
-        line = f"{name}: {progress.done} of {progress.total} scenarios, {progress.dataset}"
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+def _shown(progress: experiments.Progress) -> tuple[int, int, str]:
+    """Return how many scenarios are done, how many there are, and what is measured now."""
+    now = shortened(progress.dataset)
+    if progress.messages:
+        now += f", {whole(progress.messages)} messages"
+    return progress.done, progress.total, now

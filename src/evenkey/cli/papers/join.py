@@ -8,6 +8,7 @@ import typer
 
 from evenkey.cli.command_options import with_options_of
 from evenkey.cli.error_lines import going_on, interrupted_with, reported
+from evenkey.cli.help_pages import Commands
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
 from evenkey.cli.papers.join_summary import print_join, print_modes
 from evenkey.cli.produce import SENT
@@ -26,14 +27,14 @@ _PRODUCES = {
 """Options of ``join produce``: the generated publications, their positions, and Kafka's client."""
 
 _EXAMPLE = (
-    "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out. "
-    "It has more options: evenkey join run --help-all"
+    "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out\n"
+    "All options: evenkey join run --help-all"
 )
 
 
-def group() -> typer.Typer:
+def group() -> Commands:
     """Make the group of commands."""
-    commands = typer.Typer()
+    commands = Commands()
     run = with_options_of(JoinConfig, brief=True)(_run)
     commands.command("run", epilog=_EXAMPLE)(reported(run))
     compare = with_options_of(JoinConfig, without=("mode",), brief=True)(_compare)
@@ -67,7 +68,12 @@ def _compare(
     *,
     config: JoinConfig,
     modes: Annotated[
-        str, typer.Option(help="Modes, separated by commas; default: all six.")
+        str,
+        typer.Option(
+            metavar="MODES",
+            help=f"Modes, separated by commas, of: {_ALL_MODES.replace(',', ', ')}. Default: all.",
+            show_default=False,
+        ),
     ] = _ALL_MODES,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,7 +114,8 @@ def _produce(
     ],
     config: JoinConfig,
     topic_partitions: Annotated[
-        int, typer.Option(min=1, help="Partitions of the topic, if it does not exist yet.")
+        int,
+        typer.Option(min=1, metavar="N", help="Partitions of the topic, if it does not exist yet."),
     ] = 32,
     live: Annotated[
         bool, typer.Option("--live", help="Send in real time instead of as fast as possible.")
@@ -120,7 +127,7 @@ def _produce(
     config.check_paths()
     with (
         interrupted_with(SENT),
-        message_bar("producing", config.publications) as show,
+        message_bar("producing", config.publications, "generating") as show,
     ):
         from evenkey.papers import publish_subscribe as joining
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import number, print_title, whole
+from evenkey.cli.output import number, print_rows, print_title, whole
 from evenkey.core.metrics import Pace
 
 if TYPE_CHECKING:
@@ -24,9 +23,6 @@ def print_join(report: JoinReport) -> None:
     moves = figures["redistributions"]
     console = Console()
     print_title(console, f"{figures['pipeline']}, {figures['mode']}")
-    table = Table(box=None, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
     moved = ", ".join(f"{len(each['moved_partitions'])} before {each['epoch']}" for each in moves)
     target = "" if report.skew is None else f", target: {number(report.skew)}"
     rows = [
@@ -53,9 +49,7 @@ def print_join(report: JoinReport) -> None:
         rows.append(("one process", "equal pairs" if equal else figures["expected_digest"]))
     if figures["results"] is not None:
         rows.append(("results", figures["results"]))
-    for name, text in rows:
-        table.add_row(name, escape(text))
-    console.print(table)
+    print_rows(console, rows)
     if figures["finished_before"]:
         console.print("Already finished: nothing was run; these are the figures of that run.")
     if not figures["finished"]:

@@ -9,8 +9,10 @@ counter, a call would take longer than the counting.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from evenkey.core.extras import load_extra
+
+njit = load_extra("numba", "kernels", "counting hot keys message by message").njit
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 SHIFT_32 = np.uint64(32)
 EMPTY = -1

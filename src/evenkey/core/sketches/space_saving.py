@@ -21,13 +21,14 @@ _SLOT = np.dtype([("key", "u8"), ("row", "i8")])
 _ENTRY = np.dtype([("count", "f8"), ("key", "u8"), ("row", "i8")])
 _HEAD = np.dtype([("total", "f8"), ("held", "i8")])
 _ITEM = np.dtype([("key", "<u8"), ("count", "<f8"), ("error", "<f8")])
+_FIELDS = ("key", "count", "error")
 _HEADER = struct.Struct("<8sqqd")
 _MAGIC = b"evenkey1"
 _LARGEST = 1 << 28
 
 
 class Counters(NamedTuple):
-    """The record arrays of a SpaceSaving sketch, in the layout that kernels use.
+    """The record arrays in which a SpaceSaving sketch counts messages, in the layout of kernels.
 
     ``rows[:head[0].held]`` are the counters; a key keeps its row until another key takes the row.
     `table` is an open-addressing hash table with linear probing; its size is a power of two, and it
@@ -117,17 +118,33 @@ class SpaceSaving(Sketch):
         if not 1 <= capacity <= _LARGEST:
             message = f"capacity = {capacity}: must be from 1 to {_LARGEST} counters"
             raise ConfigurationError(message)
-        self.counters = Counters.empty(capacity)
+        self._capacity = capacity
+        self._total = 0.0
+        self._items = np.empty(0, dtype=_ITEM)
+        self._counters: Counters | None = None
+
+    @property
+    def counters(self) -> Counters:
+        """The arrays of the counters, in which kernels count messages."""
+        if self._counters is None:
+            from evenkey.core.sketches import _kernels
+
+            self._counters = Counters.empty(self._capacity)
+            self._counters.head["total"] = self._total
+            keys, counts, errors = (self._items[name] for name in _FIELDS)
+            order = np.lexsort((keys, counts))
+            _kernels.load(*self._counters, keys[order], counts[order], errors[order])
+        return self._counters
 
     @property
     def capacity(self) -> int:
         """Maximum number of counters."""
-        return len(self.counters.rows)
+        return self._capacity
 
     @property
     def total(self) -> float:
         """Weight of all messages so far."""
-        return float(self.counters.head["total"][0])
+        return self._total if self._counters is None else float(self._counters.head["total"][0])
 
     @property
     def floor(self) -> float:
@@ -136,7 +153,7 @@ class SpaceSaving(Sketch):
 
     def __len__(self) -> int:
         """Return the number of keys that are held."""
-        return int(self.counters.head["held"][0])
+        return len(self._items) if self._counters is None else int(self._counters.head["held"][0])
 
     def update(self, keys: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Count a batch of messages.
@@ -154,20 +171,10 @@ class SpaceSaving(Sketch):
         ConfigurationError
             A weight is negative or not finite, or the numbers of keys and weights differ.
         """
+        checked = _checked(keys, weights)
         from evenkey.core.sketches import _kernels
 
-        keys = np.asarray(keys, dtype=np.uint64)
-        if weights is None:
-            weights = np.broadcast_to(np.float64(1), keys.shape)
-        weights = np.asarray(weights, dtype=np.float64)
-        if weights.shape != keys.shape:
-            message = f"{keys.size} keys but {weights.size} weights: give one weight per key"
-            raise ConfigurationError(message)
-        wrong = weights[~((weights >= 0) & (weights < np.inf))]
-        if wrong.size:
-            message = f"weight {wrong[0]:g}: a weight must be finite and not negative"
-            raise ConfigurationError(message)
-        _kernels.update(*self.counters, keys, weights)
+        _kernels.update(*self.counters, *checked)
 
     def merge(self, other: SpaceSaving) -> SpaceSaving:
         """Return the sketch of both streams together; merging is commutative.
@@ -213,9 +220,9 @@ class SpaceSaving(Sketch):
             message = f"factor = {factor}: must be above 0 and at most 1"
             raise ConfigurationError(message)
         counts, errors = self._held("count") * factor, self._held("error") * factor
-        # Rounding may make two counts equal, which changes their order, so rebuild the heap.
+        # Rounding may make two counts equal, which changes their order, so sort again.
         decayed = self._of(self.capacity, self.total * factor, self._held("key"), counts, errors)
-        self.counters = decayed.counters
+        self._total, self._items, self._counters = decayed.total, decayed.items(), None
 
     def items(self) -> NDArray[np.void]:
         """Return all held keys by descending count; keys with equal counts are in ascending order.
@@ -225,11 +232,9 @@ class SpaceSaving(Sketch):
         structured[held]
             ``key`` uint64, ``count`` float64 and ``error`` float64.
         """
-        order = np.lexsort((self._held("key"), -self._held("count")))
-        items = np.empty(len(order), dtype=_ITEM)
-        for name in _ITEM.names or ():
-            items[name] = self._held(name)[order]
-        return items
+        if self._counters is None:
+            return self._items
+        return _sorted(*(self._held(name) for name in _FIELDS))
 
     def top(self, k: int) -> NDArray[np.void]:
         """Return the first `k` entries of `items`, which have the largest counts."""
@@ -262,8 +267,38 @@ class SpaceSaving(Sketch):
         raise RunError(message)
 
     def _held(self, field: str) -> NDArray[Any]:
-        held: NDArray[Any] = self.counters.rows[field][: len(self)]
-        return held
+        held = self._items if self._counters is None else self._counters.rows[: len(self)]
+        values: NDArray[Any] = held[field]
+        return values
+
+    @classmethod
+    def of_counts(
+        cls, capacity: int, keys: NDArray[np.uint64], counts: NDArray[np.float64]
+    ) -> Self:
+        """Make a sketch of distinct keys with known counts, of which it holds the largest.
+
+        Parameters
+        ----------
+        capacity
+            Number of counters, at least 1.
+        keys, counts
+            uint64[n] and float64[n]; a key with count 0 is left out.
+
+        Raises
+        ------
+        ConfigurationError
+            A count is negative or not finite, or the numbers of keys and counts differ.
+
+        Examples
+        --------
+        >>> counts = np.array([3.0, 0.0, 5.0])
+        >>> SpaceSaving.of_counts(2, np.array([7, 8, 9], np.uint64), counts).items().tolist()
+        [(9, 5.0, 0.0), (7, 3.0, 0.0)]
+        """
+        keys, counts = _checked(keys, counts)
+        some = counts > 0
+        total = float(np.cumsum(counts)[-1]) if len(counts) else 0.0
+        return cls._of(capacity, total, keys[some], counts[some], np.zeros(some.sum()))
 
     @classmethod
     def _of(
@@ -275,10 +310,40 @@ class SpaceSaving(Sketch):
         errors: NDArray[np.float64],
     ) -> Self:
         """Make a sketch from the `capacity` keys with the largest counts."""
-        from evenkey.core.sketches import _kernels
-
         sketch = cls(capacity)
-        sketch.counters.head["total"] = total
-        order = np.lexsort((keys, counts))[-capacity:]
-        _kernels.load(*sketch.counters, keys[order], counts[order], errors[order])
+        sketch._total = total
+        if len(keys) > capacity:
+            largest = np.lexsort((keys, counts))[-capacity:]
+            keys, counts, errors = keys[largest], counts[largest], errors[largest]
+        sketch._items = _sorted(keys, counts, errors)
         return sketch
+
+
+def _sorted(
+    keys: NDArray[np.uint64], counts: NDArray[np.float64], errors: NDArray[np.float64]
+) -> NDArray[np.void]:
+    """Return items by descending count, then by key, in an array that is shared, so read-only."""
+    order = np.lexsort((keys, -counts))
+    items = np.empty(len(order), dtype=_ITEM)
+    for name, values in zip(_FIELDS, (keys, counts, errors), strict=True):
+        items[name] = values[order]
+    items.flags.writeable = False
+    return items
+
+
+def _checked(
+    keys: ArrayLike, weights: ArrayLike | None
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """Return keys and weights as arrays; raise an error if a weight is out of range."""
+    keys = np.asarray(keys, dtype=np.uint64)
+    if weights is None:
+        weights = np.broadcast_to(np.float64(1), keys.shape)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != keys.shape:
+        message = f"{keys.size} keys but {weights.size} weights: give one weight per key"
+        raise ConfigurationError(message)
+    wrong = weights[~((weights >= 0) & (weights < np.inf))]
+    if wrong.size:
+        message = f"weight {wrong[0]:g}: a weight must be finite and not negative"
+        raise ConfigurationError(message)
+    return keys, weights

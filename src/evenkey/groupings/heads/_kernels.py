@@ -8,10 +8,12 @@ the array `head` is the header of the sketch.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from evenkey.core.extras import load_extra
 from evenkey.core.sketches._kernels import EMPTY, admit, find
 from evenkey.groupings._kernels import second_choice
+
+njit = load_extra("numba", "kernels", "a grouping that decides message by message").njit
 
 
 @njit(cache=True)

@@ -46,6 +46,7 @@ class HeadGrouping(Grouping):
     """
 
     learns: ClassVar[bool] = True
+    compiled: ClassVar[bool] = True
 
     threshold: float | None = None
     capacity: int | None = None

@@ -18,6 +18,7 @@ higher bits hold the multiplier of the bucket."""
 OFFSET = 0x9E3779B9
 """Number that is added, modulo 2**32, to the upper half of a hash before the multiplication."""
 
+_LOW_32 = (1 << 32) - 1
 _TRIES = 1 << 12
 _MOST_DOUBLINGS = 4
 
@@ -60,8 +61,6 @@ def compile_plan(plan: Plan) -> Lookup:
     the bucket's keys is stored. This happens only with crafted hashes. Both cases cost balance,
     never correctness.
     """
-    from evenkey.groupings.planned import _kernels
-
     lengths = np.diff(plan.starts)
     buckets = (plan.keys & np.uint64(len(plan.owners) - 1)).astype(np.int64)
     alike = (buckets.astype(np.uint64) << np.uint64(32)) | (plan.keys >> np.uint64(32))
@@ -72,27 +71,22 @@ def compile_plan(plan: Plan) -> Lookup:
     starts = np.searchsorted(buckets[rows], np.arange(len(plan.owners) + 1))
     largest_first = np.argsort(-np.diff(starts), kind="stable")
     order = largest_first[: np.count_nonzero(np.diff(starts))]
-    bits = (2 * len(rows) - 1).bit_length() if len(rows) else 0
-    most_bits = bits + _MOST_DOUBLINGS
-    while True:
-        words = plan.owners.astype(np.uint64) | np.uint64(1 << OWNER_BITS)
-        slots = np.full(1 << bits, -1, dtype=np.int64)
-        stuck = _kernels.displace(keys, order, starts, words, slots, np.uint64(bits), _TRIES)
-        if stuck < 0:
-            break
-        if bits < most_bits:
-            bits += 1
-        else:
-            order = np.delete(order, stuck)
+    stored = _stored(
+        keys, list(zip(starts[order].tolist(), starts[order + 1].tolist(), strict=True))
+    )
+    multipliers = np.ones(len(plan.owners), dtype=np.uint64)
+    multipliers[order] = stored.multipliers
+    words = plan.owners.astype(np.uint64) | multipliers << np.uint64(OWNER_BITS)
     split = lengths[rows] > 1
     places = plan.places[plan.starts[rows]].astype(np.int32)
     places[split] = plan.workers + np.arange(split.sum())
     # A free slot matches hash 0, so it holds the owner of that hash's bucket.
-    slot_keys = np.zeros(len(slots), dtype=np.uint64)
-    slot_places = np.full(len(slots), plan.owners[0], dtype=np.int32)
-    used = slots >= 0
-    slot_keys[used] = keys[slots[used]]
-    slot_places[used] = places[slots[used]]
+    slot_keys = np.zeros(1 << stored.bits, dtype=np.uint64)
+    slot_places = np.full(len(slot_keys), plan.owners[0], dtype=np.int32)
+    slots = np.array(stored.slots, dtype=np.int64)
+    has_slot = slots >= 0
+    slot_keys[slots[has_slot]] = keys[has_slot]
+    slot_places[slots[has_slot]] = places[has_slot]
     pieces = [np.arange(plan.starts[row], plan.starts[row + 1]) for row in rows[split]]
     cuts = [np.append(np.cumsum(plan.shares[each])[:-1], 1.0) for each in pieces]
     flat = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
@@ -104,3 +98,58 @@ def compile_plan(plan: Plan) -> Lookup:
         plan.places[flat].astype(np.int32),
         np.concatenate(cuts) if cuts else np.empty(0),
     )
+
+
+class _Stored(NamedTuple):
+    """Keys in slots."""
+
+    bits: int
+    """There are ``2**bits`` slots."""
+    slots: list[int]
+    """Slot of each key; -1: the key is not stored."""
+    multipliers: list[int]
+    """Multiplier of each bucket."""
+
+
+def _stored(keys: NDArray[np.uint64], buckets: list[tuple[int, int]]) -> _Stored:
+    """Store keys in slots, at least two slots per key.
+
+    Parameters
+    ----------
+    keys
+        uint64[p], hashes of the keys.
+    buckets
+        Begin and end of the keys of each bucket. Buckets are stored in this order.
+    """
+    uppers = (((keys >> np.uint64(32)) + np.uint64(OFFSET)) & np.uint64(_LOW_32)).tolist()
+    bits = (2 * len(uppers) - 1).bit_length() if uppers else 0
+    most = bits + _MOST_DOUBLINGS
+    while (stored := _displaced(uppers, buckets, bits, skip=bits == most)) is None:
+        bits += 1
+    return stored
+
+
+def _displaced(
+    uppers: list[int], buckets: list[tuple[int, int]], bits: int, *, skip: bool
+) -> _Stored | None:
+    """Find for each bucket the first odd multiplier that maps all its keys to free slots.
+
+    If there is no multiplier for a bucket, the result is None or, if `skip` is true, none of the
+    bucket's keys is stored.
+    """
+    slots = [-1] * len(uppers)
+    multipliers = []
+    taken: set[int] = set()
+    for first, last in buckets:
+        for multiplier in range(1, 2 * _TRIES, 2):
+            wanted = [(each * multiplier & _LOW_32) >> 32 - bits for each in uppers[first:last]]
+            if taken.isdisjoint(wanted) and len({*wanted}) == len(wanted):
+                break
+        else:
+            if not skip:
+                return None
+            multiplier, wanted = 1, slots[first:last]
+        slots[first:last] = wanted
+        multipliers.append(multiplier)
+        taken.update(wanted)
+    return _Stored(bits, slots, multipliers)

@@ -158,6 +158,7 @@ class PlannedGrouping(Grouping):
     """
 
     name: ClassVar[str] = "planned"
+    compiled: ClassVar[bool] = True
     learns: ClassVar[bool] = True
     plans_epochs: ClassVar[bool] = True
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.groupings.planned.filling import Before, Limits, Pieces, fill
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -223,8 +224,6 @@ def make_plan(
     >>> plan.owners.tolist(), plan.loads.round(2).tolist()
     ([3, 3, 3, 3, 3, 3, 3, 3], [16.08, 16.08, 15.84, 16.0])
     """
-    from evenkey.groupings.planned import _kernels
-
     previous = _checked(keys, counts, bucket_counts, capacities, previous)
     ascending = np.argsort(keys)
     keys, counts = keys[ascending], counts[ascending]
@@ -232,30 +231,15 @@ def make_plan(
     buckets = (keys & np.uint64(len(bucket_counts) - 1)).astype(np.int64)
     loads = np.concatenate((counts, bucket_counts))
     fair = capacities / capacities.sum() * loads.sum()
-    most = len(loads) + len(capacities)
-    items, workers = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int32)
-    parts, moved = np.empty(most), np.zeros(len(loads), dtype=bool)
     homes = np.concatenate((previous.owners[buckets], previous.owners))
-    order, remaining, first = np.argsort(-loads, kind="stable"), fair * (1 + tolerance), 0
-    if bucket_keys is not None:
-        order, first = order[order < len(keys)], len(bucket_counts)
-        placed = _place_buckets(bucket_counts, bucket_keys, previous.owners, remaining)
-        items[:first], workers[:first] = np.arange(len(keys), len(loads)), placed
-        parts[:first], moved[len(keys) :] = bucket_counts, placed != previous.owners
-        remaining = remaining - np.bincount(placed, bucket_counts, minlength=len(remaining))
-    pieces = first + _kernels.fill(
-        order,
-        loads,
-        homes,
-        earlier,
-        previous.starts,
-        previous.places,
-        remaining,
-        fair * stickiness,
-        fair * tolerance,
-        (items[first:], workers[first:], parts[first:], moved),
-    )
-    items, workers, parts = items[:pieces], workers[:pieces], parts[:pieces]
+    before = Before(homes, earlier, previous.starts, previous.places)
+    limits = Limits(fair * (1 + tolerance), fair * stickiness, fair * tolerance)
+    if bucket_keys is None:
+        items, workers, parts, moved = fill(
+            np.argsort(-loads, kind="stable"), loads, before, limits
+        )
+    else:
+        items, workers, parts, moved = _buckets_first(loads, before, limits, bucket_keys)
     owners = np.empty(len(bucket_counts), dtype=np.int32)
     of_buckets = items >= len(keys)
     owners[items[of_buckets] - len(keys)] = workers[of_buckets]
@@ -279,6 +263,26 @@ def make_plan(
     )
 
 
+def _buckets_first(
+    loads: NDArray[np.float64], before: Before, limits: Limits, bucket_keys: NDArray[np.float64]
+) -> Pieces:
+    """Place the buckets by their numbers of keys, then the keys by their loads."""
+    keys = len(before.rows)
+    owners, rests = before.homes[keys:], loads[keys:]
+    placed = _place_buckets(rests, bucket_keys, owners, limits.remaining)
+    held = np.bincount(placed, rests, minlength=len(limits.remaining))
+    order = np.argsort(-loads, kind="stable")
+    after = replace(limits, remaining=limits.remaining - held)
+    items, workers, parts, moved = fill(order[order < keys], loads, before, after)
+    moved[keys:] = placed != owners
+    return Pieces(
+        np.concatenate((np.arange(keys, len(loads)), items)),
+        np.concatenate((placed, workers)),
+        np.concatenate((rests, parts)),
+        moved,
+    )
+
+
 def _place_buckets(
     loads: NDArray[np.float64],
     keys: NDArray[np.float64],
@@ -290,21 +294,16 @@ def _place_buckets(
     Buckets stay on their previous owners if balance of keys allows it. If the load of a worker
     would then exceed its `remaining` capacity, all buckets are placed anew. The result is int32[B].
     """
-    from evenkey.groupings.planned import _kernels
-
     order, workers = np.argsort(-loads, kind="stable"), len(remaining)
     none = np.empty(0, dtype=np.int64)
+    before = Before(owners, none, none, owners)
     placed = np.empty(len(loads), dtype=np.int32)
+    # Here the capacity of a worker is a number of keys, not a load: the mean number of keys per
+    # worker, and a little more for buckets that stay.
+    mean = np.full(workers, keys.sum() / workers)
     for stays in (_MORE_KEYS, -1.0):
-        # Here the capacity of a worker is a number of keys, not a load: the mean number of keys per
-        # worker, and a little more for buckets that stay.
-        mean = np.full(workers, keys.sum() / workers)
-        items, moved = np.empty(len(loads), dtype=np.int64), np.zeros(len(loads), dtype=bool)
-        parts = np.empty(len(loads))
-        out = (items, placed, parts, moved)
-        extra, sliver = mean * stays, np.zeros(workers)
-        _kernels.fill(order, keys, owners, none, none, owners, mean, extra, sliver, out)
-        placed[items] = placed.copy()
+        pieces = fill(order, keys, before, Limits(mean, mean * stays, np.zeros(workers)))
+        placed[pieces.items] = pieces.workers
         if (np.bincount(placed, loads, minlength=workers) <= remaining).all():
             break
     return placed

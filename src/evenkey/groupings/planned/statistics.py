@@ -76,7 +76,9 @@ class KeyStatistics:
         hottest = np.argsort(-loads, kind="stable")[: self.sketch.capacity]
         others = np.ones(len(keys), dtype=bool)
         others[hottest] = False
-        self.add(keys[hottest], loads[hottest])
+        counted = SpaceSaving.of_counts(self.sketch.capacity, keys[hottest], loads[hottest])
+        self.sketch = self.sketch.merge(counted)
+        self.bucket_loads += self._by_bucket(keys[hottest], loads[hottest])
         self.bucket_loads += self._by_bucket(keys[others], loads[others])
 
     def merge(self, other: KeyStatistics) -> None:

@@ -8,9 +8,11 @@ is the number of keys in the table.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from evenkey.core.extras import load_extra
 from evenkey.groupings._kernels import find, second_choice
+
+njit = load_extra("numba", "kernels", "a grouping that decides message by message").njit
 
 
 @njit(cache=True)

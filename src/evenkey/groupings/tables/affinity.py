@@ -61,6 +61,7 @@ class CardinalityAffinity(Grouping):
     """
 
     name: ClassVar[str] = "cam"
+    compiled: ClassVar[bool] = True
     learns: ClassVar[bool] = True
     remembers_every_key: ClassVar[bool] = True
 

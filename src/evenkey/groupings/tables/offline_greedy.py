@@ -46,6 +46,7 @@ class OfflineGreedy(Grouping):
     """
 
     name: ClassVar[str] = "off-greedy"
+    compiled: ClassVar[bool] = True
     given_frequencies: ClassVar[bool] = True
 
     def _router(self, workers: int, source: int) -> Router:

@@ -35,6 +35,7 @@ class OnlineGreedy(Grouping):
     """
 
     name: ClassVar[str] = "on-greedy"
+    compiled: ClassVar[bool] = True
     learns: ClassVar[bool] = True
     remembers_every_key: ClassVar[bool] = True
 

@@ -36,6 +36,7 @@ class StaticChoices(Grouping):
     """
 
     name: ClassVar[str] = "potc"
+    compiled: ClassVar[bool] = True
     learns: ClassVar[bool] = True
     remembers_every_key: ClassVar[bool] = True
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from evenkey.core.extras import load_extra
 from evenkey.groupings._kernels import find, mix
 from evenkey.groupings.planned._kernels import GOLDEN, piece_of
+
+njit = load_extra("numba", "kernels", "a grouping that decides message by message").njit
 
 SALT = 1 << 41
 """A salt that is far from the salts that choose candidates and sources. So the worker of a key

@@ -70,6 +70,7 @@ class IsolatingGrouping(Grouping):
     """
 
     name: ClassVar[str] = "kip"
+    compiled: ClassVar[bool] = True
     learns: ClassVar[bool] = True
     plans_epochs: ClassVar[bool] = True
     peer: ClassVar[bool] = True

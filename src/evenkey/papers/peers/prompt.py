@@ -58,6 +58,7 @@ class PromptGrouping(Grouping):
     """
 
     name: ClassVar[str] = "prompt"
+    compiled: ClassVar[bool] = True
     given_frequencies: ClassVar[bool] = True
     peer: ClassVar[bool] = True
 

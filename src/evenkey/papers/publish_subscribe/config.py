@@ -65,9 +65,15 @@ class JoinConfig(KafkaOptions, RunOptions):
         ge=0,
         le=1,
         first=True,
+        metavar="SHARE",
     )
     polygon_share: float = option(
-        "Stream", 0.6, "Share of polygons among publications; the rest are points.", ge=0, le=1
+        "Stream",
+        0.6,
+        "Share of polygons among publications; the rest are points.",
+        ge=0,
+        le=1,
+        metavar="SHARE",
     )
     polygon_clustering: float = option(
         "Stream",
@@ -75,8 +81,15 @@ class JoinConfig(KafkaOptions, RunOptions):
         "How much the share of polygons varies by region: 0 not at all, 1 most.",
         ge=0,
         le=1,
+        metavar="NUMBER",
     )
-    seconds: float = option("Stream", 120.0, "Length of the stream in event time.", gt=0)
+    seconds: float = option(
+        "Stream",
+        120.0,
+        "Length of the stream in event time.",
+        gt=0,
+        metavar="SECONDS",
+    )
     sources: int = option(
         "Stream", 2, "Tasks that generate publications.", ge=1, le=MOST_TASKS, free=True
     )
@@ -86,6 +99,7 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Directory of Parquet files with columns publication (bigint) and geometry (WKB), read "
         "instead of generating publications.",
         first=True,
+        metavar="DIR",
     )
     seed: int = option("Stream", 0, "Another seed gives other subscriptions and publications.")
 
@@ -114,7 +128,11 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Join", "sps", "How publications find subscriptions.", first=True
     )
     mode: ModeName = option(
-        "Join", "dynamic-lb-stal", "What is balanced, and where rows are joined.", first=True
+        "Join",
+        "dynamic-lb-stal",
+        "What is balanced, and where rows are joined.",
+        first=True,
+        metavar="MODE",
     )
     workers: int = option(
         "Join",
@@ -130,11 +148,21 @@ class JoinConfig(KafkaOptions, RunOptions):
     )
     partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
     cache_mb: int = option(
-        "Join", 1024, "Static data that a worker process caches, in MiB.", ge=1, free=True
+        "Join",
+        1024,
+        "Static data that a worker process caches, in MiB.",
+        ge=1,
+        free=True,
+        metavar="MIB",
     )
 
     threshold: float = option(
-        "Distributor", 0.5, "MLDC above which partitions move.", ge=0, free=True
+        "Distributor",
+        0.5,
+        "MLDC above which partitions move.",
+        ge=0,
+        free=True,
+        metavar="MLDC",
     )
     min_items: int = option(
         "Distributor", 1000, "Items of the stream before partitions may move.", ge=0, free=True
@@ -142,7 +170,14 @@ class JoinConfig(KafkaOptions, RunOptions):
     wait_periods: int = option(
         "Distributor", 3, "Periods to wait after partitions moved.", ge=0, free=True
     )
-    period: float = option("Distributor", 10.0, "Seconds between two checks.", gt=0, free=True)
+    period: float = option(
+        "Distributor",
+        10.0,
+        "Seconds between two checks.",
+        gt=0,
+        free=True,
+        metavar="SECONDS",
+    )
     min_improvement: float = option(
         "Distributor", 0.3, "By how much a move must lower MLDC.", ge=0, free=True
     )

@@ -79,6 +79,7 @@ class AggregationOptions(Configuration):
         f"Column or field with the key, for {_WITH_COLUMNS}; several, separated by commas, form "
         "one key.",
         first=True,
+        metavar="COLUMNS",
     )
     count: str | None = option(
         "Input",
@@ -86,6 +87,7 @@ class AggregationOptions(Configuration):
         f"Column or field with a message's weight, for {_WITH_COLUMNS}; default: 1.",
         min_length=1,
         first=True,
+        metavar="COLUMN",
     )
     time: str | None = option(
         "Input",
@@ -94,12 +96,14 @@ class AggregationOptions(Configuration):
         "without a zone), or seconds or milliseconds since 1970. Rows may come in any order.",
         min_length=1,
         first=True,
+        metavar="COLUMN",
     )
     types: Annotated[str, AfterValidator(_check_types)] | None = option(
         "Input",
         None,
         f"Types of the columns of {_WITHOUT_TYPES} that the aggregator reads: amount "
         "decimal(12,2), clicks bigint; default: bigint if all numbers are whole, else double.",
+        metavar="TYPES",
     )
     splitters: int | None = option(
         "Grouping",
@@ -127,9 +131,14 @@ class AggregationOptions(Configuration):
         "names, orders=count,revenue=sum(column=amount); or your own, module:name. The column "
         "count is the message's weight.",
         first=True,
+        metavar="AGGREGATOR",
     )
     worker_window: float = option(
-        "Work", 15.0, "Window of a worker's partial results, in seconds of event time.", gt=0
+        "Work",
+        15.0,
+        "Window of a worker's partial results, in seconds of event time.",
+        gt=0,
+        metavar="SECONDS",
     )
     aggregator_window: float = option(
         "Work",
@@ -137,6 +146,7 @@ class AggregationOptions(Configuration):
         "Window of the results, in seconds: a multiple of the worker window.",
         gt=0,
         first=True,
+        metavar="SECONDS",
     )
     lateness: float | None = option(
         "Work",
@@ -145,6 +155,7 @@ class AggregationOptions(Configuration):
         "from Kafka, because its partitions are read at different speeds; with --time nothing is "
         "late, and all results come at the end.",
         ge=0,
+        metavar="SECONDS",
     )
     max_ahead: float = option(
         "Input",
@@ -153,6 +164,7 @@ class AggregationOptions(Configuration):
         "begins; a message further ahead is a dead letter. A large number accepts all.",
         ge=0,
         le=_MOST_AHEAD,
+        metavar="SECONDS",
     )
     avro_schema: AnyPath | None = option(
         "Kafka",

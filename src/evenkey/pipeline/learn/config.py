@@ -33,9 +33,14 @@ class LearningOptions(Configuration):
         None,
         "Column of a record's class, for learners.",
         min_length=1,
+        metavar="COLUMN",
     )
     text: str | None = option(
-        "Application", None, "Column of a record's text, for naive-bayes.", min_length=1
+        "Application",
+        None,
+        "Column of a record's text, for naive-bayes.",
+        min_length=1,
+        metavar="COLUMN",
     )
     features: Annotated[tuple[str, ...], BeforeValidator(_names)] = option(
         "Application",

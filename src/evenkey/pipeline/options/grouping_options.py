@@ -26,6 +26,7 @@ class GroupingOptions(Configuration):
         "Stream grouping, such as dkg or pkg(choices=3).",
         first=True,
         layout=True,
+        metavar="GROUPING",
     )
     workers: int = option(
         "Grouping",
@@ -63,6 +64,7 @@ class GroupingOptions(Configuration):
         "Warm-up in seconds; overrides the grouping's own (dkg: 15).",
         ge=0,
         layout=True,
+        metavar="SECONDS",
     )
     teenage_period: float | None = option(
         "Grouping",
@@ -70,6 +72,7 @@ class GroupingOptions(Configuration):
         "Seconds between promotions to the teenage space; overrides the grouping's own (dkg: 15).",
         gt=0,
         layout=True,
+        metavar="SECONDS",
     )
     old_period: float | None = option(
         "Grouping",
@@ -77,6 +80,7 @@ class GroupingOptions(Configuration):
         "Seconds between promotions to the old space; overrides the grouping's own (dkg: 60).",
         gt=0,
         layout=True,
+        metavar="SECONDS",
     )
 
     def resolved_grouping(self) -> Grouping:
@@ -106,9 +110,21 @@ class WorkOptions(Configuration):
         pinned="Spark does not change the number of partitions of its state",
     )
     cost_ms: float = option(
-        "Work", 0.0, "Simulated cost per message in ms; workers sleep for it.", ge=0, free=True
+        "Work",
+        0.0,
+        "Simulated cost per message in ms; workers sleep for it.",
+        ge=0,
+        free=True,
+        metavar="MS",
     )
-    speed: float = option("Work", 1.0, "Divides the simulated cost.", gt=0, free=True)
+    speed: float = option(
+        "Work",
+        1.0,
+        "Divides the simulated cost.",
+        gt=0,
+        free=True,
+        metavar="FACTOR",
+    )
 
     @property
     def cost_seconds(self) -> float:

@@ -28,6 +28,7 @@ class InputOptions(Configuration):
         "Generated stream to read; `evenkey dataset list` names them.",
         min_length=1,
         first=True,
+        metavar="NAME",
     )
     input: Annotated[tuple[AnyPath, ...], BeforeValidator(paths)] = option(
         "Input",
@@ -40,6 +41,7 @@ class InputOptions(Configuration):
         None,
         "Format of the input; default: by suffix: "
         f"{', '.join(FORMATS.by_suffix)}, else each line is a key.",
+        metavar="FORMAT",
     )
     messages: int | None = option(
         "Input",
@@ -50,7 +52,11 @@ class InputOptions(Configuration):
     )
     seed: int = option("Input", 0, "Another seed gives another stream of the same dataset.")
     rate: float | None = option(
-        "Input", None, "Messages per second of event time; default: a run spans 400 s.", gt=0
+        "Input",
+        None,
+        "Messages per second of event time; default: a run spans 400 s.",
+        gt=0,
+        metavar="RATE",
     )
     arrival_rate: float | None = option(
         "Input",
@@ -58,6 +64,7 @@ class InputOptions(Configuration):
         "Messages, lines or rows that arrive per second of real time; an epoch begins when its "
         "last message has arrived. By default the whole input is available at the start.",
         gt=0,
+        metavar="RATE",
     )
 
     def event_rate(self, total: int) -> float:

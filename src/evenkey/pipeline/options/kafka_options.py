@@ -40,11 +40,13 @@ class KafkaOptions(Configuration):
         None,
         "Topics to read: SERVERS/TOPIC[,TOPIC], such as 127.0.0.1:9092/clicks.",
         first=True,
+        metavar="SERVERS/TOPICS",
     )
     starting_offsets: Annotated[str, AfterValidator(_offsets)] = option(
         "Kafka",
         "earliest",
         'First records to read: earliest, latest, or JSON such as {"clicks": {"0": 23}}.',
+        metavar="OFFSETS",
     )
     record_part: Literal["value", "key"] = option(
         "Kafka", "value", "Part of a record that is split into messages."
@@ -62,12 +64,17 @@ class KafkaOptions(Configuration):
         "existed at its start.",
     )
     output_kafka: Annotated[str, AfterValidator(_one_topic)] | None = option(
-        "Kafka", None, "Topic for the results: SERVERS/TOPIC; the sink is then kafka.", first=True
+        "Kafka",
+        None,
+        "Topic for the results: SERVERS/TOPIC; the sink is then kafka.",
+        first=True,
+        metavar="SERVERS/TOPIC",
     )
     dead_letters_topic: Annotated[str, AfterValidator(Address.check_topic)] | None = option(
         "Kafka",
         None,
         "Topic for dead letters on the same servers; default: TOPIC-dead-letters.",
+        metavar="TOPIC",
     )
     kafka_config: AnyPath | None = option(
         "Kafka",

@@ -23,6 +23,7 @@ class RunOptions(Configuration):
         "Seconds after which the run ends with the current epoch.",
         gt=0,
         free=True,
+        metavar="SECONDS",
     )
     master: Master | None = option(
         "Run",
@@ -30,13 +31,14 @@ class RunOptions(Configuration):
         "Spark master; default: this machine, with as many slots as needed.",
         free=True,
         first=True,
+        metavar="MASTER",
     )
     output: Place | None = option(
         "Output",
         None,
         "Directory for results, dead letters and the run's state: a path, or on a cluster a "
         "location that all its hosts share, such as s3a://BUCKET/NAME.",
-        metavar="PATH",
+        metavar="DIR",
         free=True,
         first=True,
     )

@@ -28,7 +28,9 @@ from evenkey.reports.advice.recommend import (
 from evenkey.reports.advice.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from evenkey.reports.advice.predict import OnSimulation
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def advise(
     sources: int = 5,
     aggregator: str | None = None,
     rows: int = 1_000_000,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: OnSimulation | None = None,
 ) -> Advice:
     """Measure keys, predict the balance of groupings, and recommend one.
 
@@ -178,7 +180,8 @@ def advise(
     sources
         Number of simulated sources; each source knows only the loads that it sent itself.
     on_progress
-        Function that is called before each simulation, with a description of the simulation.
+        Called before each simulation, with the number of simulations done, their number in all,
+        and a description of the next simulation. None: never.
 
     Raises
     ------

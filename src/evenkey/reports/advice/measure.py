@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _TOP_KEYS = 10
 _STEEPEST = 20.0
 _HALVINGS = 50
+_FITTING = 0.1
+"""Largest distance of a fit of Zipf's law that is reported: keys farther off follow no such law."""
 
 
 class TopKey(NamedTuple):
@@ -55,7 +57,8 @@ class Skew:
     top
         The hottest keys, at most 10.
     zipf
-        Zipf's law, fitted to all keys. None: there is only one key.
+        Zipf's law, fitted to all keys. None: there is only one key, or the law is off by more than
+        10 % of the messages.
     """
 
     messages: int
@@ -103,7 +106,9 @@ def measure(sample: Sample) -> Skew:
         TopKey(text, int(count), int(count) / messages)
         for text, count in zip(texts, ranked, strict=False)
     )
-    return Skew(messages, ranked, tuple(top), fit_zipf(ranked) if len(ranked) > 1 else None)
+    fit = fit_zipf(ranked) if len(ranked) > 1 else None
+    fits = fit is not None and fit.distance <= _FITTING
+    return Skew(messages, ranked, tuple(top), fit if fits else None)
 
 
 def fit_zipf(counts: ArrayLike) -> ZipfFit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from evenkey.groupings import available
 from evenkey.simulation import simulate
@@ -18,6 +18,10 @@ YARDSTICK = "sg"
 
 BY_KEY = "kg"
 """Key grouping, which is Spark's own placement: the hash of a key determines its only worker."""
+
+OnSimulation: TypeAlias = "Callable[[int, int, str], None]"
+"""A function that is called with the number of simulations done, their number in all, and a
+description of the next simulation."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def predict(
     workers: Iterable[int],
     *,
     sources: int = 5,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: OnSimulation | None = None,
 ) -> list[Prediction]:
     """Simulate groupings over a range of worker counts.
 
@@ -114,7 +118,7 @@ def predict(
     sources
         Number of sources; each source knows only the loads that it sent itself.
     on_progress
-        Function that is called before each simulation, with a description of the simulation.
+        Called before each simulation. None: never.
 
     Returns
     -------
@@ -127,13 +131,15 @@ def predict(
     ConfigurationError
         A grouping does not exist, or a number is below 1.
     """
-    predictions = []
+    predictions: list[Prediction] = []
     names = dict.fromkeys([YARDSTICK, BY_KEY, *groupings])
-    for count in workers:
+    counts = [*workers]
+    for count in counts:
         balanced = 0
         for name in names:
             if on_progress is not None:
-                on_progress(f"{name} on {count} workers")
+                simulations = len(counts) * len(names)
+                on_progress(len(predictions), simulations, f"{name} on {count} workers")
             report = simulate(sample, name, workers=count, sources=sources)
             figures = report.to_json()
             max_load = int(report.loads.max())

@@ -21,6 +21,9 @@ BALANCED = 1.1
 _NEAR_FASTEST = 1.1
 """A worker count counts as fast if its time is at most this factor times the shortest time."""
 
+_LEAST_SPEEDUP = 1.05
+"""A grouping is recommended only if it is at least this factor faster than placement by key."""
+
 _NEAR_LEAST = 1.01
 """A replication counts as least if it is at most this factor times the least replication."""
 
@@ -107,6 +110,7 @@ def recommend(
     1.1, key grouping is chosen. Otherwise, the grouping with the least replication is chosen among
     the groupings with a max/mean of at most 1.1; if several have the least replication, the most
     balanced of these. If no grouping has a max/mean of at most 1.1, the most balanced grouping is
+    chosen. If the chosen grouping is less than 1.05x faster than key grouping, key grouping is
     chosen. Then the least worker count is chosen whose time is at most 1.1 times the shortest time.
 
     Parameters
@@ -134,12 +138,7 @@ def recommend(
         )
         return Recommendation(None, best.workers, combined=True, reasons=(reason,))
     if best.grouping == BY_KEY:
-        reason = (
-            f"No grouping is needed on {best.workers} workers: placed by key, as Spark does it, "
-            f"the maximum load is {best.max_over_mean:.2f} times the mean (up to {BALANCED:g} "
-            "counts as balanced)."
-        )
-        notes = (reason, *_notes(skew, choice, best))
+        notes = (_why_none(best), *_notes(skew, choice, best))
         return Recommendation(None, best.workers, combined=False, reasons=notes)
     reasons = [_why(skew, predictions, best), *_unneeded(chosen), *_notes(skew, choice, best)]
     return Recommendation(best.grouping, best.workers, combined=False, reasons=tuple(reasons))
@@ -150,15 +149,30 @@ def _on(workers: int, predictions: Sequence[Prediction]) -> list[Prediction]:
 
 
 def _best(predictions: Sequence[Prediction]) -> Prediction:
-    for each in predictions:
-        if each.grouping == BY_KEY and each.max_over_mean <= BALANCED:
-            return each
+    by_key = next(each for each in predictions if each.grouping == BY_KEY)
+    if by_key.max_over_mean <= BALANCED:
+        return by_key
+    best = _best_grouping(predictions)
+    return best if by_key.max_load >= _LEAST_SPEEDUP * best.max_load else by_key
+
+
+def _best_grouping(predictions: Sequence[Prediction]) -> Prediction:
     balanced = [each for each in predictions if each.max_over_mean <= BALANCED]
     if not balanced:
         return min(predictions, key=lambda each: (each.max_load, each.dist_cost))
     least = _NEAR_LEAST * min(each.dist_cost for each in balanced)
     near_least = [each for each in balanced if each.dist_cost <= least]
     return min(near_least, key=lambda each: each.max_load)
+
+
+def _why_none(by_key: Prediction) -> str:
+    text = (
+        f"No grouping is needed on {by_key.workers} workers: placed by key, as Spark does it, the "
+        f"maximum load is {by_key.max_over_mean:.2f} times the mean"
+    )
+    if by_key.max_over_mean <= BALANCED:
+        return f"{text} (up to {BALANCED:g} counts as balanced)."
+    return f"{text}, and no grouping is {_LEAST_SPEEDUP:g}x faster."
 
 
 def _why(skew: Skew, predictions: Sequence[Prediction], best: Prediction) -> str:
@@ -202,8 +216,8 @@ def _notes(skew: Skew, choice: Sequence[Prediction], best: Prediction) -> tuple[
             "than 2/p1: the hottest key is too much for one worker, but not for two."
         )
     more = max(choice, key=lambda each: each.workers).workers
-    if more > best.workers:
-        ahead = _best(_on(more, choice))
+    ahead = _best(_on(more, choice))
+    if more > best.workers and best.max_load >= _LEAST_SPEEDUP * ahead.max_load:
         part = 100 * ahead.max_load / best.max_load
         notes.append(
             f"{more} workers with {ahead.grouping} would take {part:.0f} % of the time, if there "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenkey.core.checking import check_path
 from evenkey.core.errors import ConfigurationError
@@ -16,11 +16,14 @@ from evenkey.reports.diagnosis.logs import find_logs, listed
 from evenkey.reports.diagnosis.thresholds import Thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from evenkey.reports.diagnosis.findings import Finding
     from evenkey.reports.diagnosis.logs import EventLog
     from evenkey.reports.diagnosis.spark_application import Application
+
+OnBytes: TypeAlias = "Callable[[int, int, str], None]"
+"""A function that is called with the bytes read so far, all bytes, and the name of the log."""
 
 FORMULA = (
     "Skew costs makespan(tasks as they are; S slots) - ceil(T / S) * mean(task). A change saves "
@@ -123,6 +126,7 @@ def diagnose(
     least_fullness: float = Thresholds.least_fullness,
     least_gain: float = Thresholds.least_gain,
     least_seconds: float = Thresholds.least_seconds,
+    on_progress: OnBytes | None = None,
 ) -> Diagnosis:
     """Find the stages of past applications that key skew slows down, and what to change.
 
@@ -143,6 +147,9 @@ def diagnose(
         Limits that a stage must pass to be a stage to change: the rows of its largest task over
         the mean rows of its tasks; its speedup; and the wall time that a change saves over all
         runs of the stage, in seconds.
+    on_progress
+        Called while logs are read from a path, with the number of bytes read so far, their number
+        in all, and the name of the current log. None: never.
 
     Raises
     ------
@@ -160,7 +167,7 @@ def diagnose(
     """
     check_path("source", source)
     limits = Thresholds(least_fullness, least_gain, least_seconds)
-    known, cautions = _applications(str(source), application)
+    known, cautions = _applications(str(source), application, on_progress)
     wanted = [each for each in known if application in (None, each.id)]
     if not wanted:
         ids = ", ".join(each.id for each in known)
@@ -170,7 +177,9 @@ def diagnose(
     return Diagnosis(str(source), limits, diagnosed, tuple(cautions))
 
 
-def _applications(source: str, application: str | None) -> tuple[Sequence[Application], list[str]]:
+def _applications(
+    source: str, application: str | None, on_progress: OnBytes | None
+) -> tuple[Sequence[Application], list[str]]:
     if is_address(source):
         return read_server(source, application)
     if scheme_of(source) != "file":
@@ -182,17 +191,22 @@ def _applications(source: str, application: str | None) -> tuple[Sequence[Applic
     logs, skipped = find_logs(local_path(source).expanduser())
     # The name of a log usually contains the id of its application, so other logs are not opened.
     named = [log for log in logs if application is not None and application in Path(log.name).name]
-    read, cautions = _read(named or logs)
+    read, cautions = _read(named or logs, on_progress)
     if skipped and not named:
         files = "1 file is" if len(skipped) == 1 else f"{len(skipped):,} files are"
         cautions.append(f"{files} left out ({listed(skipped)}).")
     return read, cautions
 
 
-def _read(logs: Sequence[EventLog]) -> tuple[Sequence[Application], list[str]]:
+def _read(
+    logs: Sequence[EventLog], on_progress: OnBytes | None
+) -> tuple[Sequence[Application], list[str]]:
     """Read logs; a log that cannot be read becomes a caution, and the other logs are still read."""
     read, cautions = [], []
-    for log in logs:
+    sizes = [log.size for log in logs]
+    for place, log in enumerate(logs):
+        if on_progress is not None:
+            log.on_bytes = _reporting(on_progress, sizes, place, Path(log.name).name)
         try:
             read.append(read_log(log))
         except ConfigurationError as error:
@@ -202,6 +216,12 @@ def _read(logs: Sequence[EventLog]) -> tuple[Sequence[Application], list[str]]:
     if not read:
         raise ConfigurationError(cautions[0])
     return read, cautions
+
+
+def _reporting(
+    on_progress: OnBytes, sizes: Sequence[int], place: int, name: str
+) -> Callable[[int], None]:
+    return lambda read: on_progress(sum(sizes[:place]) + read, sum(sizes), name)
 
 
 def _diagnosed(application: Application, thresholds: Thresholds) -> Diagnosed:

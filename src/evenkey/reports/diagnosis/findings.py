@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_application import Application
     from evenkey.reports.diagnosis.stage_runs import Run
 
-Verdict = Literal["change", "combined", "balanced", "small", "none"]
-"""Whether to change a stage; all values but ``change`` are reasons to leave it as it is."""
+Verdict = Literal["change", "combined", "one task", "balanced", "small", "none"]
+"""Whether to change a stage; all values but ``change`` are reasons why no change is proposed."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Finding:
     fullness
         The largest task over the mean, by ``rows``, ``bytes`` and ``seconds``.
     changes
-        Possible changes; the change with the largest gain comes first.
+        Possible changes; the change with the largest gain comes first. If the verdict is
+        ``change``, changes that do not make the stage 1.05x faster are left out.
     verdict, reason
         What to do, and why. They have their final values after the finding was judged.
     """

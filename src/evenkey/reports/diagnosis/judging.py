@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.findings import Verdict
     from evenkey.reports.diagnosis.spark_application import Application
     from evenkey.reports.diagnosis.thresholds import Thresholds
+
+_LEAST_HELP = 1.05
+"""Minimum speedup of a change that is offered; reports would print a smaller one as 1.0x."""
 
 
 def find(application: Application, thresholds: Thresholds) -> list[Finding]:
@@ -48,13 +52,17 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     changes.sort(key=lambda each: -each.gain)
     finding = Finding(application, work, stream, fullness, tuple(changes))
     verdict, reason = _judged(finding, thresholds)
-    return replace(finding, verdict=verdict, reason=reason)
+    if verdict == "change":
+        changes = [each for each in changes if each.gain >= _LEAST_HELP]
+    return replace(finding, verdict=verdict, reason=reason, changes=tuple(changes))
 
 
 def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
     """Return the verdict on a stage, and the reason in a sentence."""
     if finding.combined and finding.kind == "own aggregate":
         return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
+    if all(len(run.tasks) == 1 for run in finding.work.runs):
+        return "one task", _why_one_task(finding)
     balanced = _balanced(finding, limits)
     if balanced:
         return "balanced", balanced
@@ -73,9 +81,6 @@ def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
 
 def _balanced(finding: Finding, limits: Thresholds) -> str | None:
     """Return a sentence if rows are balanced; None if rows are not balanced."""
-    if all(len(run.tasks) == 1 for run in finding.work.runs):
-        merged = ", since adaptive execution merged all partitions" if finding.adaptive else ""
-        return f"it ran as one task, so there is no imbalance{merged}"
     largest, longest = finding.fullness["rows"], finding.fullness["seconds"]
     if largest >= limits.least_fullness:
         return None
@@ -85,13 +90,28 @@ def _balanced(finding: Finding, limits: Thresholds) -> str | None:
     return reason
 
 
+def _why_one_task(finding: Finding) -> str:
+    """Explain a stage that ran as one task, from which nothing can be said about its keys."""
+    run, slots = finding.run, finding.application.slots
+    partitions = run.read.exchanges[0].partitions
+    used = f"1 of {slots:,} slots did all the work, and skew between keys cannot be seen"
+    if "coalesced" not in finding.adaptive:
+        return f"its shuffle has one partition: {used}; pass a larger number of partitions"
+    kibibytes = math.ceil(sum(run.bytes) / 1024)
+    return (
+        f"adaptive execution merged its {partitions:,} partitions into one task, because they hold "
+        f"only {kibibytes:,} KiB: {used}; if the work per row takes long, set "
+        "spark.sql.adaptive.coalescePartitions.enabled=false, and diagnose the next run"
+    )
+
+
 def _small(finding: Finding, limits: Thresholds) -> str | None:
     """Return a sentence if there is too little to gain; None if there is enough to gain."""
-    gain = finding.changes[0].gain
+    gain, least_gain = finding.changes[0].gain, max(limits.least_gain, _LEAST_HELP)
     if gain <= 1:
         return "a change would not make it faster: its time does not depend on the rows of its keys"
-    if gain < limits.least_gain:
-        return f"a change would make it {gain:.2f}x faster: less than {limits.least_gain:g}x"
+    if gain < least_gain:
+        return f"a change would make it {gain:.2f}x faster: less than {least_gain:g}x"
     if finding.saved < limits.least_seconds:
         return f"a change would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
     return None

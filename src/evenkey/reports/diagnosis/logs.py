@@ -14,7 +14,7 @@ from evenkey.reports.diagnosis import limits
 from evenkey.reports.diagnosis.packing import CutError, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
 _ROLLED = re.compile(r"^events_(\d+)_(.+)$")
@@ -49,6 +49,8 @@ class EventLog:
         The reason why the rest of the log was not read; empty if the whole log was read.
     skipped
         Files of a rolled log that could not be read, each with the reason.
+    on_bytes
+        Called while `events` reads, with the number of compressed bytes read so far. None: never.
     """
 
     name: str
@@ -59,6 +61,16 @@ class EventLog:
     cut: bool = field(default=False, init=False)
     stopped: str = field(default="", init=False)
     skipped: list[str] = field(default_factory=list, init=False)
+    on_bytes: Callable[[int], None] | None = field(default=None, init=False)
+
+    @property
+    def size(self) -> int:
+        """Total number of bytes of the files, compressed; files that cannot be read count as 0."""
+        sizes = []
+        for file in self.files:
+            with contextlib.suppress(OSError):
+                sizes.append(file.stat().st_size)
+        return sum(sizes)
 
     def events(self, wanted: Container[str]) -> Iterator[dict[str, Any]]:
         """Yield the events with the wanted names, in the order in which Spark wrote them.
@@ -73,6 +85,7 @@ class EventLog:
             The log has only one file, and this file cannot be read.
         """
         self._bytes_left = limits.LOG_BYTES
+        self._bytes_read = 0
         self._deadline = time.monotonic() + limits.LOG_SECONDS
         for file in self.files:
             last: tuple[int, bytes | None] | None = None
@@ -119,7 +132,14 @@ class EventLog:
             yield b"".join(rest) if length <= limits.LINE_BYTES else None
 
     def _limited(self, file: Path) -> Iterator[bytes]:
-        for chunk in unpacked(file):
+        before = self._bytes_read
+
+        def read(position: int) -> None:
+            self._bytes_read = before + position
+            if self.on_bytes is not None:
+                self.on_bytes(self._bytes_read)
+
+        for chunk in unpacked(file, read):
             self._bytes_left -= len(chunk)
             if self._bytes_left < 0:
                 self.stopped = f"it holds more than {limits.LOG_BYTES >> 20:,} MiB"

@@ -31,8 +31,10 @@ class CutError(Exception):
     """The compressed data ends early, or is damaged from some point on."""
 
 
-def unpacked(file: Path) -> Iterator[bytes]:
+def unpacked(file: Path, on_read: Callable[[int], object] = lambda _: None) -> Iterator[bytes]:
     """Yield the decompressed content of a file in chunks; its suffix determines the codec.
+
+    Before each chunk, `on_read` is called with the number of compressed bytes read so far.
 
     The known suffixes are those of Spark (``.zstd``, ``.lz4``, ``.snappy``) and of common tools
     (``.zst``, ``.gz``). A log that is still being written has a second suffix, ``.inprogress``.
@@ -46,7 +48,9 @@ def unpacked(file: Path) -> Iterator[bytes]:
         The file cannot be read, or is not a regular file.
     """
     with opened(file) as packed:
-        yield from _CODECS.get(ending(file), _plain)(packed)
+        for chunk in _CODECS.get(ending(file), _plain)(packed):
+            on_read(packed.tell())
+            yield chunk
 
 
 def opened(file: Path) -> BinaryIO:

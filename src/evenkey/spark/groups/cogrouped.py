@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups import calls
-from evenkey.spark.groups.choosing import choose
+from evenkey.spark.groups.choosing import Choice, choose
 from evenkey.spark.groups.hints import arguments_of, named
 from evenkey.spark.groups.weights import Side
+from evenkey.spark.sessions.worker_python import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,24 +85,27 @@ class Cogrouped:
             )
             raise ConfigurationError(message)
         takes_key = arguments_of(func, (2, 3)) > 2  # noqa: PLR2004 - two sides, and the key
-        way = first.choice().way
-        if way != "spark":
-            way = choose(first.wanted, second.keys, first.workers, merges=False).way
+        choice = first.choice()
+        if choice.way != "spark":
+            choice = choose(first.wanted, second.keys, first.workers, merges=False)
         if first.keys.types != second.keys.types:
-            way = "spark"
+            choice = Choice("spark", "the keys are of different types")
+        plans = first.plans_of(*(Side(rows.keys, rows.cost) for rows in (first, second)))
+        if second.cost is None:
+            choice = first.settled(choice, plans)
         keys = [rows.python_keys for rows in (first, second)]
-        if way == "spark" and not any(each.user_names for each in keys):
+        if choice.way == "spark" and not any(each.user_names for each in keys):
             own_cogroup: Any = first.plain.cogroup(second.plain)
             result: DataFrame = getattr(own_cogroup, method)(func, schema)
             return result
-        plans = first.plans_of(*(Side(rows.keys, rows.cost) for rows in (first, second)))
-        left, left_own = first.grouped(keys[0], way, plans)
-        right, right_own = first.grouped(keys[1], way, plans)
+        left, left_own = first.grouped(keys[0], choice.way, plans)
+        right, right_own = first.grouped(keys[1], choice.way, plans)
         shows = [
             calls.shower(own, side.user_names, arrow=arrow)
             for own, side in zip((left_own, right_own), keys, strict=True)
         ]
-        call = named(calls.on_cogroup(func, shows, count, takes_key=takes_key), func)
+        sent = in_workers(first.df.sparkSession, func)
+        call = named(calls.on_cogroup(sent, shows, count, takes_key=takes_key), func)
         both: Any = left.cogroup(right)
         placed: DataFrame = getattr(both, method)(call, schema)
         return placed

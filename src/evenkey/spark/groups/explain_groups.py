@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan
 from evenkey.spark.keys.explanation import STATE_KEEPS, Explanation, Placement, counted, hottest
-from evenkey.spark.keys.spark_placement import spark_loads
 from evenkey.spark.sessions.task_slots import slots_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from evenkey.spark.groups.group_plans import GroupPlan
     from evenkey.spark.groups.rows import Rows
 
@@ -53,11 +49,6 @@ class _OfBatch:
         self._rows = rows
 
     @cached_property
-    def _spark_loads(self) -> NDArray[np.float64]:
-        keys = self._rows.keys
-        return spark_loads(keys.frame, keys.columns, self._rows.cost)
-
-    @cached_property
     def _slots(self) -> int:
         return slots_of(self._rows.df.sparkSession)
 
@@ -65,7 +56,7 @@ class _OfBatch:
         """Return the placement of keys for one kind of work."""
         rows = self._rows
         try:
-            choice = rows.choice(merges=merges)
+            choice = rows.settled(rows.choice(merges=merges))
         except ConfigurationError as error:
             return Placement(work, f"refused ({error})")
         if choice.way == "spark":
@@ -81,7 +72,7 @@ class _OfBatch:
             unit="rows" if weights.of_rows else "cost",
             hot_keys=hottest(plan, keys, loads, total, weights.names.of),
             loads=plan.loads_of(keys, loads, rest),
-            spark_loads=self._spark_loads,
+            spark_loads=weights.spark_loads,
             slots=self._slots,
             notes=(*([f"{bound}{'' if merges else TO_SPLIT}"] if bound else []), _cost(found)),
         )
@@ -91,4 +82,7 @@ def _cost(plan: GroupPlan) -> str:
     if plan.place:
         return f"cost: the plan was read from {plan.place}: the operator counts nothing"
     seconds = 0.0 if plan.about is None else plan.about.seconds
-    return f"cost: {counted(seconds, 'the input')}; {STATE_KEEPS}"
+    counting = f"cost: {counted(seconds, 'the input')}"
+    if plan.about is not None and plan.about.error:
+        counting += f", in a sample: no load is off by more than {plan.about.error:.1%} of the mean"
+    return f"{counting}; {STATE_KEEPS}"

@@ -43,6 +43,7 @@ def groupBy(  # noqa: N802 - Spark's name
     grouping: str | Grouping = "auto",
     state: str | Path | Store | None = None,
     cost: str | Column | None = None,
+    exact: bool = False,
 ) -> Grouped:
     """Group rows as ``df.groupBy(*keys)`` does, with balanced workers.
 
@@ -65,12 +66,18 @@ def groupBy(  # noqa: N802 - Spark's name
     cost
         Column with the cost of each row, such as measured seconds, or its name; None: each row
         costs the same.
+    exact
+        Whether to count the rows of every key. By default loads are estimated from a sample, whose
+        size depends on `workers` and on the number of partitions; the first 20,000 rows of each
+        partition or more are all counted. The error is a matter of balance only: results are
+        exact. `explain` states its bound. Costs are always summed over all rows.
 
     Returns
     -------
     Grouped
         An object with the methods of Spark's ``GroupedData``. Keys are counted when a method first
-        needs the counts. `explain` says how keys are placed.
+        needs the counts. If only keys are passed, and none is hot, Spark places the keys itself.
+        `explain` says how keys are placed.
 
     Raises
     ------
@@ -85,7 +92,7 @@ def groupBy(  # noqa: N802 - Spark's name
     >>> groupBy(clicks, "user", workers=2).applyInPandas(last, clicks.schema).sort("user").collect()
     [Row(user='ann', id=98), Row(user='bob', id=99)]
     """
-    return Grouped(Rows(df, keys, workers, grouping, state, cost))
+    return Grouped(Rows(df, keys, workers, grouping, state, cost, exact=exact))
 
 
 class Grouped(Combining, Stateful):
@@ -261,7 +268,7 @@ class Grouped(Combining, Stateful):
             texts = KeyTexts(keys)
 
             def parts(spelled: Keys) -> tuple[GroupedData, Sequence[str]]:
-                return rows.grouped(spelled, choice.way)
+                return rows.grouped(spelled, rows.settled(choice).way)
 
             results = of_parts(parts, keys, texts, func, schema, arrow=arrow)
             given = schema if merge_schema is None else merge_schema
@@ -269,11 +276,13 @@ class Grouped(Combining, Stateful):
         if merge_schema is not None:
             message = f"merge_schema = {shown(merge_schema)}: there is no merge; pass merge= too"
             raise ConfigurationError(message)
+        if choice.way != "spark":
+            # Counting keys takes time, so first check that the function can be called.
+            arguments_of(func, (1, 2))
+            choice = rows.settled(choice)
         if choice.way == "spark" and not keys.user_names:
             result: DataFrame = getattr(rows.plain, method)(func, schema)
             return result
-        # Counting keys takes time, so first check that the function can be called.
-        arguments_of(func, (1, 2))
         grouped, own = rows.grouped(keys, choice.way, remedy=TO_SPLIT)
         return applied(grouped, wrapped(func, keys, own, arrow=arrow), schema, arrow=arrow)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import whole_plan
+from evenkey.groupings import Plan, whole_plan
+from evenkey.spark.keys.explanation import speedup
 from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.plans.plan_source import Fixed
@@ -51,6 +52,9 @@ class About:
         Unit of the load: ``rows`` or ``cost``.
     seconds
         Seconds that counting took.
+    error
+        Bound on the error of a worker's planned load, as a share of the mean; 0: all rows were
+        counted.
     """
 
     keys: tuple[str, ...]
@@ -58,6 +62,7 @@ class About:
     share: float
     load: str
     seconds: float
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,11 @@ class GroupPlans:
             raise ConfigurationError(message)
         return about
 
+    def gain(self, way: Way, slots: int) -> float:
+        """Return the predicted speedup over Spark's own placement; see `speedup`."""
+        plan = Plan.from_arrays(self.of(way).memory)
+        return speedup(self.weights.spark_loads, plan.loads, slots)
+
     def make(self, way: Way) -> GroupPlan:
         """Make a plan from the loads of the keys; it replaces a plan in `state`.
 
@@ -199,7 +209,7 @@ class GroupPlans:
         named = weights.names.of(key) if bounds else ""
         seconds = weights.seconds + time.perf_counter() - start
         load = "rows" if weights.of_rows else "cost"
-        about = About(self._keys, named, share, load, seconds)
+        about = About(self._keys, named, share, load, seconds, weights.error)
         kept = {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}
         KeptPlan(self._session, self.tables(way)).keep(kept)
         self._made[way] = GroupPlan(memory, about)

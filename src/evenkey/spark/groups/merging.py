@@ -14,6 +14,7 @@ from evenkey.spark.groups import calls
 from evenkey.spark.groups.group_keys import Keys
 from evenkey.spark.groups.hints import arguments_of, labelled, takes_pieces
 from evenkey.spark.keys.given_columns import quoted
+from evenkey.spark.sessions.worker_python import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,14 +50,11 @@ def wrapped(function: Function, keys: Keys, own: Sequence[str], *, arrow: bool) 
         `function` is not a function, or takes a wrong number of arguments.
     """
     show = calls.shower(tuple(own), keys.user_names, arrow=arrow)
-    return _wrapped(function, show, len(keys.names), arrow=arrow)
-
-
-def _wrapped(function: Function, show: Function, keys: int, *, arrow: bool) -> Function:
     takes_key = arguments_of(function, (1, 2)) > 1
     pieces = takes_pieces(function, arrow=arrow)
     wrap = calls.on_pieces if pieces else calls.on_group
-    call = wrap(function, show, keys, takes_key=takes_key)
+    sent = in_workers(keys.frame.sparkSession, function)
+    call = wrap(sent, show, len(keys.names), takes_key=takes_key)
     return labelled(call, function, pieces=pieces, arrow=arrow)
 
 
@@ -160,7 +158,8 @@ def of_parts(
     show = calls.shower((*own, *texts.columns), keys.user_names, arrow=arrow)
     large = str(session.conf.get(_LARGE, "false")).lower() == "true"
     spell = calls.speller(texts.columns, texts.positions, arrow=arrow, large=large)
-    call = wrap(partial, show, len(keys.names), spell, takes_key=takes_key)
+    sent = in_workers(session, partial)
+    call = wrap(sent, show, len(keys.names), spell, takes_key=takes_key)
     fields = [StructField(name, StringType()) for name in texts.names]
     with_key = StructType([*_read(session, schema).fields, *fields])
     labelled_call = labelled(call, partial, pieces=pieces, arrow=arrow)

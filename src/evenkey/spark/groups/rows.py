@@ -14,6 +14,7 @@ from evenkey.spark.groups.group_keys import Keys, expression_of, keyed, listed
 from evenkey.spark.groups.group_plans import GroupPlans
 from evenkey.spark.groups.weights import Side, Weights, cost_column
 from evenkey.spark.keys.given_columns import check_frame
+from evenkey.spark.keys.spark_placement import fills_slots
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 from evenkey.spark.sessions.worker_python import check_python
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_WORTH = 1.05
+"""Spark places the keys itself if placing them by load is predicted to gain less than this."""
+
 
 class Rows:
     """The rows of one DataFrame, with their keys and the options of `groupBy`.
 
     Parameters
     ----------
-    df, keys, workers, grouping, state, cost
+    df, keys, workers, grouping, state, cost, exact
         As for `groupBy`.
 
     Raises
@@ -52,6 +56,8 @@ class Rows:
         grouping: str | Grouping,
         state: str | Path | Store | None,
         cost: str | Column | None,
+        *,
+        exact: bool = False,
     ) -> None:
         check_frame(df)
         self.df = df
@@ -63,6 +69,7 @@ class Rows:
         check_state(state)
         self.state = state
         self.cost = cost_column(df, cost)
+        self._exact = exact
         self._said = ""
 
     @cached_property
@@ -109,7 +116,7 @@ class Rows:
         """Return plans made from the loads of the keys on several sides together."""
 
         def weigh(empty: KeyStatistics) -> Weights:
-            return Weights(sides, empty)
+            return Weights(sides, empty, self.workers, exact=self._exact)
 
         session = self.df.sparkSession
         return GroupPlans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
@@ -129,6 +136,32 @@ class Rows:
                 "groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), choice.why
             )
         return choice
+
+    def settled(self, choice: Choice, plans: GroupPlans | None = None) -> Choice:
+        """Return the choice, or Spark's own placement if it is as fast and the user left it open.
+
+        The user left it open if only the keys were passed. This counts the keys. Spark's own
+        placement is not chosen for so few bytes that adaptive execution would merge its tasks into
+        fewer tasks than the session has slots.
+
+        Parameters
+        ----------
+        choice
+            Choice for a batch.
+        plans
+            Plans for these rows and others; None: for these rows alone.
+        """
+        options = (self._workers, self.state, self.cost)
+        if choice.way == "spark" or self.wanted != "auto" or options != (None, None, None):
+            return choice
+        plans = self.plans if plans is None else plans
+        gain = plans.gain(choice.way, self.workers)
+        total = plans.weights.statistics.total
+        if gain >= _WORTH or not fills_slots(self.df, total, self.workers):
+            return choice
+        why = f"no key is hot: keys placed by load would be {max(gain, 1):.2f}x faster"
+        logger.info("groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), why)
+        return Choice("spark", why)
 
     def check_batch(self, method: str) -> None:
         """Check that the rows are a batch, and that the workers' Python can be used.

@@ -13,7 +13,7 @@ from evenkey.spark.groups.exchange import SPLIT, with_split
 from evenkey.spark.groups.hints import arguments_of, named
 from evenkey.spark.groups.pinned import pinned_plan
 from evenkey.spark.groups.rows import check_kind
-from evenkey.spark.sessions.worker_python import check_python
+from evenkey.spark.sessions.worker_python import check_python, in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,8 @@ def transformed(
             message = f"{method}: initialState is grouped by other keys; group it by the same keys"
             raise ConfigurationError(message)
         begun, names = _placed(initial.python_keys, plan, rows), initial.python_keys.user_names
-    wrapped = stateful_calls.Shown(processor, *_shape(rows, placed=placed), initial_names=names)
+    sent = in_workers(rows.df.sparkSession, processor)
+    wrapped = stateful_calls.Shown(sent, *_shape(rows, placed=placed), initial_names=names)
     return _call(_checked(plan, rows), method, wrapped, initialState=begun, **options)
 
 
@@ -79,7 +80,8 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
         return _call(rows.plain, method, function, **options)
     arguments_of(function, (3,))
     plan = pinned_plan(rows, method) if placed else None
-    call = stateful_calls.on_state(function, *_shape(rows, placed=placed))
+    sent = in_workers(rows.df.sparkSession, function)
+    call = stateful_calls.on_state(sent, *_shape(rows, placed=placed))
     return _call(_checked(plan, rows), method, named(call, function), **options)
 
 

@@ -1,25 +1,29 @@
-"""Compute the loads of the keys of a groupBy once, in one more read of the input."""
+"""Compute the loads of the keys of a groupBy once, from a sample of the input or from all of it."""
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.given_columns import number_column
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
-from evenkey.spark.plans.batch_plans import weighed
+from evenkey.spark.keys.spark_placement import spark_loads, spark_partition
+from evenkey.spark.plans.batch_plans import sum_costs
+from evenkey.spark.plans.key_sample import sample_keys
+from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame
+    from numpy.typing import NDArray
 
     from evenkey.groupings import KeyStatistics
     from evenkey.spark.groups.group_keys import Keys
@@ -49,28 +53,57 @@ class Weights:
     sides
         Sides whose rows are counted together.
     empty
-        Empty statistics, which Spark jobs fill when this object is made.
+        Empty statistics, which a Spark job fills when this object is made.
+    workers
+        Number of workers, which determines the size of the sample.
+    exact
+        Whether to count all rows. Costs are always summed over all rows.
     """
 
-    def __init__(self, sides: Sequence[Side], empty: KeyStatistics) -> None:
+    def __init__(
+        self, sides: Sequence[Side], empty: KeyStatistics, workers: int, *, exact: bool
+    ) -> None:
         keys = [side.keys for side in sides]
+        self._sides = sides
         self.names = KeyNames(
             [NamedRows(each.frame, each.columns, each.shown, each.hashed) for each in keys]
         )
         self._by_cost = any(side.cost is not None for side in sides)
         start = time.perf_counter()
-        rows = [_weighable(side, by_cost=self._by_cost) for side in sides]
-        every = rows[0]
-        for more in rows[1:]:
-            every = every.unionAll(more)
-        cost = F.col("cost") if self._by_cost else None
-        self.statistics = weighed(every, F.col("hash"), cost, empty)
+        self.error = 0.0
+        """Bound on the error of a worker's load, as a share of the mean load; see `KeySample`."""
+        if self._by_cost:
+            rows = _together([side.keys.frame.select(*_costs(side)) for side in sides])
+            self.statistics = sum_costs(rows, F.col("hash"), F.col("cost"), empty)
+        else:
+            partitions = shuffle_partitions(keys[0].frame.sparkSession)
+            hashed, partition = _hashes(keys[0], partitions)
+            rows = keys[0].frame
+            if len(sides) > 1:
+                rows = _together([each.frame.select(*_hashes(each, partitions)) for each in keys])
+                hashed, partition = F.col("hash"), F.col("partition")
+            self.statistics, self._spark_loads, self.error = sample_keys(
+                rows, hashed, partition, partitions, empty, workers, exact=exact
+            )
         self.seconds = time.perf_counter() - start
 
     @property
     def of_rows(self) -> bool:
         """Whether loads are numbers of rows; otherwise they are sums of costs."""
         return not self._by_cost
+
+    @cached_property
+    def spark_loads(self) -> NDArray[np.float64]:
+        """float64[partitions], the load of each task of Spark's own shuffle.
+
+        For costs, this reads the input once more.
+        """
+        if self.of_rows:
+            return self._spark_loads
+        loads = np.zeros(shuffle_partitions(self._sides[0].keys.frame.sparkSession))
+        for side in self._sides:
+            loads += spark_loads(side.keys.frame, side.keys.columns, side.cost)
+        return loads
 
     @cached_property
     def heaviest(self) -> tuple[np.uint64, float]:
@@ -82,12 +115,18 @@ class Weights:
         return keys[most], float(loads[most] / self.statistics.total)
 
 
-def _weighable(side: Side, *, by_cost: bool) -> DataFrame:
-    columns = [side.keys.hashed.alias("hash")]
-    if by_cost:
-        cost = F.lit(1.0) if side.cost is None else side.cost
-        columns.append(cost.cast("double").alias("cost"))
-    return side.keys.frame.select(*columns)
+def _costs(side: Side) -> tuple[Column, Column]:
+    cost = F.lit(1.0) if side.cost is None else side.cost
+    return side.keys.hashed.alias("hash"), cost.cast("double").alias("cost")
+
+
+def _hashes(keys: Keys, partitions: int) -> tuple[Column, Column]:
+    partition = spark_partition(keys.columns, partitions)
+    return keys.hashed.alias("hash"), partition.alias("partition")
+
+
+def _together(sides: Sequence[DataFrame]) -> DataFrame:
+    return functools.reduce(DataFrame.unionAll, sides)
 
 
 def cost_column(df: DataFrame, cost: object) -> Column | None:

@@ -25,7 +25,7 @@ _INCOMING = 0.1
 """Work of an input row. A row of the result counts 1, because all later operators process it."""
 _KEY, _BUCKET, _TASK = range(3)
 """Kinds of rows in the collected table: a key, a bucket of keys, a task of Spark's own join."""
-_PARTITION = "partition"
+_PARTITION, _SIDE, _APART = "partition", "side", "apart"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +77,9 @@ def count_both(
 ) -> JoinCounts:
     """Count the rows of each key on both sides, exactly, in one job that reads each side once.
 
-    Rows are combined before they are shuffled, so a hot key does not skew this job. Rows with a
-    null key have no match. They are not counted, because evenkey spreads such rows over all
-    workers. Spark's own join sends rows with a null key to one task. So `spark_loads` includes
+    Rows of both sides are combined before they are shuffled, so a hot key does not skew this job.
+    Rows with a null key have no match. They are not counted, because evenkey spreads such rows over
+    all workers. Spark's own join sends rows with a null key to one task. So `spark_loads` includes
     these rows if the join's result keeps them.
 
     Parameters
@@ -98,17 +98,19 @@ def count_both(
         Number of tasks of Spark's own join, to compute the work of these tasks too. None: their
         work is not computed.
     """
-    by = ["hash"] if partitions is None else ["hash", _PARTITION]
-    counts = _counted(left, keys.left, "left", partitions, nulls=kind.nulls_of_left).join(
-        _counted(right, keys.right, "right", partitions, nulls=kind.keeps_right), by, "full"
+    rows_of_left = _rows(left, keys.left, "left", partitions, nulls=kind.nulls_of_left)
+    rows_of_right = _rows(right, keys.right, "right", partitions, nulls=kind.keeps_right)
+    both = rows_of_left.unionAll(rows_of_right)
+    counts = both.groupBy(*(name for name in both.columns if name != _SIDE)).agg(
+        *(F.count_if(F.col(_SIDE) == side).alias(side) for side in ("left", "right"))
     )
-    rows = [F.coalesce(F.col(side), F.lit(0)) for side in ("left", "right")]
+    rows = [F.col("left"), F.col("right")]
     # Some kinds of join only test whether the right side has a key: all its rows count as one row.
     tested = F.least(rows[1], F.lit(1)) if kind.tests_only else rows[1]
     work = (rows[0] + tested).cast("double")
     if weigh == "output":
         work = _INCOMING * work + kind.output(*rows)
-    every = counts.select(*by, rows[0].alias("left"), rows[1].alias("right"), work.alias("work"))
+    every = counts.withColumn("work", work)
     matching = every if partitions is None else every.where(F.col("hash").isNotNull())
     bucket = F.col("hash").bitwiseAND(F.lit(buckets - 1))
     sums = [F.sum("left").alias("left"), F.max("right").alias("right"), F.sum("work").alias("work")]
@@ -142,34 +144,33 @@ def count_both(
     )
 
 
-def _counted(
+def _rows(
     side: DataFrame, columns: tuple[Column, ...], name: str, partitions: int | None, *, nulls: bool
 ) -> DataFrame:
-    """Count the rows of each key, by its hash.
+    """Return the hash of each row's key, the name of the side, and the partition to count by.
 
     Parameters
     ----------
     side, columns
         A side, and its key columns.
     name
-        Name of the column of counts.
+        Name of the side.
     partitions
         Number of partitions of Spark's own join, to count rows by partition too. None: rows are
         counted by key only.
     nulls
-        Whether to count rows with a null key too, if `partitions` is given. The hash of such a row
-        becomes null, so that the row matches no other row.
+        Whether to count rows with a null key too, if `partitions` is given. Such a row has no hash,
+        and a column with the name of its side keeps it apart from the other side's.
     """
     matches, hashed = without_null(columns), hash_of(columns)
+    named = F.lit(name).alias(_SIDE)
     if partitions is None:
-        counted = side.where(matches).select(hashed.alias("hash")).groupBy("hash")
-    else:
-        if not nulls or _spreads_nulls(side):
-            side = side.where(matches)
-        partition = spark_partition(columns, partitions).alias(_PARTITION)
-        hash_or_null = F.when(matches, hashed).alias("hash")
-        counted = side.select(hash_or_null, partition).groupBy("hash", _PARTITION)
-    return counted.agg(F.count(F.lit(1)).alias(name))
+        return side.where(matches).select(hashed.alias("hash"), named)
+    if not nulls or _spreads_nulls(side):
+        side = side.where(matches)
+    partition = spark_partition(columns, partitions).alias(_PARTITION)
+    apart = F.when(~matches, F.lit(name)).alias(_APART)
+    return side.select(F.when(matches, hashed).alias("hash"), partition, apart, named)
 
 
 def _spreads_nulls(side: DataFrame) -> bool:

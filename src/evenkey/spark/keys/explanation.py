@@ -88,12 +88,7 @@ class Placement:
         This assumes that time is proportional to load, and that both placements run their tasks on
         `slots` slots. If there is no load, the result is 1.
         """
-        if not self.loads.any():
-            return 1.0
-        before, after = (
-            makespan(loads.tolist(), self.slots) for loads in (self.spark_loads, self.loads)
-        )
-        return before / after
+        return speedup(self.spark_loads, self.loads, self.slots)
 
     @property
     def lines(self) -> list[str]:
@@ -158,6 +153,16 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.operator}, {_tasks(self.tasks)}", *self.notes]
         return "\n".join([*lines, *(line for each in self.placements for line in each.lines)])
+
+
+def speedup(before: NDArray[np.float64], after: NDArray[np.float64], slots: int) -> float:
+    """Return the time with the loads `before` over the time with the loads `after`, on `slots`.
+
+    Time is assumed to be proportional to load; without load, the result is 1.
+    """
+    if not after.any():
+        return 1.0
+    return makespan(before.tolist(), slots) / makespan(after.tolist(), slots)
 
 
 def _tasks(count: int) -> str:

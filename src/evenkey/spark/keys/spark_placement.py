@@ -15,10 +15,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
+_ADAPTIVE, _MERGES = (
+    f"spark.sql.adaptive.{name}" for name in ("enabled", "coalescePartitions.enabled")
+)
+_COMPRESSED = 4
+_LEAST_BYTES = 1 << 20
+
 
 def spark_partition(columns: Sequence[Column], partitions: int) -> Column:
     """Return the partition to which Spark's own shuffle by some columns sends a row."""
     return F.pmod(F.hash(*columns), F.lit(partitions))
+
+
+def fills_slots(frame: DataFrame, rows: float, slots: int) -> bool:
+    """Return whether Spark's own shuffle of a batch has at least as many tasks as slots.
+
+    Adaptive execution merges shuffle partitions until each task has 1 MB, whatever the work on its
+    rows costs. The size of the shuffle is estimated from below: 8 bytes per row and column, which
+    Spark may compress to a quarter.
+    """
+    conf = frame.sparkSession.conf
+    on = [str(conf.get(name, "true")).lower() == "true" for name in (_ADAPTIVE, _MERGES)]
+    return not all(on) or rows * 8 * (len(frame.columns) + 1) / _COMPRESSED >= slots * _LEAST_BYTES
 
 
 def spark_loads(

@@ -228,27 +228,34 @@ def sketches(hashed: Column, empty: KeyStatistics) -> list[Column]:
     tracked, buckets = empty.sketch.capacity, len(empty.bucket_loads)
     bucket = hashed.bitwiseAND(F.lit(buckets - 1))
     return [
-        _top(hashed, tracked, 4 * tracked).alias("keys"),
-        _top(bucket, buckets, 2 * buckets).alias("buckets"),
+        top(hashed, tracked, 4 * tracked).alias("keys"),
+        top(bucket, buckets, 2 * buckets).alias("buckets"),
     ]
 
 
-def _top(column: Column, k: int, counters: int) -> Column:
+def top(column: Column, k: int, counters: int) -> Column:
+    """Return the aggregate that finds the k most frequent values of a column, with counters.
+
+    Its counts are exact if there are no more distinct values than counters.
+    """
     counters = min(counters, _MOST_TRACKED)
     return F.call_function("approx_top_k", column, F.lit(min(k, counters)), F.lit(counters))
 
 
 def filled(empty: KeyStatistics, values: Mapping[str, Any]) -> KeyStatistics:
     """Fill statistics with the values of the aggregates that `sketches` returned."""
-    keys, counts = _items(values["keys"])
+    keys, counts = items_of(values["keys"])
     empty.add_counted(keys.view(np.uint64), counts)
-    buckets, loads = _items(values["buckets"])
+    buckets, loads = items_of(values["buckets"])
     empty.bucket_loads[:] = 0
     empty.bucket_loads[buckets] = loads
     return empty
 
 
-def _items(rows: Iterable[Mapping[str, Any]]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def items_of(
+    rows: Iterable[Mapping[str, Any]],
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the values that `top` found, int64, and their counts, float64; nulls are left out."""
     known = [(row["item"], row["count"]) for row in rows if row.get("item") is not None]
     items = np.array([item for item, _ in known], dtype=np.int64)
     return items, np.array([count for _, count in known], dtype=np.float64)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.event_clock import EventClock
+from evenkey.core.extras import check_extra
 from evenkey.groupings import planner_of
 from evenkey.spark.keys.event_times import seconds_of
 from evenkey.spark.plans.batch_plans import needs_plan
@@ -81,8 +82,11 @@ def routing_task(
     Raises
     ------
     ConfigurationError
-        The grouping needs a plan, and `plan` is None.
+        The grouping needs a plan, and `plan` is None; or its routers need numba, which is not
+        installed.
     """
+    if grouping.compiled:
+        check_extra("numba", "kernels", f"grouping {grouping}")
     if plan is None and needs_plan(grouping):
         message = (
             f"grouping {grouping}: it must know how frequent each key is before the first row "

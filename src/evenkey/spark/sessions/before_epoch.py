@@ -62,16 +62,17 @@ def with_epoch_words(
 ) -> tuple[DataFrame, Column]:
     """Make the rows of a stream wait for the result of one task per epoch.
 
-    If the task raises an `EvenkeyError`, a filter on the rows raises an error with its message.
-    Spark itself would report only that the subquery failed.
+    The task runs in a scalar subquery, whose value Spark computes before it processes the first row
+    of the epoch. If the task raises an `EvenkeyError`, a filter on the rows raises an error with
+    its message. Spark itself would report only that the subquery failed.
 
     Parameters
     ----------
     df
         A stream.
     words_of
-        Function that returns the result for the epoch of a task as words: int64 numbers, of which
-        the first must not be negative. The function is pickled.
+        Function that the task calls with its `TaskId`, which has the number of the epoch. It
+        returns words: int64 numbers, of which the first must not be negative. It is pickled.
     beneath_state
         Whether Python operators with state follow. Spark cannot send such operators to tasks if
         there is a subquery beneath them. So the words are broadcast to the rows instead, as column

@@ -7,6 +7,7 @@ imports.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -25,7 +26,6 @@ _IMPORTS = (
     "pyarrow.parquet",
     "pyspark.worker",
     "evenkey.aggregators",
-    "evenkey.spark",
     "evenkey.core.streams",
 )
 
@@ -36,11 +36,18 @@ def prepare() -> None:
         importlib.import_module(name)
     import numpy as np
 
+    from evenkey.core.errors import ConfigurationError
     from evenkey.groupings import available
+    from evenkey.spark.sessions.open_task import imported_identity
 
+    operators = importlib.import_module("evenkey.spark")
+    for name in operators.__all__:
+        getattr(operators, name)
+    imported_identity()
     nothing = np.zeros(1)
-    for grouping in available().values():
-        grouping().router(2).route(nothing.astype(np.uint64), nothing)
+    with contextlib.suppress(ConfigurationError):  # without numba there are no kernels to load
+        for grouping in available().values():
+            grouping().router(2).route(nothing.astype(np.uint64), nothing)
     # The workers' garbage collectors do not touch frozen objects, so these objects stay shared.
     gc.freeze()
 

@@ -18,6 +18,7 @@ from evenkey.spark.sessions.access import at_state, is_remote
 from evenkey.spark.sessions.java_home import ensure_java
 from evenkey.spark.sessions.java_process import keep_quiet, log_level, start_java
 from evenkey.spark.sessions.versions import SAFE_RETRIES
+from evenkey.spark.sessions.worker_python import is_own_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,8 +104,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         **(settings or {}),
     }
     if master.startswith("local"):
-        # The daemon needs evenkey, which is certainly installed only if the master is local.
-        every.setdefault("spark.python.daemon.module", "evenkey.spark.sessions.daemon")
+        if is_own_python(os.environ["PYSPARK_PYTHON"]):  # the daemon needs evenkey
+            every.setdefault("spark.python.daemon.module", "evenkey.spark.sessions.daemon")
         # Over TCP each Python task waits 40 ms, because the kernel delays an acknowledgement. Not
         # on other masters: an executor's directory may be too long for the path of a socket.
         every.setdefault("spark.python.unix.domain.socket.enabled", "true")

@@ -1,4 +1,4 @@
-"""Choose the workers' Python if the user has not, and check it where the check needs no job."""
+"""Prepare functions for the workers: choose their Python, send evenkey, and check both."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.sessions import open_task as opening
+from evenkey.spark.sessions.own_package import NEEDS, own_package, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-_ASK = "import json, sys, evenkey; print(json.dumps(sys.version_info[:2]))"
+    from evenkey.spark.sessions.open_task import Package
+
+_ASK = f"import json, sys, {', '.join(NEEDS)}; print(json.dumps(sys.version_info[:2]))"
 _ASKING_SECONDS = 60
 _LOCAL = ("local", "local-cluster")
 
@@ -31,22 +34,23 @@ _seen: weakref.WeakSet[SparkContext] = weakref.WeakSet()
 cloudpickle.register_pickle_by_value(opening)  # type: ignore[no-untyped-call]
 
 
-def in_workers(
-    session: SparkSession, function: Callable[..., Any], *, problems_as_words: bool = False
-) -> Callable[..., Any]:
+def in_workers(session: SparkSession, function: Any, *, problems_as_words: bool = False) -> Any:
     """Prepare a function for the Python workers of a session, and check that they can run it.
 
     If the user has not set the workers' Python, a local session uses the Python of this program. If
     the user has set it, a local session checks once, without a job, whether that Python can run
-    evenkey. On other hosts and over Connect, only a worker itself can check this: without evenkey
-    it fails with one line that names the interpreter, the host and the fix.
+    tasks. On other hosts and over Connect, only a worker itself can check this: if it cannot run
+    the task, it fails with one line that names the interpreter, the host and the fix.
+
+    Where workers have another Python than this program, evenkey is sent to them, once per session.
 
     Parameters
     ----------
     session
         Session in which the function runs.
     function
-        Function of a task.
+        Function of a task. Or another object that is sent to workers, such as the processor of a
+        stream with state; in a worker it is the object itself.
     problems_as_words
         Whether the function is for a scalar subquery. If it cannot be unpickled, the error is then
         returned as words (`open_task.problem_words`).
@@ -54,14 +58,18 @@ def in_workers(
     Returns
     -------
     callable
-        The same function, for ``mapInArrow`` or ``arrow_udf``.
+        The same function, for ``mapInArrow`` or ``arrow_udf``, or to be called by another function
+        that workers get.
 
     Raises
     ------
     ConfigurationError
-        The Python chosen on this machine has no evenkey, or has another minor version.
+        The Python chosen on this machine lacks a package, or has another minor version.
     """
     check_python(session)
+    context = getattr(session, "_sc", None)  # a session over Connect has none
+    if context is None or not _runs_here(context) or not is_own_python(context.pythonExec):
+        send(session)
     return _Task(function, problems_as_words=problems_as_words)
 
 
@@ -71,7 +79,7 @@ def check_python(session: SparkSession) -> None:
     Raises
     ------
     ConfigurationError
-        The Python chosen on this machine has no evenkey, or has another minor version.
+        The Python chosen on this machine lacks a package, or has another minor version.
     """
     context = getattr(session, "_sc", None)  # a session over Connect has none
     if context is not None and context not in _seen:
@@ -79,10 +87,15 @@ def check_python(session: SparkSession) -> None:
         _seen.add(context)
 
 
+def is_own_python(command: str) -> bool:
+    """Return whether a command starts the interpreter of this program."""
+    return shutil.which(command) == sys.executable
+
+
 class _Task:
     """A function that `open_task` unpickles in the worker, so that failures are explained."""
 
-    def __init__(self, function: Callable[..., Any], *, problems_as_words: bool = False) -> None:
+    def __init__(self, function: Any, *, problems_as_words: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         if not hasattr(self, "__name__"):
             self.__name__ = type(function).__name__
@@ -92,19 +105,25 @@ class _Task:
     def __call__(self, *arguments: Any) -> Any:
         return self._function(*arguments)
 
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[[bytes, Package], Any], tuple[bytes, Package]]:
         pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
-        return opening.open_giving_problems if self._as_words else opening.open_task, (pickled,)
+        opens = opening.open_giving_problems if self._as_words else opening.open_task
+        return opens, (pickled, own_package())
+
+
+def _runs_here(context: SparkContext) -> bool:
+    """Return whether the executors of a session are on this machine."""
+    return str(context.master).partition("[")[0] in _LOCAL
 
 
 def _choose_python(context: SparkContext) -> None:
-    if str(context.master).partition("[")[0] not in _LOCAL:
+    if not _runs_here(context):
         return
     if not os.environ.get("PYSPARK_PYTHON"):
         context.pythonExec = sys.executable
         return
     chosen = context.pythonExec
-    if shutil.which(chosen) == sys.executable:
+    if is_own_python(chosen):
         return
     lacking = _lacking(chosen)
     if lacking is not None:
@@ -129,7 +148,7 @@ def _lacking(python: str) -> str | None:
         return f"does not run ({getattr(error, 'strerror', None) or error})"
     if answer.returncode:
         last = answer.stderr.strip().splitlines()[-1:] or ["it printed nothing"]
-        return f"has no evenkey ({last[0]})"
+        return f"cannot run Spark's Python functions ({last[0]})"
     version, ours = json.loads(answer.stdout), sys.version_info[:2]
     if tuple(version) != ours:
         return f"is {version[0]}.{version[1]}, and this program's is {ours[0]}.{ours[1]}"

@@ -8,8 +8,10 @@ hold several histograms: histogram i is in the columns ``starts[i]`` to ``starts
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from evenkey.core.extras import load_extra
+
+njit = load_extra("numba", "kernels", "an approximate histogram").njit
 POSITION, WEIGHT, LOW, HIGH = 0, 1, 2, 3
 
 

@@ -8,15 +8,13 @@ publication at this place becomes, and on how many of these rows go to the skewe
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
-import xxhash
 
-from evenkey.core.hashing import SPARK_SEED
+from evenkey.core.hashing import hash_longs, hash_strings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +28,6 @@ are at a few places."""
 _STEP = 1 << 14
 _HALVINGS = 40
 _STEEPEST = 1e4
-_HIGHEST_BIT = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -108,13 +105,10 @@ class CandidateOwners:
 
 def _hashed(subscriptions: pa.Table) -> NDArray[np.int64]:
     """Compute Spark's ``xxhash64`` of the columns subscription, relation and geometry."""
-    hashes = []
-    for row in subscriptions.select(["subscription", "relation", "geometry"]).to_pylist():
-        value = xxhash.xxh64_intdigest(struct.pack("<q", row["subscription"]), SPARK_SEED)
-        value = xxhash.xxh64_intdigest(row["relation"].encode(), value)
-        value = xxhash.xxh64_intdigest(row["geometry"], value)
-        hashes.append(value - 2 * _HIGHEST_BIT if value >= _HIGHEST_BIT else value)
-    return np.array(hashes, dtype=np.int64)
+    hashes = hash_longs(subscriptions["subscription"].to_numpy())
+    for column in ("relation", "geometry"):
+        hashes = hash_strings(subscriptions[column], hashes)
+    return hashes.view(np.int64)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from dataclasses import dataclass
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.run_recorder import Recorder
 
 Phase = Literal[
+    "already finished",
+    "continuing",
+    "reading the input",
     "starting Spark",
     "warming up",
+    "first epoch",
     "waiting for executors",
     "waiting for a transaction",
     "running",
@@ -77,7 +82,7 @@ def before_the_first(name: str, phase: Phase) -> EpochProgress:
     return EpochProgress(name, -1, 0, None, 0.0, 0.0, phase)
 
 
-def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
+def announce(on_progress: OnProgress | None, name: str, phase: Phase, detail: str = "") -> None:
     """Report that a run is in a phase before its first epoch.
 
     Parameters
@@ -88,9 +93,11 @@ def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
         The grouping's spelling, or the name of another job.
     phase
         A phase such as ``starting Spark``.
+    detail
+        See `EpochProgress`.
     """
     if on_progress is not None:
-        on_progress(before_the_first(name, phase))
+        on_progress(dataclasses.replace(before_the_first(name, phase), detail=detail))
 
 
 class Measures(Protocol):

@@ -25,14 +25,14 @@ from evenkey.pipeline.runs.output.output_location import below, on_a_disk, outpu
 from evenkey.spark.sessions import check_sources, ending_unlogged, is_remote, java_deaths_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.core.stores import Store
     from evenkey.pipeline.options import RunOptions
-    from evenkey.pipeline.runs.driving.job import Job, Prepared, ReportT
-    from evenkey.pipeline.runs.driving.progress import OnProgress
+    from evenkey.pipeline.runs.driving.job import Found, Job, Prepared, ReportT
+    from evenkey.pipeline.runs.driving.progress import OnProgress, Phase
     from evenkey.pipeline.runs.input.run_topics import RunTopics
 
     OptionsT = TypeVar("OptionsT", bound=RunOptions)
@@ -83,16 +83,14 @@ def run(
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
         output = output_store(options.output, spark)
-        before = _finished_before(job, output)
+        before = _finished_before(job, output, on_progress)
         if before is not None:
             return before
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(RunDirectory.opened(output))
         directory.check(options.manifest(), options.free(), options.pinned())
-        keep_input = None
-        if output is not None and not directory.begun:
-            keep_input = stack.enter_context(digested(job.input_files()))
-        found = job.find(directory)
+        _announce_changes(on_progress, job, directory, "continuing")
+        found, keep_input = _found(stack, job, directory, on_progress)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
@@ -117,6 +115,7 @@ def run(
             if prepare:
                 announce(seen, job.name, "warming up")
                 prepared.warm_up(spark, directory)
+            announce(seen, job.name, "first epoch")
             recording = recorder if exports else None
             report = execute(
                 spark, job, prepared, directory, on_progress=seen, recorder=recording, topics=topics
@@ -138,7 +137,37 @@ def _classic(spark: SparkSession) -> SparkSession:
     return spark
 
 
-def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
+def _found(
+    stack: contextlib.ExitStack,
+    job: Job[ReportT],
+    directory: RunDirectory,
+    on_progress: OnProgress | None,
+) -> tuple[Found[ReportT], Callable[[RunDirectory], None] | None]:
+    """Find the input of a run; return it with a function that stores the files' digests.
+
+    The function is None if the run has no output, or has begun before.
+    """
+    files = job.input_files()
+    if files:
+        announce(on_progress, job.name, "reading the input")
+    keep_input = None
+    if job.options.output is not None and not directory.begun:
+        keep_input = stack.enter_context(digested(files))
+    return job.find(directory), keep_input
+
+
+def _announce_changes(
+    on_progress: OnProgress | None, job: Job[ReportT], directory: RunDirectory, phase: Phase
+) -> None:
+    """Report the options that differ from those of the run in the directory, if there are any."""
+    changed = directory.changes(job.options.manifest())
+    if changed:
+        announce(on_progress, job.name, phase, f": {'; '.join(changed.values())}")
+
+
+def _finished_before(
+    job: Job[ReportT], output: Store, on_progress: OnProgress | None
+) -> ReportT | None:
     """Return the report of the finished run in the output; None if there is no finished run."""
     options = job.options
     directory = RunDirectory(output)
@@ -146,8 +175,9 @@ def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
     record = directory.finished()
     if record is None:
         return None
-    directory.check_layout(options.layout())
+    directory.check_layout(options.manifest(), options.layout().keys())
     check_same_input(output, job.input_files())
+    _announce_changes(on_progress, job, directory, "already finished")
     return job.restored(record, directory)
 
 

@@ -46,6 +46,15 @@ def _may_lie_here(name: str) -> bool:
     return top in (_STATE.rstrip("/"), EpochFiles.DEAD_LETTERS, "lost+found") or top.startswith(".")
 
 
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """Return a text for each option whose value changed, except for the place of the output."""
+    return {
+        name: f"{name} was {before.get(name)!r} and is now {now.get(name)!r}"
+        for name in sorted((before.keys() | now.keys()) - {"format", "output"})
+        if before.get(name) != now.get(name)
+    }
+
+
 class RunDirectory:
     """The directory of one run: results and dead letters to read, and the run's own state.
 
@@ -381,7 +390,10 @@ class RunDirectory:
         ------
         ConfigurationError
             A run with another configuration began here (the message names each option that
-            differs); no run began here, but there are other files; or the directory cannot be read.
+            differs, also those that may); no run began here, but there are other files; or the
+            directory cannot be read.
+        RunError
+            The layouts of the run cannot be read.
         """
         path = self.store.path(_MANIFEST)
         try:
@@ -403,17 +415,18 @@ class RunDirectory:
                 "and files: finish it with that version, or choose another output"
             )
             raise ConfigurationError(message)
-        fields = sorted((set(before) | set(configuration)) - set(free))
-        changed = [
-            f"{field} was {before.get(field)!r} and is now {configuration.get(field)!r}"
-            + (f", but {pinned[field]}" if field in pinned else "")
-            for field in fields
-            if before.get(field) != configuration.get(field)
+        changed = _changes({**before, **self.layouts.last()}, configuration)
+        refused = [
+            text + (f", but {pinned[field]}" if field in pinned else "")
+            for field, text in changed.items()
+            if field not in free
         ]
-        if changed:
+        if refused:
+            also = [text for field, text in changed.items() if field in free]
+            listed = "; ".join([*refused, *([f"also {', '.join(also)}"] if also else [])])
             message = (
-                f"output {self.path} holds another run ({'; '.join(changed)}): choose another "
-                "output, delete it, or repeat the previous options to continue it"
+                f"output {self.path} holds another run ({listed}): choose another output, delete "
+                "it, or repeat the previous options to continue it"
             )
             raise ConfigurationError(message)
 
@@ -428,31 +441,48 @@ class RunDirectory:
             )
             raise ConfigurationError(message)
 
-    def check_layout(self, options: Mapping[str, Any]) -> None:
-        """Check that the options are those of the last layout of the finished run.
+    def changes(self, configuration: Mapping[str, Any]) -> dict[str, str]:
+        """Return a text with the old and the new value of each option that changed, by its name.
+
+        The old values are those of the first process of the run; for options of the layout, those
+        of the last one. Without a run there are no changes.
 
         Parameters
         ----------
-        options
-            Values of the options by name, as `Configuration.layout` returns them.
+        configuration
+            Values of the options by name.
+
+        Raises
+        ------
+        RunError
+            The options or the layouts of the run cannot be read.
+        """
+        if not self.begun:
+            return {}
+        return _changes({**self.layouts.of(0), **self.layouts.last()}, configuration)
+
+    def check_layout(self, configuration: Mapping[str, Any], names: Collection[str]) -> None:
+        """Check that the options of the layout are those of the last layout of the finished run.
+
+        Parameters
+        ----------
+        configuration
+            Values of the options by name.
+        names
+            The options of the layout, as `Configuration.layout` returns them.
 
         Raises
         ------
         ConfigurationError
-            An option differs; the message names it.
+            An option of the layout differs; the message names all options that differ.
         RunError
             The layouts of the run cannot be read.
         """
-        before = self.layouts.last()
-        changed = [
-            f"{name} was {before[name]!r} and is now {value!r}"
-            for name, value in sorted(options.items())
-            if name in before and before[name] != value
-        ]
-        if changed:
+        changed = self.changes(configuration)
+        if changed.keys() & {*names}:
             message = (
-                f"output {self.path} holds a finished run ({'; '.join(changed)}): choose another "
-                "output, or repeat its options to see its figures"
+                f"output {self.path} holds a finished run ({'; '.join(changed.values())}): choose "
+                "another output, or repeat its options to see its figures"
             )
             raise ConfigurationError(message)
 

@@ -86,8 +86,8 @@ def committed_tables(commits: Commits) -> Iterator[pa.Table]:
                 yield _with_instants(pa_json.read_json(content))
             except pa.ArrowInvalid as error:
                 message = (
-                    f"results of {commit.name} have values of several types ({error}): read its "
-                    "lines individually"
+                    f"results of {commit.name} have values of several types ({error}): parse the "
+                    "lines of its files one by one, such as with json.loads"
                 )
                 raise RunError(message) from error
 
