@@ -138,7 +138,7 @@ def test_operators_have_sparks_results_without_numba(environment, tmp_path):
         ("parse('planned').router(2).route(keys)", "spreading keys that are hotter than planned"),
         (
             "ek.simulate(ek.generated('uniform(keys=3)', messages=9), 'kg', workers=2)",
-            "the simulator",
+            "a generated stream, or a CSV file with quoted fields,",
         ),
     ],
 )

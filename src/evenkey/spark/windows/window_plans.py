@@ -95,7 +95,7 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known))
     start = time.perf_counter()
     side = Side(request.keys, request.cost)
-    weights = Weights([side], grouping.statistics(workers))
+    weights = Weights([side], grouping.statistics(workers), workers, exact=True)
     if known:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known), weights)
     memory = grouping.fitted(weights.statistics, workers, {}, of_messages=weights.of_rows)
