@@ -36,6 +36,7 @@ ROWS = 5_000
 SECONDS = 0.002
 SCHEMA = "user string, score bigint"
 SHOWN = 3
+SAME = (0.95, 1.05)
 SLOW, FAST = "groupBy(...).applyInPandas(...)", "eks.groupBy(...).applyInPandas(..., merge=...)"
 
 
@@ -103,7 +104,9 @@ class Comparison:
     def gain(self) -> str:
         """The speedup of the balanced job."""
         ratio = self.slow.seconds / self.fast.seconds
-        return f"{ratio:.1f}x faster" if ratio >= 1 else f"{1 / ratio:.1f}x slower"
+        if SAME[0] < ratio < SAME[1]:
+            return "as fast"
+        return f"{ratio:.1f}x faster" if ratio > 1 else f"{1 / ratio:.1f}x slower"
 
 
 def main(directory: Path, rows: int = ROWS) -> Path:

@@ -6,9 +6,10 @@ import importlib
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from evenkey.papers.experiments import FULL, QUICK, Scale, available, find, pkg, run, write_page
 from tests.snippets.blocks import snippets
@@ -41,7 +42,9 @@ def test_the_worked_example_is_all_that_a_figure_takes(example, tmp_path):
     (table,) = outcome.tables
     assert [row["sources"] for row in table.rows()] == [1, 5, 20, 50]
     (plot,) = outcome.plots
-    assert list(plot.figure.data[0].x) == [1, 5, 20, 50]
+    figure: Any = Figure()
+    plot.fill(figure, 960)
+    assert list(figure.axes[0].lines[0].get_xdata()) == [1, 5, 20, 50]
     assert [finding.paper for finding in outcome.findings] == ["Sources do no harm"]
     assert example.reference == "PKG, figure 20"
     assert write_page(outcome, tmp_path).is_file()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -22,9 +24,11 @@ WIDE, NARROW = 960, 350
 RUNS = THEMES["light"].runs
 
 
-def drawn(frame=FRAME, width=WIDE, x=X, y=Y, group="method", **options) -> Figure:
+def drawn(
+    frame=FRAME, width=WIDE, x=X, y=Y, group="method", **options
+) -> Any:  # Matplotlib has no types for what an axis holds
     figure = Figure()
-    Chart("", x, y, group, **options).fill(figure, frame, width)
+    Chart("", x, y, group, **options).plot(frame).fill(figure, width)
     return figure
 
 

@@ -80,7 +80,8 @@ def test_a_page_fits_and_can_be_read(browser, pages, name):
             window = browser.new_page(
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
-            errors, asked = [], []
+            errors: list[str] = []
+            asked: list[str] = []
             window.on("pageerror", lambda error, to=errors: to.append(str(error)))
             window.on("console", lambda line, to=errors: to.append(line.text))
             window.on("request", lambda request, to=asked: to.append(request.url))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from evenkey.reports.pictures import Span, Timeline
@@ -27,8 +29,8 @@ def test_tasks_that_overlap_have_different_slots():
 
 
 def test_jobs_are_above_each_other_on_one_axis_with_a_bar_per_task():
-    figure = Figure()
-    Timeline("Tasks", {"Spark: 8 s": SLOW, "evenkey: 2 s": FAST}).fill(figure, 400)
+    figure: Any = Figure()
+    Timeline("Tasks", {"Spark: 8 s": SLOW, "evenkey: 2 s": FAST}).plot().fill(figure, 400)
     slow, fast = figure.axes
     assert [each.get_width() for each in slow.patches] == [8, 1, 1, 1]
     assert [each.get_width() for each in fast.patches] == [2, 2, 2, 2]

@@ -45,16 +45,23 @@ class Plot:
     ----------
     title
         Title of the image.
-    draw
-        Function that draws the image as an SVG element. It gets the width in CSS pixels, and a name
-        that no other image of the page has.
+    fill
+        Function that draws on an empty figure of a width in CSS pixels.
+    height
+        Function that returns the height for a width, both in CSS pixels.
     note
         Text below the image.
     """
 
     title: str
-    draw: Callable[[int, str], str]
+    fill: Callable[[Figure, int], None]
+    height: Callable[[int], int]
     note: str = ""
+
+    def draw(self, width: int, name: str) -> str:
+        """Draw the image as an SVG element; no two images of a page have the same name."""
+        size = width, self.height(width)
+        return svg(self.title, name, size, lambda figure: self.fill(figure, width))
 
 
 @dataclass(frozen=True)
@@ -103,10 +110,10 @@ class Chart:
 
     def plot(self, frame: pd.DataFrame) -> Plot:
         """Return the plot of a data frame, with the title and the note of the chart."""
-        return Plot(self.title, partial(self._drawn, frame), self.note)
+        fill, height = partial(self._fill, frame), partial(self._height, frame)
+        return Plot(self.title, fill, height, self.note)
 
-    def fill(self, figure: Figure, frame: pd.DataFrame, width: int) -> None:
-        """Draw a data frame on an empty figure that is `width` CSS pixels wide."""
+    def _fill(self, frame: pd.DataFrame, figure: Figure, width: int) -> None:
         rows = self._rows(frame)
         parts = self._parts(rows)
         lines, columns = self._shape(len(parts), width)
@@ -133,17 +140,14 @@ class Chart:
                 ncols=_beside_each_other(marks, width),
             )
 
-    def _drawn(self, frame: pd.DataFrame, width: int, name: str) -> str:
+    def _height(self, frame: pd.DataFrame, width: int) -> int:
         rows = self._rows(frame)
         lines, columns = self._shape(len(self._parts(rows)), width)
         labels = [label for label, _ in self._lines(rows)]
         legend = 1 + math.ceil(len(labels) / _beside_each_other(labels, width))
         names = self.x.categories(rows) if self.x.scale == "category" else []
         panel = _PANEL_PIXELS + height_of_names(names, width / columns - _LABEL_PIXELS)
-        height = round(lines * panel) + (legend * _LEGEND_LINE_PIXELS if len(labels) > 1 else 0)
-        return svg(
-            self.title, name, (width, height), lambda figure: self.fill(figure, frame, width)
-        )
+        return round(lines * panel) + (legend * _LEGEND_LINE_PIXELS if len(labels) > 1 else 0)
 
     def _legend(self) -> str:
         return self.legend or ("Figures" if self.group == WHOSE else self.group.capitalize())

@@ -87,7 +87,9 @@ def number(value: float) -> str:
 def name_places(panel: Axes, names: Sequence[str], pixels: float) -> None:
     """Put names below the places 0, 1, 2 ... of a panel; turn them, or leave some out, to fit."""
     angle = _turned(names, pixels)
-    style = {"rotation": angle, "ha": "right", "rotation_mode": "anchor"} if angle else {}
+    style: dict[str, Any] = {}
+    if angle:
+        style = {"rotation": angle, "ha": "right", "rotation_mode": "anchor"}
     step = math.ceil(_longest(names) * len(names) / pixels) if _numbers(names) else 1
     panel.set_xticks(range(0, len(names), step), names[::step], **style)
     panel.set_xlim(-0.6, len(names) - 0.4)

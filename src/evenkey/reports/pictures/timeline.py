@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.reports.pictures.chart import Plot
-from evenkey.reports.pictures.drawing import matplotlib, svg
+from evenkey.reports.pictures.drawing import matplotlib
 from evenkey.reports.pictures.theme import THEMES
 from evenkey.reports.pictures.ticks import number
 
@@ -63,18 +63,16 @@ class Timeline:
 
     def plot(self) -> Plot:
         """Return the timeline as an image of a page."""
-        return Plot(self.title, self._drawn, self.note)
+        return Plot(self.title, self._fill, self._height, self.note)
 
-    def _drawn(self, width: int, name: str) -> str:
-        heights = [_TITLE_PIXELS + _SLOT_PIXELS * slots for slots in self._slots()]
-        size = width, sum(heights) + _AXIS_PIXELS
-        return svg(self.title, name, size, lambda figure: self.fill(figure, width))
+    def _height(self, width: int) -> int:
+        del width  # the same for all
+        return sum(_TITLE_PIXELS + _SLOT_PIXELS * each for each in self._slots()) + _AXIS_PIXELS
 
     def _slots(self) -> list[int]:
         return [max(in_slots(spans), default=0) + 1 for spans in self.jobs.values()]
 
-    def fill(self, figure: Figure, width: int) -> None:
-        """Draw the tasks on an empty figure that is `width` CSS pixels wide."""
+    def _fill(self, figure: Figure, width: int) -> None:
         ticker = matplotlib().ticker
         panels = figure.subplots(
             len(self.jobs), sharex=True, height_ratios=self._slots(), squeeze=False
