@@ -27,7 +27,6 @@ from evenkey.core.metrics import (
 )
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.exporters import HotKey
-from evenkey.pipeline.runs import epoch_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,8 +130,7 @@ class Observer:
 
     def _taken_in(self, epoch: int) -> Taken:
         """Return what became of the input of an epoch: counts of its splitters and its commit."""
-        commit = self._files.commits.read(epoch_name(epoch))
-        figures = {} if commit is None else commit.figures
+        figures = self._files.figures(epoch)
         late, overflows = (int(figures.get(name, 0)) for name in ("late", "overflows"))
         counts = self._files.read(self._files.SPLITS, [epoch])
         if counts is None:

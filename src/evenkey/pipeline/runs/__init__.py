@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.runner import execute as execute
     from evenkey.pipeline.runs.driving.runner import run as run
     from evenkey.pipeline.runs.driving.runner import variants as variants
-    from evenkey.pipeline.runs.driving.timeline import Timeline as Timeline
     from evenkey.pipeline.runs.driving.timing import Timing as Timing
     from evenkey.pipeline.runs.driving.timing import epochs_of as epochs_of
     from evenkey.pipeline.runs.input.closing import closing_rows as closing_rows
     from evenkey.pipeline.runs.input.sources import DealtReading as DealtReading
     from evenkey.pipeline.runs.input.sources import Reading as Reading
     from evenkey.pipeline.runs.input.sources import stream_of as stream_of
-    from evenkey.pipeline.runs.output.commits import epoch_name as epoch_name
     from evenkey.pipeline.runs.output.directory import RunDirectory as RunDirectory
     from evenkey.pipeline.runs.output.epoch_files import EpochFiles as EpochFiles
     from evenkey.pipeline.runs.output.output_location import output_store as output_store

@@ -165,7 +165,7 @@ def execute(
     job: Job[ReportT],
     prepared: Prepared[ReportT],
     directory: RunDirectory,
-    timeline: Timeline,
+    timeline: Timeline | None = None,
     *,
     on_progress: OnProgress | None = None,
     close: bool = True,
@@ -179,7 +179,8 @@ def execute(
     spark, job, prepared, directory
         The session, the job, the prepared job and the run's directory.
     timeline
-        The times of the epochs of earlier processes; receives those of this process.
+        The times of the epochs of earlier processes; receives those of this process. None: there
+        were no earlier processes.
     on_progress
         See `run`.
     close
@@ -191,6 +192,7 @@ def execute(
     """
     started = time.monotonic()
     work = prepared.open(spark, directory, recorder)
+    timeline = timeline or Timeline()
     timeline.preceded_by(work.planning_ms)
     end = EpochEnd(
         spark,
