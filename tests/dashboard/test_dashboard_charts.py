@@ -70,10 +70,12 @@ def test_lines_go_over_the_seconds_since_the_start(name, values):
     [("epoch_max_over_mean", 1), ("epoch_dist_cost", 1), ("epoch_stddev_percent", 0)],
 )
 def test_axes_start_at_the_lowest_possible_value(name, least):
-    start, end = over_time(name)(TWO, THEME).layout.yaxis.range
+    axis = over_time(name)(TWO, THEME).layout.yaxis
+    start, end = axis.range
     highest = max(record(0)[name], record(1)[name])
-    assert start == least
+    assert start == axis.tick0 == least
     assert end > highest
+    assert 2 <= (end - start) / axis.dtick <= 6
 
 
 def test_an_axis_is_not_empty_if_all_values_are_the_lowest():
@@ -94,7 +96,7 @@ def test_loads_of_all_epochs_are_a_heat_map():
     assert list(heat.text[0]) == ["60", "20"]
     scale = figure.layout.coloraxis
     assert (scale.cmin, scale.cmax) == (0, 1.4)
-    assert "mean load" in scale.colorbar.title.text
+    assert "mean load" in figure.layout.title.text
 
 
 def test_hot_keys_are_shaded_by_their_share_of_the_load_of_the_worker():

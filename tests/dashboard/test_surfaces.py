@@ -163,11 +163,12 @@ def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, paused):
     assert table["messages"].startswith(f"{figures['messages']:,} of")
     assert table["rejected"].startswith(f"{figures['rejected']:,} of")
 
-    for name, value in last.figures.items():
-        for worker, each in enumerate(value) if FIGURES[name].by_worker else [("", value)]:
-            factor = 1000 if FIGURES[name].unit == "ms" else 1
-            sample = f"{prometheus_name(FIGURES[name])} {worker}".strip()
-            assert scraped[sample] == each / factor, name
+    for name, value in last.by_worker().items():
+        for worker, each in enumerate(value):
+            assert scraped[f"{prometheus_name(FIGURES[name])} {worker}"] == each
+    for name, number in last.numbers().items():
+        factor = 1000 if FIGURES[name].unit == "ms" else 1
+        assert scraped[prometheus_name(FIGURES[name])] == number / factor, name
     assert scraped["evenkey_epoch"] == last.epoch
     progress_agrees(seen, records, figures)
 

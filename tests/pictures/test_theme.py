@@ -10,7 +10,16 @@ import pytest
 
 import evenkey
 from evenkey.groupings import available
-from evenkey.reports.pictures import GROUPINGS, THEMES, heat, look, stacked, themed
+from evenkey.reports.pictures import (
+    GROUPINGS,
+    THEMES,
+    Shades,
+    heat,
+    look,
+    shaded,
+    stacked,
+    themed,
+)
 
 PACKAGE = Path(next(iter(evenkey.__path__)))
 SHEETS = sorted(PACKAGE.rglob("style.css"))
@@ -69,10 +78,13 @@ def test_panels_are_below_each_other_in_the_theme():
     theme = THEMES["dark"]
     figure = stacked(themed(theme, "worker", ""), [2, 1], ["kg", "dkg"], gap=0.1)
     figure.add_trace(heat([0, 1], ["a"], [[0.0, 100.0]], [["0", "7"]], "%{text}"), 1, 1)
-    look(figure, theme)
+    look(shaded(figure, theme, Shades("share, %", 0, 100)), theme)
     assert [each.text for each in figure.layout.annotations] == ["kg", "dkg"]
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
     assert figure.layout.xaxis2.tickfont.color == theme.muted
+    scale = figure.layout.coloraxis
+    assert [colour for _, colour in scale.colorscale] == list(theme.heat)
+    assert (scale.cmin, scale.cmax, figure.layout.title.text) == (0, 100, "share, %")
 
 
 def test_a_themed_figure_names_its_axes_and_has_lines_across_alone():

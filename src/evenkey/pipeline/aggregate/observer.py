@@ -130,8 +130,7 @@ class Observer:
 
     def _taken_in(self, epoch: int) -> Taken:
         """Return what became of the input of an epoch: counts of its splitters and its commit."""
-        commit = self._files.commits.of_epoch(epoch)
-        figures = {} if commit is None else commit.figures
+        figures = self._files.figures(epoch)
         late, overflows = (int(figures.get(name, 0)) for name in ("late", "overflows"))
         counts = self._files.read(self._files.SPLITS, [epoch])
         if counts is None:

@@ -110,7 +110,7 @@ class EpochRecord:
 
     def share_percent(self, hot: HotKey) -> float:
         """Return the share of a hot key in the load of this epoch, in percent."""
-        return 100 * hot.messages / max(1, sum(self["epoch_loads"]))
+        return float(100 * hot.messages / max(1, sum(self["epoch_loads"])))
 
     def numbers(self) -> dict[str, int | float]:
         """Return the figures that are a single number."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenkey.core.metrics import FIGURES
 from evenkey.reports.dashboard.heat_maps import ticks
@@ -24,7 +25,7 @@ _MOST_POINTS = 1000
 """Maximum number of points of a line. More points would be sent to the browser at each epoch, but
 could not be seen."""
 _MARKED_POINTS = 60
-_HEADROOM, _LEAST_RANGE = 1.08, 0.5
+_HEADROOM, _LEAST_RANGE, _MOST_LABELS = 1.08, 0.5, 6
 _LEAST_PAUSE = 1.0
 """Seconds between two epochs that are in no makespan and so were a pause: starting Spark takes
 longer."""
@@ -62,7 +63,8 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
 
     A line has a gap where a run was stopped and continued later.
     """
-    figure, drawn = themed(theme, "seconds since the start", shown.unit), []
+    figure = themed(theme, "seconds since the start", shown.unit)
+    drawn: list[float | None] = []
     for number, run in enumerate(runs):
         known = [each for each in run.records if each.get(shown.name) is not None]
         records = thinned(known, _MOST_POINTS)
@@ -95,14 +97,16 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
                 connectgaps=False,
                 hovertemplate="%{y:,.3~f}",
             )
-    return figure.update_yaxes(range=_range(shown, drawn))
+    return figure.update_yaxes(**_axis(shown, drawn))
 
 
-def _range(shown: Measured, values: Sequence[float | None]) -> list[float]:
-    """Return the range of an axis: from the lowest possible value to above the highest value."""
+def _axis(shown: Measured, values: Sequence[float | None]) -> dict[str, Any]:
+    """Return an axis from the lowest possible value, with a label, to above the highest value."""
     highest = max((each for each in values if each is not None), default=shown.least)
-    above = highest - shown.least
-    return [shown.least, shown.least + (_HEADROOM * above or _LEAST_RANGE)]
+    length = _HEADROOM * (highest - shown.least) or _LEAST_RANGE
+    step = 10 ** math.floor(math.log10(length))
+    step *= next(each for each in (0.2, 0.5, 1, 2) if length / (each * step) <= _MOST_LABELS)
+    return {"range": [shown.least, shown.least + length], "tick0": shown.least, "dtick": step}
 
 
 def _seconds(run: Run, record: EpochRecord) -> float:

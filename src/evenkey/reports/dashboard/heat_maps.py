@@ -24,7 +24,7 @@ _MOST_EPOCHS = 200
 _MOST_ROWS = 64
 _MOST_TICKS = 12
 _LONGEST_KEY = 18
-_LEAST_HEIGHT, _SCALE_HEIGHT, _PANEL_MARGIN = 290, 60, 70
+_LEAST_HEIGHT, _SCALE_HEIGHT, _PANEL_MARGIN = 290, 70, 70
 _THIN, _THICK, _LEAST_ROWS = 12, 24, 72
 """Height in pixels of a row without and with a label of its own, and of all rows at least."""
 

@@ -97,22 +97,28 @@ def shaded(figure: Figure, theme: Theme, shades: Shades) -> Figure:
         "yref": "container",
         "y": 1,
         "yanchor": "top",
-        "ypad": 4,
+        "ypad": 24,  # below the title
         "outlinewidth": 0,
         "tickfont": {"size": 11, "color": theme.muted},
-        "title": {
-            "text": shades.title,
-            "side": "top",
-            "font": {"size": 12, "color": theme.muted},
-        },
     }
     return figure.update_layout(
+        # The colour bar's own title overlaps its colours in wide figures.
+        title={
+            "text": shades.title,
+            "font": {"size": 12, "color": theme.muted},
+            "x": 0,
+            "xref": "container",
+            "pad": {"t": 4, "l": 4},
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+        },
         coloraxis={
             "cmin": shades.low,
             "cmax": shades.high,
             "colorscale": [[0, theme.heat[0]], [1, theme.heat[1]]],
             "colorbar": scale,
-        }
+        },
     )
 
 

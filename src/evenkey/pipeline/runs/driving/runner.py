@@ -209,8 +209,8 @@ def execute(
     spark, job, prepared, directory
         The session, the job, the prepared job and the run's directory.
     timeline
-        The times of the epochs of earlier processes, which receives those of this process. None:
-        there were none.
+        The times of the epochs of earlier processes; receives those of this process. None: there
+        were no earlier processes.
     on_progress
         See `run`.
     close
@@ -221,8 +221,8 @@ def execute(
         The topics at the start of the run; None: no topics.
     """
     started = time.monotonic()
-    timeline = Timeline() if timeline is None else timeline
     work = prepared.open(spark, directory, recorder)
+    timeline = timeline or Timeline()
     timeline.preceded_by(work.planning_ms)
     end = EpochEnd(
         spark,

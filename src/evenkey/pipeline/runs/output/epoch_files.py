@@ -12,7 +12,7 @@ from evenkey.pipeline.runs.output.commits import BEFORE, Commit, Commits, epoch_
 from evenkey.pipeline.runs.output.parts import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from evenkey.core.stores import Store
@@ -103,6 +103,11 @@ class EpochFiles:
         """
         contents = at_once(lambda each: self.commits.content(*each), self._parts(kind, epochs))
         return pa.concat_tables(map(_decoded, contents)) if contents else None
+
+    def figures(self, epoch: int) -> Mapping[str, float]:
+        """Return the figures in the commit of an epoch; empty if it is not committed."""
+        commit = self.commits.of_epoch(epoch)
+        return {} if commit is None else commit.figures
 
     def rows(self, kind: str) -> int:
         """Return the number of rows of a kind over all committed epochs.
