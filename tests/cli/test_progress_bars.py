@@ -127,7 +127,7 @@ def test_lines_name_each_step_and_then_come_every_five_seconds(capsys, clock):
 
 def test_a_step_that_may_end_with_an_error_has_no_line(capsys):
     with shown_progress() as show:
-        show(in_phase("kg", "reading the input"))
+        show(in_phase("kg", "finding the input"))
         assert capsys.readouterr().err == ""
         show(in_phase("kg", "starting Spark"))
     assert capsys.readouterr().err == "kg: starting Spark, 0:00\n"

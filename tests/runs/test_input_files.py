@@ -126,6 +126,7 @@ def test_a_run_that_continues_reports_the_options_that_changed(tmp_path, monkeyp
         run(AggregateJob(config.with_options(workers=3, sources=2)), on_progress=seen.append)
     assert [(each.phase, each.detail) for each in seen] == [
         ("continuing", ": sources was 5 and is now 2; workers was 8 and is now 3"),
+        ("finding the input", ""),
         ("starting Spark", ""),
     ]
 

@@ -415,7 +415,7 @@ def _stand(progress: EpochProgress) -> Stand:
         first=f"epoch {progress.epoch}",
         last=f"max/mean {number(progress.max_over_mean)}",
         brief=True,
-        quiet=progress.phase == "reading the input",
+        quiet=progress.phase == "finding the input",
         detail=progress.detail,
     )
 

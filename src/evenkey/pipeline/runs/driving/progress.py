@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Phase = Literal[
     "already finished",
     "continuing",
-    "reading the input",
+    "finding the input",
     "starting Spark",
     "warming up",
     "first epoch",

@@ -156,12 +156,10 @@ def _found(
 
     The function is None if the run has no output, or has begun before.
     """
-    files = job.input_files()
-    if files:
-        announce(on_progress, job.name, "reading the input")
+    announce(on_progress, job.name, "finding the input")
     keep_input = None
     if job.options.output is not None and not directory.begun:
-        keep_input = stack.enter_context(digested(files))
+        keep_input = stack.enter_context(digested(job.input_files()))
     return job.find(directory), keep_input
 
 
