@@ -68,7 +68,7 @@ def over_spark(
     frame: Frame,
 ) -> DataFrame:
     """Return the rows with the same columns by Spark's own windows."""
-    window = Window.partitionBy(*keys).orderBy(*order)
+    window = Window.partitionBy(*(keys or [F.lit(0)])).orderBy(*order)
     own = (*RANKINGS, "lag", "lead")
     named = {
         name: column.over(
@@ -111,8 +111,9 @@ def assert_same(
 
 def assert_cut(df, keys, order, columns, *frames: Any, workers: int, **options: Any) -> None:
     """Assert that a hot key is cut."""
-    given = {"state": None, "cost": None, **options}
-    request = WindowRequest.of(df, keys, order, columns, *frames, workers, **given)
+    state, cost = options.get("state"), options.get("cost")
+    rows, values = frames
+    request = WindowRequest.of(df, keys, order, columns, rows, values, workers, state, cost)
     cuts = planned(request).cuts
     assert cuts is not None
     assert len(cuts.workers) > 1

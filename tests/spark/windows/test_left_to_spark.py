@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -31,11 +33,11 @@ def test_other_functions_are_computed_by_spark(session):
 def test_explain_says_how_each_column_is_computed(session):
     rows = ordered_rows.rows(session)
     columns = {"n": F.row_number(), "lag": F.lag("id"), "names": F.collect_list("name")}
-    told = operators.explain(
+    explained = operators.explain(
         operators.over, rows, "user", F.desc("whole"), columns, workers=WORKERS
     )
-    (placement,) = told.placements
-    assert told.operator == "over(user order by whole desc)"
+    (placement,) = explained.placements
+    assert explained.operator == "over(user order by whole desc)"
     assert placement.choice == "hot keys are cut into 4 pieces"
     assert placement.hot_keys[0].name == "user 0"
     assert placement.hot_keys[0].tasks == 4
@@ -58,13 +60,13 @@ def test_explain_says_how_each_column_is_computed(session):
 def test_explain_says_why_spark_computes_all(session, key, order, columns, reason):
     rows = ordered_rows.rows(session).withColumn("ids", F.array("id"))
     asked = {name: function("amount") for name, function in columns.items()}
-    told = operators.explain(operators.over, rows, key, order, asked, workers=WORKERS)
-    assert reason in told.placements[0].choice
+    explained = operators.explain(operators.over, rows, key, order, asked, workers=WORKERS)
+    assert reason in explained.placements[0].choice
     got = operators.over(rows, key, order, asked, workers=WORKERS)
     assert got.count() == 600
 
 
-WRONG = {
+WRONG: dict[str, Any] = {
     r"columns\['x'\] = Column.*one window function": lambda: {"columns": {"x": F.col("amount")}},
     r"it is not one window function": lambda: {"columns": {"x": F.sum("amount") + 1}},
     r"'x'\] = .*upper.*not one window function": lambda: {"columns": {"x": F.upper("name")}},
@@ -87,9 +89,13 @@ WRONG = {
 @pytest.mark.parametrize("message", WRONG)
 def test_wrong_calls_are_refused_in_one_line(session, message):
     rows = ordered_rows.rows(session, 10)
-    good = {"partition_by": "user", "order_by": "id", "columns": {"x": F.sum("amount")}}
+    good: dict[str, Any] = {
+        "partition_by": "user",
+        "order_by": "id",
+        "columns": {"x": F.sum("amount")},
+    }
     with pytest.raises(ConfigurationError, match=message) as refused:
-        operators.over(rows, **{**good, **WRONG[message]()})
+        operators.over(rows, **(good | WRONG[message]()))
     assert len(str(refused.value).splitlines()) == 1
 
 

@@ -18,7 +18,7 @@ def test_running_columns_are_those_of_sparks_own_window(session):
     assert_same(rows, ["user"], ["whole", "id"], columns)
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     "frame", [(FIRST, 0), (0, LAST), (FIRST, 2), (-3, LAST), (FIRST, -1), (1, LAST)]
 )
@@ -34,7 +34,7 @@ def test_bounded_frames_of_rows(session):
     assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=(-3, 2))
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("frame", [(-5, -2), (1, 4), (-200, 200), (0, 0)])
 def test_other_bounded_frames_of_rows(session, frame):
     rows = ordered_rows.rows(session)
@@ -48,7 +48,7 @@ def test_bounded_frames_of_values(session):
     assert_same(rows, ["user"], ["whole"], columns, range_between=(-7, 5))
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow(3)
 @pytest.mark.parametrize(
     ("direction", "name"), [(F.desc, "whole"), (F.asc_nulls_last, "real"), (F.desc, "tiny")]
 )
@@ -58,13 +58,14 @@ def test_other_frames_of_values(session, direction, name, frame):
     assert_same(rows, ["user"], [direction(name)], aggregates() | ranks(), range_between=frame)
 
 
+@pytest.mark.slow(2)
 def test_frames_unbounded_on_both_sides(session):
     rows = ordered_rows.rows(session)
     columns = {**aggregates(), **ranks(), "distinct": F.approx_count_distinct("name")}
     assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=(FIRST, LAST))
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name", ordered_rows.ORDERS)
 def test_orders_of_all_types(session, name):
     rows = ordered_rows.rows(session)

@@ -68,17 +68,17 @@ def bounds(chance: random.Random, most: int) -> tuple[int, int]:
 def compare(session, seed):
     case = drawn(seed)
     rows = ordered_rows.rows(session, case.rows, seed)
-    options = {"cuts": False, "workers": case.workers, **case.frames}
+    options: dict[str, Any] = {"cuts": False, "workers": case.workers, **case.frames}
     assert_same(rows, case.keys, case.order, case.columns, **options)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_some_windows(session, seed):
     compare(session, seed)
 
 
-@pytest.mark.slow(60)
-@pytest.mark.parametrize("seed", range(4, 44))
+@pytest.mark.slow(1)
+@pytest.mark.parametrize("seed", range(2, 44))
 def test_more_windows(session, seed):
     compare(session, seed)
 

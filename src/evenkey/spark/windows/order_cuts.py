@@ -52,7 +52,8 @@ class Cuts:
     @cached_property
     def hashes(self) -> list[int]:
         """Hashes of the hot keys."""
-        return np.unique(self.table["hash"].to_numpy()).tolist()
+        found: list[int] = np.unique(self.table["hash"].to_numpy()).tolist()
+        return found
 
     def column(self, session: SparkSession, kind: StructType) -> Column:
         """Return the pieces as a scalar subquery: one array of structs, of hash and order value.
@@ -173,7 +174,8 @@ def _chosen(
     sums = np.cumsum(weights)
     wanted = np.cumsum(shares)[:-1] / shares.sum() * sums[-1]
     rows = np.minimum(np.searchsorted(sums, wanted), len(weights) - 1)
-    return (first + rows).tolist()
+    chosen: list[int | None] = (first + rows).tolist()
+    return chosen
 
 
 def _sample(hot: DataFrame, hashed: Column, at: Column, cost: Column, fraction: float) -> pa.Table:
@@ -184,7 +186,7 @@ def _sample(hot: DataFrame, hashed: Column, at: Column, cost: Column, fraction: 
     weighed = F.coalesce(cost.cast("double"), F.lit(0.0)).alias("cost")
     rows = hot.select(hashed.alias("hash"), at.alias(_AT), weighed)
     if fraction < 1:
-        rows = rows.sample(fraction, seed=0)
+        rows = rows.sample(fraction=fraction, seed=0)
     ties = F.dense_rank().over(Window.partitionBy("hash").orderBy(_AT))
     # One partition is sorted by the window, and stays so.
     return rows.repartition(1).withColumn("tie", ties).toArrow()

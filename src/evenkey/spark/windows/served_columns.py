@@ -94,12 +94,12 @@ class Served:
 
 @dataclass(frozen=True)
 class Asked:
-    """A column that a user asked for, with all that its steps can be made from.
+    """A column that the user wants, with all that its steps can be made from.
 
     Parameters
     ----------
     number
-        Position of the column among those asked for.
+        Position of the column among those of the call.
     call
         Its function; the arguments are columns of the rows, or literals.
     kind

@@ -45,7 +45,7 @@ class WindowRequest:
     df
         The user's DataFrame.
     given
-        The columns that the user asked for.
+        The columns that the user wants.
     keys
         The key columns; their DataFrame also has all other columns that the windows use.
     orders
