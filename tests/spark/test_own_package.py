@@ -11,6 +11,7 @@ import tomllib
 import zipfile
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -219,7 +220,9 @@ def test_versions_are_found_without_an_import(monkeypatch):
 
 def test_workers_need_the_versions_that_evenkey_declares():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = dict(re.match(r"(\w+)>=([\d.]+)", each).groups() for each in project["dependencies"])
+    declared = dict(
+        re.findall(r"^(\w+)>=([\d.]+)", "\n".join(project["dependencies"]), re.MULTILINE)
+    )
     assert {name: declared[name] for name in owning.NEEDS} == owning.NEEDS
 
 
@@ -228,7 +231,7 @@ class Context:
 
     def __init__(self, *, refuses=False):
         self.refuses = refuses
-        self.added = []
+        self.added: list[Path] = []
 
     def addFile(self, path):  # noqa: N802 - Spark's name
         if self.refuses:
@@ -246,7 +249,7 @@ class Remote:
     """A session over Connect."""
 
     def __init__(self):
-        self.added = {}
+        self.added: dict[str, bytes] = {}
 
     def addArtifacts(self, path, *, file):  # noqa: N802 - Spark's name
         assert file
@@ -256,20 +259,22 @@ class Remote:
 def test_all_sessions_of_a_context_send_evenkey_once(monkeypatch, tmp_path):
     monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path))
     context = Context()
-    for session in (Session(context), Session(context)):
+    sessions: Any = (Session(context), Session(context))
+    for session in sessions:
         owning.send(session)
     path = tmp_path / owning.own_package()["archive"]
     assert context.added == [path]
     assert path.read_bytes() == owning._archive()
     # Another Python process on the same Java adds the same path.
     another = Context()
-    owning.send(Session(another))
+    other: Any = Session(another)
+    owning.send(other)
     assert another.added == [path]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_each_session_over_connect_sends_evenkey_once():
-    sessions = Remote(), Remote()
+    sessions: Any = (Remote(), Remote())
     for session in (*sessions, *sessions):
         owning.send(session)
     sent = {owning.own_package()["archive"]: owning._archive()}
@@ -278,7 +283,8 @@ def test_each_session_over_connect_sends_evenkey_once():
 
 def test_a_session_that_refuses_files_is_used_with_a_warning(monkeypatch, tmp_path, caplog):
     monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path))
-    owning.send(Session(Context(refuses=True)))
+    refusing: Any = Session(Context(refuses=True))
+    owning.send(refusing)
     (record,) = caplog.records
     version = evenkey.__version__
     assert record.getMessage() == (
@@ -297,11 +303,11 @@ def test_nothing_is_sent_where_workers_have_the_programs_python(spark, monkeypat
     ("master", "command"), [("yarn", sys.executable), ("local[2]", "/other/python")]
 )
 def test_it_is_sent_where_workers_may_have_another_python(monkeypatch, master, command):
-    context = Context()
+    context: Any = Context()
     context.master, context.pythonExec = master, command
     workers._seen.add(context)
-    sent = []
+    sent: list[Any] = []
     monkeypatch.setattr(workers, "send", sent.append)
-    session = Session(context)
+    session: Any = Session(context)
     workers.in_workers(session, str.upper)
     assert sent == [session]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,7 @@ def check(seed, monkeypatch):
     random = np.random.default_rng(seed)
     epoch, previous = problem_of(random), None
     for _ in range(EPOCHS):
+        problem: Any
         problem, options = epoch()
         found = make_plan(*problem, previous, **options)
         with monkeypatch.context() as patch:
