@@ -49,9 +49,9 @@ def problem_of(random):
 
 def check(seed, monkeypatch):
     random = np.random.default_rng(seed)
-    epoch, previous = problem_of(random), None
+    epoch: Any = problem_of(random)
+    previous = None
     for _ in range(EPOCHS):
-        problem: Any
         problem, options = epoch()
         found = make_plan(*problem, previous, **options)
         with monkeypatch.context() as patch:
