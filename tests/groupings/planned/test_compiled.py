@@ -49,14 +49,14 @@ def problem_of(random):
 
 def check(seed, monkeypatch):
     random = np.random.default_rng(seed)
-    epoch: Any = problem_of(random)
-    previous = None
+    planner: Any = make_plan
+    epoch, previous = problem_of(random), None
     for _ in range(EPOCHS):
         problem, options = epoch()
-        found = make_plan(*problem, previous, **options)
+        found = planner(*problem, previous, **options)
         with monkeypatch.context() as patch:
             patch.setattr(plan, "fill", compiled.fill)
-            expected = make_plan(*problem, previous, **options)
+            expected = planner(*problem, previous, **options)
         np.testing.assert_equal(found.to_arrays(), expected.to_arrays())
         np.testing.assert_equal(tuple(compile_plan(found)[:3]), compiled.compile_plan(found))
         previous = found
