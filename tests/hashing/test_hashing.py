@@ -33,8 +33,10 @@ SPARK_LONGS = {
     2**63 - 1: 0xD2F1C616AE7EB306,
     -(2**63): 0x88608019C494C1F4,
 }
-letters = st.characters(exclude_categories=["Cs"])
-texts = st.one_of(st.text(letters, max_size=40), st.text(letters, min_size=25, max_size=300))
+all_characters = st.characters(exclude_categories=["Cs"])
+texts = st.one_of(
+    st.text(all_characters, max_size=40), st.text(all_characters, min_size=25, max_size=300)
+)
 
 
 def test_golden_strings():

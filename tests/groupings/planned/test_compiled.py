@@ -32,7 +32,7 @@ def problem_of(random):
     if crafted == 0:  # hashes that agree in most of their upper bits need many tries
         keys = np.unique(keys & np.uint64(0x7_0000_03FF))
     elif crafted == 1:  # hashes that every multiplier maps to slot 0, so that only one is stored
-        keys = np.unique(keys % 2**32 | np.uint64(2**32 - OFFSET << 32))
+        keys = np.unique(keys % np.uint64(2**32) | np.uint64(2**32 - OFFSET << 32))
     random.shuffle(keys)
     capacities = random.choice([1.0, 1.0, 2.0, 1e-6], workers)
     counted = random.random() < 0.3

@@ -136,11 +136,11 @@ def _pieces(
     """Return the pieces of items on the `chosen` workers, and of the items that were split."""
     counts = np.ones(len(order), dtype=np.int64)
     counts[chosen == _NONE] = [len(each) for each in splits]
-    items, workers, parts = (np.repeat(each, counts) for each in (order, chosen, loads))
+    workers, parts = np.repeat(chosen, counts), np.repeat(loads, counts)
     split = workers == _NONE
     workers[split] = [worker for each in splits for worker, _ in each]
     parts[split] = [part for each in splits for _, part in each]
-    return Pieces(items, workers, parts, moved)
+    return Pieces(np.repeat(order, counts), workers, parts, moved)
 
 
 class _Workers:
