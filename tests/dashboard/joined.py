@@ -6,6 +6,7 @@ drawn; the joins' own planner places the partitions, and metrics are computed as
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -73,6 +74,8 @@ def write_join(directory: Path, epochs: int = EPOCHS) -> History:
             **pace_of_epoch.named(of_epoch=True),
             "rejected": 0,
         }
+        if math.isnan(pace.duration_p99_ms):  # a record has no unknown figures
+            del figures["duration_p99_ms"]
         history.add(EpochRecord(epoch, ended, figures, owners=seen.owners))
     return history
 

@@ -155,7 +155,7 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
         graphs = page.query_selector_all("section:not([hidden]) .js-plotly-plot")
-        assert len(graphs) == 12
+        assert len(graphs) == 13
         for graph in graphs:
             box = graph.bounding_box()
             assert box is not None

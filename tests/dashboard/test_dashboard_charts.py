@@ -122,7 +122,9 @@ def test_markup_in_keys_is_text():
 
 def test_partitions_are_on_their_owners_and_moves_are_marked():
     run = Run(JOIN, State("running", 0.0), [join_record(epoch) for epoch in range(3)])
-    heat, moves = heat_maps.OWNERS.draw([run], THEME).data
+    figure = heat_maps.OWNERS.draw([run], THEME)
+    assert figure.layout.yaxis.range == (7.5, -0.5)
+    heat, moves = figure.data
     assert (list(heat.x), list(heat.y)) == ([0, 1, 2], list(range(8)))
     assert [list(row) for row in heat.z][:4] == [[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 1, 1]]
     assert (list(moves.x), list(moves.y)) == ([1], [2])

@@ -211,7 +211,7 @@ def _owners_panel(run: Run) -> Panel | None:
         ticks(epochs[-1] + 1),
         {
             "title_text": "static partition",
-            "autorange": "reversed",
+            "range": [len(partitions) - 0.5, -0.5],  # the marks would widen an automatic range
             "type": "category",
             "categoryorder": "array",
             "categoryarray": partitions,
