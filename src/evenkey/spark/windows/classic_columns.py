@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-    from evenkey.spark.windows.column_parts import Direction
-
 
 def function_of(session: SparkSession, column: Column) -> tuple[str, list[Column]] | None:
     """Return the name and the arguments of the function that a column calls; None: another kind."""
@@ -43,8 +41,8 @@ def is_star(column: Column) -> bool:
     return _kind(_node(column)) == "UnresolvedStar"
 
 
-def direction_of(session: SparkSession, column: Column) -> tuple[Column, Direction] | None:
-    """Return the sorted column of an order such as ``F.desc("time")``, and its direction."""
+def direction_of(session: SparkSession, column: Column) -> tuple[Column, tuple[bool, bool]] | None:
+    """Return the column of an order such as ``F.desc("time")``: if ascending, if nulls first."""
     node = _node(column)
     if _kind(node) != "SortOrder":
         return None

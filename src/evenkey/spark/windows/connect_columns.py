@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-    from evenkey.spark.windows.column_parts import Direction
-
 _CALLS = ("UnresolvedFunction", "CallFunction")
 
 
@@ -45,8 +43,8 @@ def is_star(column: Column) -> bool:
     return _kind(_expression(column)) == "UnresolvedStar"
 
 
-def direction_of(session: SparkSession, column: Column) -> tuple[Column, Direction] | None:
-    """Return the sorted column of an order such as ``F.desc("time")``, and its direction."""
+def direction_of(session: SparkSession, column: Column) -> tuple[Column, tuple[bool, bool]] | None:
+    """Return the column of an order such as ``F.desc("time")``: if ascending, if nulls first."""
     del session
     found = _expression(column)
     if _kind(found) != "SortOrder":
