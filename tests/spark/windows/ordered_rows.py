@@ -163,6 +163,8 @@ def aggregates() -> dict[str, Column]:
         "prices": F.sum("price"),
         "mean": F.avg("amount"),
         "mean_money": F.avg("cents"),
+        "mean_of_wide": F.avg(F.col("cents").cast("decimal(20, 3)")),
+        "whole_sum": F.sum(F.col("amount").cast("decimal(38, 0)")),
         "least": F.min("price"),
         "most": F.max("name"),
         "latest": F.max("time"),

@@ -12,6 +12,14 @@ from tests.spark.windows.ordered_rows import aggregates, assert_same, numbers, p
 FIRST, LAST = Window.unboundedPreceding, Window.unboundedFollowing
 
 
+def test_some_running_columns(session):
+    rows = ordered_rows.rows(session, 200)
+    columns = {**numbers(), **ranks(), **aggregates(), **picks()}
+    some = ("n", "before", "far", "rank", "dense", "rows", "total", "mean_money", "least", "first")
+    assert_same(rows, ["user"], ["whole", "id"], {name: columns[name] for name in some})
+
+
+@pytest.mark.slow(8)
 def test_running_columns_are_those_of_sparks_own_window(session):
     rows = ordered_rows.rows(session)
     columns = {**numbers(), **ranks(), **aggregates(), **picks()}
@@ -43,8 +51,8 @@ def test_other_bounded_frames_of_rows(session, frame):
 
 
 def test_bounded_frames_of_values(session):
-    rows = ordered_rows.rows(session)
-    columns = {**aggregates(), **ranks(), "lag": F.lag("whole")}
+    rows = ordered_rows.rows(session, 300)
+    columns = {"total": F.sum("amount"), "most": F.max("price"), **ranks(), "lag": F.lag("whole")}
     assert_same(rows, ["user"], ["whole"], columns, range_between=(-7, 5))
 
 

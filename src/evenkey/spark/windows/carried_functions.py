@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-_WIDEST = DecimalType.MAX_PRECISION if hasattr(DecimalType, "MAX_PRECISION") else 38
+_WIDEST = 38
+"""The most digits of a decimal."""
 _DOUBLE_DIGITS = 15
 _MOST_ROWS = 1000
 """Up to this number, Spark finds the n-th row of a key without sorting the key in one task."""
@@ -52,7 +53,9 @@ def sum_(asked: Asked) -> Served | str:
 
 
 def _is_widest(asked: Asked) -> bool:
-    return isinstance(asked.kind, DecimalType) and asked.kind.precision >= _WIDEST
+    """Return whether the sum of two values would have more digits than a decimal can have."""
+    kind = asked.kind
+    return isinstance(kind, DecimalType) and kind.precision >= _WIDEST and kind.scale > 0
 
 
 def _added(here: Column, carry: Column) -> Column:
@@ -66,11 +69,12 @@ def avg(asked: Asked) -> Served | str:
         return f"averages of type {asked.kind.simpleString()} are not carried"
     if isinstance(asked.kind, DecimalType) and asked.kind.precision + 6 >= _WIDEST:
         return f"the sum of an average of type {asked.kind.simpleString()} may not fit"
-    value, divided = _averaged(asked)
+    value, total, divided = _averaged(asked)
     steps = _counted(asked, value)
     own, here = named(asked, "sum", F.sum(asked.uncarried(value)).over(asked.framed))
     parts, part = named(asked, "part_sum", F.sum(value))
-    carried, carry = named(asked, "carry_sum", F.sum(part).over(asked.other_pieces))
+    summed = F.sum(part).over(asked.other_pieces).cast(total)
+    carried, carry = named(asked, "carry_sum", summed)
     result = F.when(steps.result > 0, divided(_added(here, carry), steps.result)).cast(asked.kind)
     return Served(
         "carry",
@@ -81,18 +85,24 @@ def avg(asked: Asked) -> Served | str:
     )
 
 
-def _averaged(asked: Asked) -> tuple[Column, Callable[[Column, Column], Column]]:
-    """Return the values that Spark adds up for an average, and how it divides their sum."""
+def _averaged(asked: Asked) -> tuple[Column, str, Callable[[Column, Column], Column]]:
+    """Return the values that Spark adds up for an average, the type of their sum, and a division.
+
+    The division takes the sum and the number of values.
+    """
     kind, value = asked.kind, asked.value
     if not isinstance(kind, DecimalType):
-        return value.cast("double"), lambda total, rows: total / rows.cast("double")
+        return value.cast("double"), "double", lambda total, rows: total / rows.cast("double")
     if kind.precision > _DOUBLE_DIGITS:
-        return value, lambda total, rows: total / rows.cast("decimal(20,0)")
+        total = f"decimal({kind.precision + 6}, {kind.scale - 4})"
+        return value, total, lambda total, rows: total / rows.cast("decimal(20, 0)")
     # Spark averages decimals that doubles can hold as whole numbers (its rule DecimalAggregates).
     unit = 10 ** (kind.scale - 4)
-    return (value * F.lit(unit)).cast(
-        "bigint"
-    ), lambda total, rows: total.cast("double") / rows.cast("double") / F.lit(float(unit))
+
+    def divided(total: Column, rows: Column) -> Column:
+        return total.cast("double") / rows.cast("double") / F.lit(float(unit))
+
+    return (value * F.lit(unit)).cast("bigint"), "bigint", divided
 
 
 def _extreme(

@@ -42,7 +42,7 @@ def is_star(column: Column) -> bool:
 
 
 def direction_of(session: SparkSession, column: Column) -> tuple[Column, tuple[bool, bool]] | None:
-    """Return the sorted column of an order such as ``F.desc("time")``, and its direction."""
+    """Return the column of an order such as ``F.desc("time")``: if ascending, if nulls first."""
     node = _node(column)
     if _kind(node) != "SortOrder":
         return None

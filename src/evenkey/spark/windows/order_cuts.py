@@ -56,21 +56,19 @@ class Cuts:
         return found
 
     def column(self, session: SparkSession, kind: StructType) -> Column:
-        """Return the pieces as a scalar subquery: one array of structs, of hash and order value.
+        """Return the pieces as a scalar subquery: one array of structs of type `kind`.
 
         Parameters
         ----------
         session
             Session of the query.
         kind
-            Type of the order value.
+            Type of a piece, from `type_of_piece`.
         """
         fields = [self.table[name].combine_chunks() for name in ("hash", _AT)]
         pieces = pa.StructArray.from_arrays(fields, ["hash", _AT])
         every = pa.ListArray.from_arrays(pa.array([0, len(pieces)], pa.int32()), pieces)
-        nullable = StructType([StructField(each.name, each.dataType) for each in kind])
-        piece = StructType().add("hash", LongType()).add(_AT, nullable)
-        schema = StructType().add(_CUTS, ArrayType(piece))
+        schema = StructType().add(_CUTS, ArrayType(kind))
         return session.createDataFrame(pa.table({_CUTS: every}), schema).scalar()
 
     def to_arrays(self) -> Snapshot:
@@ -91,6 +89,12 @@ class Cuts:
             return None
         table = pa.ipc.open_file(pa.py_buffer(arrays[_CUTS].tobytes())).read_all()
         return cls(table, arrays[_WORKERS], float(arrays[_TIED]))
+
+
+def type_of_piece(at: StructType) -> StructType:
+    """Return the type of a piece, in which all fields may be null, from that of an order value."""
+    nullable = StructType([StructField(each.name, each.dataType) for each in at])
+    return StructType().add("hash", LongType()).add(_AT, nullable)
 
 
 def piece_of(hashed: Column, at: Column) -> Column:

@@ -10,7 +10,7 @@ from evenkey.groupings import PlannedGrouping
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.plans.lookup import HASH, PLACE, plan_words, with_dealt, with_places
 from evenkey.spark.routing.to_workers import split_column
-from evenkey.spark.windows.order_cuts import piece_of
+from evenkey.spark.windows.order_cuts import piece_of, type_of_piece
 from evenkey.spark.windows.sort_orders import as_one
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def with_pieces(
     one expression, the steps would double in size each time.
     """
     at = as_one(orders)
-    kind = frame.select(at.alias("at")).schema["at"].dataType
-    pieces = cuts.column(frame.sparkSession, cast("StructType", kind))
-    is_hot = F.col(HASH).isin(cuts.hashes)
-    found = frame.withColumn(HASH, hashed).withColumn(
-        _WANTED, F.when(is_hot, piece_of(F.col(HASH), at))
-    )
+    of_order = frame.select(at.alias("at")).schema["at"].dataType
+    kind = type_of_piece(cast("StructType", of_order))
+    pieces = cuts.column(frame.sparkSession, kind)
+    # With the type of the pieces, or else each comparison would convert it.
+    wanted = F.when(is_hot(cuts), piece_of(F.col(HASH), at)).cast(kind)
+    found = frame.withColumn(HASH, hashed).withColumn(_WANTED, wanted)
     step = 1 << (len(cuts.workers).bit_length() - 1)
     number: Column = F.lit(0)
     names = []

@@ -97,8 +97,9 @@ def over(
     >>> from pyspark.sql import functions as F
     >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
     >>> columns = {"n": F.row_number(), "total": F.sum("id"), "before": F.lag("id", 1)}
-    >>> over(clicks, "user", "id", columns, workers=4).where("id > 97").sort("id").collect()
-    [Row(user='ann', id=98, n=80, total=3920, before=97), Row(user='bob', id=99, n=20, ...)]
+    >>> numbered = over(clicks, "user", "id", columns, workers=4)
+    >>> numbered.where("id > 97").sort("id").select(*columns).collect()
+    [Row(n=80, total=3920, before=97), Row(n=20, total=1030, before=94)]
     """
     request = WindowRequest.of(
         df, partition_by, order_by, columns, rows_between, range_between, workers, state, cost
