@@ -171,7 +171,7 @@ def compare(work: Work, rows: int, events: Path) -> Comparison:
         message = "the two jobs gave different results"
         raise AssertionError(message)
     made = Comparison(work.name, rows, slots, slow, fast)
-    print(f"  {made.gain} with {slots} tasks at once, and the same {len(fast.scores):,} results")
+    print(f"  {made.gain} with {slots} tasks at a time, and the same {len(fast.scores):,} results")
     return made
 
 
@@ -223,7 +223,7 @@ def times(comparisons: Sequence[Comparison]) -> pictures.Table:
     """Make the table of times."""
     columns = (
         pictures.Column("work", "Work"),
-        pictures.Column("slots", "Tasks at once", ",d"),
+        pictures.Column("slots", "Tasks at a time", ",d"),
         pictures.Column("spark", "Spark, s", ",.1f"),
         pictures.Column("evenkey", "evenkey, s", ",.1f"),
         pictures.Column("gain", "evenkey is", "s"),

@@ -60,9 +60,9 @@ def test_the_axis_shows_the_skew_that_came_out(figure):
     experiment = find(figure)
     frame = made_up_frame(experiment.scenarios(QUICK))
     for plot in experiment.plots(frame):
-        drawing: Any = Figure()
-        plot.fill(drawing, 960)
-        panels = drawing.axes
+        image: Any = Figure()
+        plot.fill(image, 960)
+        panels = image.axes
         drawn = {x for panel in panels for line in panel.lines for x in line.get_xdata()}
         assert drawn == set(frame["realised_skew"])
         assert "realised" in panels[-1].get_xlabel()

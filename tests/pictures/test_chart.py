@@ -126,7 +126,7 @@ def test_numbers_of_ticks_have_thousands_separators():
 
 
 def test_long_names_on_an_axis_are_turned_and_many_numbers_are_left_out():
-    names = [f"wikipedia-pageviews-{letter}" for letter in "abcde"]
+    names = [f"wikipedia-pageviews-{end}" for end in "abcde"]
     frame = pd.DataFrame({"workers": names, "imbalance": 0.1, "method": "PKG"})
     (panel,) = drawn(frame, width=NARROW).axes
     assert {label.get_rotation() for label in panel.get_xticklabels()} == {35}
@@ -161,8 +161,8 @@ def test_columns_beside_each_other_are_distinguished_by_whose_they_are():
     assert first.get_x() + first.get_width() <= second.get_x() + 1e-9
 
 
-def test_a_level_is_a_dashed_line_with_the_name_of_its_column():
-    figure = drawn(FRAME.assign(mean=0.25), y=Axis("imbalance", ""), kind="bars", level="mean")
+def test_a_baseline_is_a_dashed_line_with_the_name_of_its_column():
+    figure = drawn(FRAME.assign(mean=0.25), y=Axis("imbalance", ""), kind="bars", baseline="mean")
     (line,) = figure.axes[0].lines
     assert set(line.get_ydata()) == {0.25}
     assert line.get_linestyle() == "--"

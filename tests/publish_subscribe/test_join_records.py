@@ -14,7 +14,7 @@ from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
 from evenkey.papers.publish_subscribe.report import epochs_of
 from evenkey.pipeline.exporters import Exports, History, RunInfo
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
-from evenkey.pipeline.runs.driving.timeline import Timeline
+from evenkey.pipeline.runs.driving.run_times import Timeline
 
 RUN = RunInfo("sps", "publications", "sps dynamic-db-stal", 2, 3, LoadMeasure.ITEMS.unit)
 PARTITIONS, WORKERS = 4, 2

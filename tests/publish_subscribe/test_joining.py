@@ -16,7 +16,7 @@ from evenkey.papers.publish_subscribe.join_records import JoinRecords
 from evenkey.pipeline.exporters import Exports, History, RunInfo
 from evenkey.pipeline.runs.driving.epochs import earlier_spans
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
-from evenkey.pipeline.runs.driving.timeline import Timeline
+from evenkey.pipeline.runs.driving.run_times import Timeline
 from evenkey.pipeline.runs.output.commits import Commits
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import RunError
 from evenkey.pipeline.runs.driving.epochs import EpochEnd, earlier_spans
-from evenkey.pipeline.runs.driving.timeline import Timeline
+from evenkey.pipeline.runs.driving.run_times import Timeline
 from evenkey.pipeline.runs.driving.timing import epochs_of
 from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.pipeline.runs.output.commits import Commits, epoch_name

@@ -6,7 +6,7 @@ import pytest
 
 from evenkey.pipeline.exporters import Exports, History
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
-from evenkey.pipeline.runs.driving.timeline import Timeline
+from evenkey.pipeline.runs.driving.run_times import Timeline
 from evenkey.pipeline.runs.driving.timing import Span
 from tests.exporters.records import RUN
 from tests.runs.reports_of_spark import progress

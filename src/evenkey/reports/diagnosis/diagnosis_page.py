@@ -91,7 +91,7 @@ def _plot(finding: Finding) -> Plot:
         legend="Tasks",
         panels=Grid("measure", "{} of each task"),
         kind="bars",
-        level="mean",
+        baseline="mean",
         note=_predicted(finding, finding.changes[0].seconds),
     )
     return chart.plot(tasks)

@@ -16,8 +16,8 @@ from evenkey.reports.pictures.engine import Figure
 from evenkey.reports.pictures.live_figures import Shades, heat, look, marks, shaded, stacked, themed
 from evenkey.reports.pictures.pages import check_packages, check_page, write_page
 from evenkey.reports.pictures.table import Column, Table
+from evenkey.reports.pictures.task_bars import Span, Timeline
 from evenkey.reports.pictures.theme import GROUPINGS, THEMES, Theme
-from evenkey.reports.pictures.timeline import Span, Timeline
 
 __all__ = [
     "GROUPINGS",

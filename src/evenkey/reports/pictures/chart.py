@@ -30,8 +30,8 @@ _DASHES = ("-", ":", "--", "-.")
 _PANEL_PIXELS = 250
 _LEAST_PANEL_PIXELS = 320
 _LABEL_PIXELS = 70
-_LETTER_PIXELS = 8
-_LETTERS_BESIDE_PANEL = 26
+_CHARACTER_PIXELS = 8
+_CHARACTERS_BESIDE_PANEL = 26
 _LEGEND_LINE_PIXELS = 22
 _LEGEND_MARK_PIXELS = 60
 _MANY_POINTS = 40
@@ -85,7 +85,7 @@ class Chart:
         Column whose distinct values each get a line style. None: all lines are solid.
     kind
         Lines with a mark at each point, or bars side by side.
-    level
+    baseline
         Column with the value of a dashed horizontal line in each panel, such as a mean. The name of
         the column stands in the legend. None: no line.
     beside
@@ -104,7 +104,7 @@ class Chart:
     panels: Grid | None = None
     dash: str | None = None
     kind: Literal["lines", "bars"] = "lines"
-    level: str | None = None
+    baseline: str | None = None
     beside: Mapping[str, str] | None = None
     note: str = ""
 
@@ -127,7 +127,7 @@ class Chart:
             panel.grid(visible=self.kind == "lines" and self.x.scale != "category", axis="x")
             panel.set_xlabel(self.x.title if place + columns >= len(parts) else "")
             beside = self.y.title if place % columns == 0 else ""
-            panel.set_ylabel(textwrap.fill(beside, _LETTERS_BESIDE_PANEL))
+            panel.set_ylabel(textwrap.fill(beside, _CHARACTERS_BESIDE_PANEL))
         for panel in panels:
             panel.remove()
         if len(marks) > 1:
@@ -190,9 +190,9 @@ class Chart:
             else:
                 dash = dashes.index(rows[self.dash].iloc[0]) if self.dash else 0
                 marks[label] = self._draw_line(panel, rows, frame, place, dash)
-        if self.level:
+        if self.baseline:
             style: dict[str, Any] = {"color": _LIGHT.ink, "linestyle": "--", "linewidth": 1.2}
-            marks[self.level] = panel.axhline(part[self.level].iloc[0], **style)
+            marks[self.baseline] = panel.axhline(part[self.baseline].iloc[0], **style)
         return marks
 
     def _draw_line(
@@ -221,5 +221,5 @@ class Chart:
 
 def _beside_each_other(labels: Collection[str], width: int) -> int:
     """Return how many labels of a legend fit beside each other."""
-    longest = _LEGEND_MARK_PIXELS + _LETTER_PIXELS * max(map(len, labels), default=1)
+    longest = _LEGEND_MARK_PIXELS + _CHARACTER_PIXELS * max(map(len, labels), default=1)
     return max(1, min(len(labels), width // longest))

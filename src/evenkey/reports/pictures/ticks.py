@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from evenkey.reports.pictures.axes import Axis
 
-_LETTER_PIXELS = 6.8
+_CHARACTER_PIXELS = 6.8
 _LINE_PIXELS = 40
 _SLANTED, _UPRIGHT = 35, 90
 _LEAST_SLANTED_PIXELS = 24
@@ -52,7 +52,7 @@ def fit(
         return
     ticker = matplotlib().ticker
     drawn = getattr(panel, f"{side}axis")
-    longest = _LETTER_PIXELS * (4 + len(number(frame[axis.column].max())))
+    longest = _CHARACTER_PIXELS * (4 + len(number(frame[axis.column].max())))
     most = max(2, int(pixels // (longest if side == "x" else _LINE_PIXELS)))
     if axis.scale == "log":
         low, high = _decades(frame[axis.column])
@@ -113,7 +113,7 @@ def _numbers(names: Sequence[str]) -> bool:
 
 
 def _longest(names: Sequence[str]) -> float:
-    return _LETTER_PIXELS * (1 + max(map(len, names), default=0))
+    return _CHARACTER_PIXELS * (1 + max(map(len, names), default=0))
 
 
 def _decades(values: Any) -> tuple[int, int]:

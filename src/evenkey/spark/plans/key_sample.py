@@ -22,7 +22,7 @@ _LEAST_ALL, _MOST_ALL = 20_000, 200_000
 """The first rows of each partition are all counted: this many per worker, between these limits."""
 _DEVIATIONS = 3.0
 """An estimate is within this many standard deviations in 99.7 % of all samples."""
-_ROW, _DRAWN, _LEVEL = (f"{OWN}{name}" for name in ("row", "drawn", "level"))
+_ROW, _DRAWN, _TIER = (f"{OWN}{name}" for name in ("row", "drawn", "tier"))
 _IN_PARTITION = (1 << 33) - 1
 """The bits of Spark's ``monotonically_increasing_id`` that number the rows of a partition."""
 
@@ -80,9 +80,9 @@ def sample_keys(
         Whether to count all rows.
     """
     every = min(max(_ALL_PER_WORKER * workers, _LEAST_ALL), _MOST_ALL)
-    rows = df.withColumn(_LEVEL, F.lit(0)) if exact else _drawn(df, every)
-    rows = rows.select(_LEVEL, hashed.alias("hash"), partition.alias("partition"))
-    counted = rows.groupBy(_LEVEL).agg(
+    rows = df.withColumn(_TIER, F.lit(0)) if exact else _drawn(df, every)
+    rows = rows.select(_TIER, hashed.alias("hash"), partition.alias("partition"))
+    counted = rows.groupBy(_TIER).agg(
         *sketches(F.col("hash"), empty),
         top(F.col("partition"), partitions, 2 * partitions).alias("partitions"),
     )
@@ -90,13 +90,13 @@ def sample_keys(
     buckets, loads = np.zeros(len(empty.bucket_loads)), np.zeros(partitions)
     variance = 0.0
     for row in counted.collect():
-        level = row.asDict(recursive=True)
-        weight = 2.0 ** level[_LEVEL]
-        found, of_found = items_of(level["keys"])
+        tier = row.asDict(recursive=True)
+        weight = 2.0 ** tier[_TIER]
+        found, of_found = items_of(tier["keys"])
         keys.append(found)
         counts.append(weight * of_found)
         for total, name in ((buckets, "buckets"), (loads, "partitions")):
-            numbers, of_numbers = items_of(level[name])
+            numbers, of_numbers = items_of(tier[name])
             total[numbers] += weight * of_numbers
             if name == "buckets":
                 variance += weight * (weight - 1) * float(of_numbers.sum())
@@ -110,13 +110,13 @@ def sample_keys(
 
 
 def _drawn(df: DataFrame, every: int) -> DataFrame:
-    """Draw rows of each partition, each with its level: 2 to this power rows are counted for it.
+    """Draw rows of each partition, each with its tier: 2 to this power rows are counted for it.
 
-    Row n of a partition has the least level at which ``every`` times 2 to the level is at least n.
+    Row n of a partition has the least tier at which ``every`` times 2 to the tier is at least n.
     """
     number = F.monotonically_increasing_id().bitwiseAND(F.lit(_IN_PARTITION)) + 1
     numbered = df.withColumns({_ROW: number, _DRAWN: F.rand(0)})
     # The first condition is cheap, and leaves few rows for the second.
     near = numbered.where(F.col(_DRAWN) * F.col(_ROW) < every)
-    level = F.greatest(F.lit(0), F.ceil(F.log2(F.col(_ROW) / every)).cast("int"))
-    return near.withColumn(_LEVEL, level).where(F.col(_DRAWN) < F.pow(F.lit(2.0), -F.col(_LEVEL)))
+    tier = F.greatest(F.lit(0), F.ceil(F.log2(F.col(_ROW) / every)).cast("int"))
+    return near.withColumn(_TIER, tier).where(F.col(_DRAWN) < F.pow(F.lit(2.0), -F.col(_TIER)))

@@ -25,7 +25,7 @@ class DistanceThroughTime(ThroughTime):
             "MLDC through time",
             Axis("mldc", "MLDC"),
             "Partitions move above the threshold.",
-            level="threshold",
+            baseline="threshold",
         ),
     )
     table = "MLDC"

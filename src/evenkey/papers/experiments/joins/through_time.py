@@ -12,10 +12,10 @@ _QUICK_PUBLICATIONS, _SUBSCRIPTIONS = 24_000, 10_000
 MLDC would measure overheads."""
 
 
-def through_time(title: str, y: Axis, note: str = "", *, level: str | None = None) -> Chart:
+def through_time(title: str, y: Axis, note: str = "", *, baseline: str | None = None) -> Chart:
     """Declare a plot with one panel per nominal skew; the panel's title has the realised skew."""
     seconds = Axis("seconds", "Stream time, s")
-    return Chart(title, seconds, y, "mode", panels=Grid("panel"), level=level, note=note)
+    return Chart(title, seconds, y, "mode", panels=Grid("panel"), baseline=baseline, note=note)
 
 
 class ThroughTime(Experiment):

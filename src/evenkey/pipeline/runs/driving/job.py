@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.options import KafkaOptions, RunOptions
     from evenkey.pipeline.runs.driving.progress import Measures
     from evenkey.pipeline.runs.driving.run_recorder import Recorder
-    from evenkey.pipeline.runs.driving.timeline import Timeline
+    from evenkey.pipeline.runs.driving.run_times import Timeline
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.sinks import Sink
     from evenkey.pipeline.runs.output.tallies import Tallies

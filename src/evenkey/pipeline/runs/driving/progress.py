@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.metrics import Balance
     from evenkey.kafka import OffsetRange
-    from evenkey.pipeline.runs.driving.timeline import Timeline
+    from evenkey.pipeline.runs.driving.run_times import Timeline
 
 Phase = Literal[
     "already finished",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.metrics import Value
     from evenkey.pipeline.exporters import Ending, Exports, ExportSummary, HotKey
-    from evenkey.pipeline.runs.driving.timeline import At, Timeline
+    from evenkey.pipeline.runs.driving.run_times import At, Timeline
 
 
 class Recorder:

@@ -16,7 +16,7 @@ from evenkey.pipeline.runs.driving.job import Outcome
 from evenkey.pipeline.runs.driving.progress import Watch, announce
 from evenkey.pipeline.runs.driving.query import drive
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
-from evenkey.pipeline.runs.driving.timeline import Timeline
+from evenkey.pipeline.runs.driving.run_times import Timeline
 from evenkey.pipeline.runs.driving.timing import epochs_of
 from evenkey.pipeline.runs.driving.waiting import executors_looked_for, waits_reported
 from evenkey.pipeline.runs.input.input_files import check_same_input, digested

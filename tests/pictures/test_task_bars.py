@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from evenkey.reports.pictures import Span, Timeline
-from evenkey.reports.pictures.timeline import in_slots
+from evenkey.reports.pictures.task_bars import in_slots
 
 SLOW = [Span(0, 8, 1), *(Span(0, 1, 1) for _ in range(3))]
 FAST = [Span(0, 2, 2) for _ in range(4)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from evenkey.pipeline.runs.driving.timeline import Timeline, stood
+from evenkey.pipeline.runs.driving.run_times import Timeline, stood
 from evenkey.pipeline.runs.driving.timing import Span, Timing
 from tests.runs.reports_of_spark import progress
 
