@@ -11,6 +11,8 @@ import tomllib
 import zipfile
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -219,7 +221,8 @@ def test_versions_are_found_without_an_import(monkeypatch):
 
 def test_workers_need_the_versions_that_evenkey_declares():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = dict(re.match(r"(\w+)>=([\d.]+)", each).groups() for each in project["dependencies"])
+    bounds = (each.partition(",")[0].partition(">=") for each in project["dependencies"])
+    declared = {name: oldest for name, _, oldest in bounds}
     assert {name: declared[name] for name in owning.NEEDS} == owning.NEEDS
 
 
@@ -237,9 +240,8 @@ class Context:
         self.added.append(Path(path))
 
 
-class Session:
-    def __init__(self, context):
-        self._sc = context
+def session_of(context) -> Any:
+    return SimpleNamespace(_sc=context)
 
 
 class Remote:
@@ -256,20 +258,20 @@ class Remote:
 def test_all_sessions_of_a_context_send_evenkey_once(monkeypatch, tmp_path):
     monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path))
     context = Context()
-    for session in (Session(context), Session(context)):
+    for session in (session_of(context), session_of(context)):
         owning.send(session)
     path = tmp_path / owning.own_package()["archive"]
     assert context.added == [path]
     assert path.read_bytes() == owning._archive()
     # Another Python process on the same Java adds the same path.
     another = Context()
-    owning.send(Session(another))
+    owning.send(session_of(another))
     assert another.added == [path]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_each_session_over_connect_sends_evenkey_once():
-    sessions = Remote(), Remote()
+    sessions: list[Any] = [Remote(), Remote()]
     for session in (*sessions, *sessions):
         owning.send(session)
     sent = {owning.own_package()["archive"]: owning._archive()}
@@ -278,7 +280,7 @@ def test_each_session_over_connect_sends_evenkey_once():
 
 def test_a_session_that_refuses_files_is_used_with_a_warning(monkeypatch, tmp_path, caplog):
     monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path))
-    owning.send(Session(Context(refuses=True)))
+    owning.send(session_of(Context(refuses=True)))
     (record,) = caplog.records
     version = evenkey.__version__
     assert record.getMessage() == (
@@ -297,11 +299,11 @@ def test_nothing_is_sent_where_workers_have_the_programs_python(spark, monkeypat
     ("master", "command"), [("yarn", sys.executable), ("local[2]", "/other/python")]
 )
 def test_it_is_sent_where_workers_may_have_another_python(monkeypatch, master, command):
-    context = Context()
+    context: Any = Context()
     context.master, context.pythonExec = master, command
     workers._seen.add(context)
-    sent = []
+    sent: list[Any] = []
     monkeypatch.setattr(workers, "send", sent.append)
-    session = Session(context)
+    session = session_of(context)
     workers.in_workers(session, str.upper)
     assert sent == [session]
