@@ -11,6 +11,7 @@ import tomllib
 import zipfile
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -220,9 +221,8 @@ def test_versions_are_found_without_an_import(monkeypatch):
 
 def test_workers_need_the_versions_that_evenkey_declares():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = dict(
-        re.findall(r"^(\w+)>=([\d.]+)", "\n".join(project["dependencies"]), re.MULTILINE)
-    )
+    bounds = (each.partition(",")[0].partition(">=") for each in project["dependencies"])
+    declared = {name: oldest for name, _, oldest in bounds}
     assert {name: declared[name] for name in owning.NEEDS} == owning.NEEDS
 
 
@@ -231,7 +231,7 @@ class Context:
 
     def __init__(self, *, refuses=False):
         self.refuses = refuses
-        self.added: list[Path] = []
+        self.added = []
 
     def addFile(self, path):  # noqa: N802 - Spark's name
         if self.refuses:
@@ -240,16 +240,15 @@ class Context:
         self.added.append(Path(path))
 
 
-class Session:
-    def __init__(self, context):
-        self._sc = context
+def session_of(context) -> Any:
+    return SimpleNamespace(_sc=context)
 
 
 class Remote:
     """A session over Connect."""
 
     def __init__(self):
-        self.added: dict[str, bytes] = {}
+        self.added = {}
 
     def addArtifacts(self, path, *, file):  # noqa: N802 - Spark's name
         assert file
@@ -259,22 +258,20 @@ class Remote:
 def test_all_sessions_of_a_context_send_evenkey_once(monkeypatch, tmp_path):
     monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path))
     context = Context()
-    sessions: Any = (Session(context), Session(context))
-    for session in sessions:
+    for session in (session_of(context), session_of(context)):
         owning.send(session)
     path = tmp_path / owning.own_package()["archive"]
     assert context.added == [path]
     assert path.read_bytes() == owning._archive()
     # Another Python process on the same Java adds the same path.
     another = Context()
-    other: Any = Session(another)
-    owning.send(other)
+    owning.send(session_of(another))
     assert another.added == [path]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_each_session_over_connect_sends_evenkey_once():
-    sessions: Any = (Remote(), Remote())
+    sessions: list[Any] = [Remote(), Remote()]
     for session in (*sessions, *sessions):
         owning.send(session)
     sent = {owning.own_package()["archive"]: owning._archive()}
@@ -283,8 +280,7 @@ def test_each_session_over_connect_sends_evenkey_once():
 
 def test_a_session_that_refuses_files_is_used_with_a_warning(monkeypatch, tmp_path, caplog):
     monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path))
-    refusing: Any = Session(Context(refuses=True))
-    owning.send(refusing)
+    owning.send(session_of(Context(refuses=True)))
     (record,) = caplog.records
     version = evenkey.__version__
     assert record.getMessage() == (
@@ -308,6 +304,6 @@ def test_it_is_sent_where_workers_may_have_another_python(monkeypatch, master, c
     workers._seen.add(context)
     sent: list[Any] = []
     monkeypatch.setattr(workers, "send", sent.append)
-    session: Any = Session(context)
+    session = session_of(context)
     workers.in_workers(session, str.upper)
     assert sent == [session]
