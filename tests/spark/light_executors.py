@@ -177,7 +177,7 @@ def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     total = eks.aggregate(
         source,
         "user",
-        "planned",
+        "kg",  # others choose the worker of each row, which needs a compiler
         WORKERS,
         evenkey.Sum("amount"),
         time="at",

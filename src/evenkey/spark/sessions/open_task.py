@@ -25,6 +25,8 @@ class Package(TypedDict):
     """Digest of the files, see `digest`."""
     archive: str
     """Name of the zip archive with these files among the files of the session."""
+    folder: str
+    """Folder of these files on the driver's host; empty if it is not known, as over Connect."""
     needs: Mapping[str, str]
     """Oldest version of each package that tasks need."""
 
@@ -157,7 +159,7 @@ def _import(package: Package) -> None:
     # A folder that has the name by chance has no origin, and one in a zip is not read again.
     folder = None if spec is None or spec.origin is None else Path(spec.origin).parent
     same = folder is not None and folder.is_dir() and digest(folder) == package["identity"]
-    unpacked = None if same else _unpacked(package["archive"])
+    unpacked = None if same else _unpacked(package)
     if unpacked is not None:
         sys.path.insert(0, unpacked)
     try:
@@ -168,7 +170,7 @@ def _import(package: Package) -> None:
             sys.path.remove(unpacked)
 
 
-def _unpacked(archive: str) -> str | None:
+def _unpacked(package: Package) -> str | None:
     """Unpack an archive beside itself, once per executor; return what to import from.
 
     From a folder, Python imports compiled modules, and Numba its compiled kernels. Where the folder
@@ -180,7 +182,12 @@ def _unpacked(archive: str) -> str | None:
 
     from pyspark import SparkFiles
 
-    packed = Path(SparkFiles.get(archive))
+    # Spark starts a Python process beside the driver, too, for a stream with state. It gets no
+    # files of the session.
+    root = getattr(SparkFiles, "_root_directory", None) or package["folder"]
+    if not root:
+        return None
+    packed = Path(root, package["archive"])
     folder = packed.with_suffix("")
     if not folder.is_dir():
         if not packed.is_file():

@@ -38,7 +38,20 @@ def own_package() -> Package:
     # Not imported: the package itself is above its subpackages.
     identity, version = opening.imported_identity(), sys.modules["evenkey"].__version__
     archive = f"evenkey-{version}-{identity}.zip"
-    return {"version": version, "identity": identity, "archive": archive, "needs": NEEDS}
+    return {
+        "version": version,
+        "identity": identity,
+        "archive": archive,
+        "folder": "",
+        "needs": NEEDS,
+    }
+
+
+def folder_of(context: SparkContext | None) -> str:
+    """Return the folder with the archive on the driver's host; empty for a session of Connect."""
+    from pyspark import SparkFiles
+
+    return "" if context is None else SparkFiles.getRootDirectory()
 
 
 def send(session: SparkSession) -> None:
@@ -73,9 +86,7 @@ def _add_file(context: SparkContext) -> None:
     The file lives as long as the context, which other Python processes may share, as notebooks on
     one cluster do. Spark accepts a name from one path only, and here the path is always the same.
     """
-    from pyspark import SparkFiles
-
-    path = Path(SparkFiles.getRootDirectory(), own_package()["archive"])
+    path = Path(folder_of(context), own_package()["archive"])
     if not path.is_file():
         write_whole(path, _archive())
     context.addFile(str(path))

@@ -15,7 +15,7 @@ from pyspark import cloudpickle
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.sessions import open_task as opening
-from evenkey.spark.sessions.own_package import NEEDS, own_package, send
+from evenkey.spark.sessions.own_package import NEEDS, folder_of, own_package, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,9 +68,11 @@ def in_workers(session: SparkSession, function: Any, *, problems_as_words: bool 
     """
     check_python(session)
     context = getattr(session, "_sc", None)  # a session over Connect has none
+    folder = ""
     if context is None or not _runs_here(context) or not is_own_python(context.pythonExec):
         send(session)
-    return _Task(function, problems_as_words=problems_as_words)
+        folder = folder_of(context)
+    return _Task(function, folder, problems_as_words=problems_as_words)
 
 
 def check_python(session: SparkSession) -> None:
@@ -95,11 +97,12 @@ def is_own_python(command: str) -> bool:
 class _Task:
     """A function that `open_task` unpickles in the worker, so that failures are explained."""
 
-    def __init__(self, function: Any, *, problems_as_words: bool = False) -> None:
+    def __init__(self, function: Any, folder: str = "", *, problems_as_words: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         if not hasattr(self, "__name__"):
             self.__name__ = type(function).__name__
         self._function = function
+        self._folder = folder
         self._as_words = problems_as_words
 
     def __call__(self, *arguments: Any) -> Any:
@@ -108,7 +111,8 @@ class _Task:
     def __reduce__(self) -> tuple[Callable[[bytes, Package], Any], tuple[bytes, Package]]:
         pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
         opens = opening.open_giving_problems if self._as_words else opening.open_task
-        return opens, (pickled, own_package())
+        package: Package = {**own_package(), "folder": self._folder}
+        return opens, (pickled, package)
 
 
 def _runs_here(context: SparkContext) -> bool:
