@@ -18,13 +18,19 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 
 @contextlib.contextmanager
 def usual_partitions(spark: SparkSession) -> Iterator[None]:
-    """Give a session Spark's default number of shuffle partitions, which outputs in pages name."""
-    before = str(spark.conf.get(_PARTITIONS))
-    spark.conf.set(_PARTITIONS, "200")
+    """Give sessions Spark's default number of shuffle partitions, which outputs in pages name.
+
+    Code of pages gets the active session, which an earlier test may have made.
+    """
+    confs = [each.conf for each in (spark, spark.builder.getOrCreate())]
+    before = [str(conf.get(_PARTITIONS)) for conf in confs]
+    for conf in confs:
+        conf.set(_PARTITIONS, "200")
     try:
         yield
     finally:
-        spark.conf.set(_PARTITIONS, before)
+        for conf, value in zip(confs, before, strict=True):
+            conf.set(_PARTITIONS, value)
 
 
 def not_shown(printed: str, page: str) -> list[str]:
