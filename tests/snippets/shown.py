@@ -22,7 +22,7 @@ def usual_partitions(spark: SparkSession) -> Iterator[None]:
 
     Code of pages gets the active session, which an earlier test may have made.
     """
-    confs = [each.conf for each in (spark, spark.builder.getOrCreate())]
+    confs = [each.conf for each in (spark, spark.getActiveSession() or spark)]
     before = [str(conf.get(_PARTITIONS)) for conf in confs]
     for conf in confs:
         conf.set(_PARTITIONS, "200")
