@@ -12,7 +12,7 @@ from evenkey import spark as operators
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.keys.spark_placement import spark_partition
 from evenkey.spark.plans import key_sample
-from evenkey.spark.plans.key_sample import sample_keys
+from evenkey.spark.plans.key_sample import Sampled, sample_keys
 
 WORKERS, PARTITIONS, ROWS = 4, 5, 120_000
 
@@ -26,9 +26,7 @@ def rows(spark):
 
 def counted(rows, *, exact):
     return sample_keys(
-        rows,
-        F.xxhash64("k"),
-        spark_partition([F.col("k")], PARTITIONS),
+        [Sampled(rows, F.xxhash64("k"), spark_partition([F.col("k")], PARTITIONS))],
         PARTITIONS,
         PlannedGrouping().statistics(WORKERS),
         WORKERS,

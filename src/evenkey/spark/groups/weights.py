@@ -17,7 +17,7 @@ from evenkey.spark.keys.given_columns import number_column
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
 from evenkey.spark.keys.spark_placement import spark_loads, spark_partition
 from evenkey.spark.plans.batch_plans import sum_costs
-from evenkey.spark.plans.key_sample import sample_keys
+from evenkey.spark.plans.key_sample import Sampled, sample_keys
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
@@ -73,17 +73,17 @@ class Weights:
         self.error = 0.0
         """Bound on the error of a worker's load, as a share of the mean load; see `KeySample`."""
         if self._by_cost:
-            rows = _together([side.keys.frame.select(*_costs(side)) for side in sides])
+            costs = [side.keys.frame.select(*_costs(side)) for side in sides]
+            rows = functools.reduce(DataFrame.unionAll, costs)
             self.statistics = sum_costs(rows, F.col("hash"), F.col("cost"), empty)
         else:
             partitions = shuffle_partitions(keys[0].frame.sparkSession)
-            hashed, partition = _hashes(keys[0], partitions)
-            rows = keys[0].frame
-            if len(sides) > 1:
-                rows = _together([each.frame.select(*_hashes(each, partitions)) for each in keys])
-                hashed, partition = F.col("hash"), F.col("partition")
+            batches = [
+                Sampled(each.frame, each.hashed, spark_partition(each.columns, partitions))
+                for each in keys
+            ]
             self.statistics, self._spark_loads, self.error = sample_keys(
-                rows, hashed, partition, partitions, empty, workers, exact=exact
+                batches, partitions, empty, workers, exact=exact
             )
         self.seconds = time.perf_counter() - start
 
@@ -118,15 +118,6 @@ class Weights:
 def _costs(side: Side) -> tuple[Column, Column]:
     cost = F.lit(1.0) if side.cost is None else side.cost
     return side.keys.hashed.alias("hash"), cost.cast("double").alias("cost")
-
-
-def _hashes(keys: Keys, partitions: int) -> tuple[Column, Column]:
-    partition = spark_partition(keys.columns, partitions)
-    return keys.hashed.alias("hash"), partition.alias("partition")
-
-
-def _together(sides: Sequence[DataFrame]) -> DataFrame:
-    return functools.reduce(DataFrame.unionAll, sides)
 
 
 def cost_column(df: DataFrame, cost: object) -> Column | None:

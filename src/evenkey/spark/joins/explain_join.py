@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.spark.keys.explanation import (
-    STATE_KEEPS,
-    Explanation,
-    Placement,
-    counted,
-    hottest,
-)
+from evenkey.spark.keys.explanation import Explanation, Placement, counted_or_stored, hottest
 from evenkey.spark.keys.given_columns import hash_of
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
@@ -41,6 +35,7 @@ def explain_join(request: JoinRequest) -> Explanation:
         names = KeyNames(
             [NamedRows(side, columns, request.shown, hash_of(columns)) for side, columns in sides]
         )
+        counting = counted_or_stored(plan.seconds, "both sides")
         placement = Placement(
             "join",
             _choice(plan),
@@ -49,7 +44,7 @@ def explain_join(request: JoinRequest) -> Explanation:
             loads=plan.plan.loads_of(counts.keys, counts.work, counts.rest()),
             spark_loads=counts.spark_loads,
             slots=slots_of(session),
-            notes=(f"cost: {_copied(plan.copies(counts))}{_counting(plan)}",),
+            notes=(f"cost: {_copied(plan.copies(counts))}{counting}",),
         )
     return Explanation(operator, request.workers, (placement,))
 
@@ -68,9 +63,3 @@ def _choice(plan: JoinPlan) -> str:
 
 def _copied(rows: int) -> str:
     return f"{rows:,} rows are copied; " if rows else ""
-
-
-def _counting(plan: JoinPlan) -> str:
-    if not plan.seconds:
-        return "the plan was read from state=, so the operator counts nothing"
-    return f"{counted(plan.seconds, 'both sides')}; {STATE_KEEPS}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _HOT = 0.5
 """A key is hot if its load is at least this fraction of a task's mean load."""
+_STORED = "the plan was read from state=, so the operator counts nothing"
 _MOST_HOT = 5
 """Maximum number of hot keys in an explanation."""
 STATE_KEEPS = "state= keeps the plan for the next call"
@@ -172,6 +173,19 @@ def _tasks(count: int) -> str:
 def counted(seconds: float, read: str) -> str:
     """Return a text on the cost of counting: how long it took, and what it read."""
     return f"counting took {seconds:.1f} s and read {read} once more"
+
+
+def counted_or_stored(seconds: float, read: str) -> str:
+    """Return a text on the cost of counting for an operator with a `state`.
+
+    Parameters
+    ----------
+    seconds
+        Seconds that counting took; 0: the plan was read from the state.
+    read
+        What counting reads.
+    """
+    return f"{counted(seconds, read)}; {STATE_KEEPS}" if seconds else _STORED
 
 
 def hottest(

@@ -180,7 +180,12 @@ def unlogged_errors() -> Iterator[None]:
 
 def quoted(name: str) -> Column:
     """Return a column by its name, quoted, so that the name may contain any character."""
-    return F.col(f"`{name.replace('`', '``')}`")
+    return F.col(quoted_name(name))
+
+
+def quoted_name(name: str) -> str:
+    """Return the name of a column, quoted, so that it may contain any character."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def key_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -> list[Column]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.plans.batch_plans import items_of, sketches, top
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from evenkey.groupings import KeyStatistics
 
@@ -46,10 +50,26 @@ class KeySample(NamedTuple):
     error: float
 
 
+class Sampled(NamedTuple):
+    """A batch whose keys are counted.
+
+    Parameters
+    ----------
+    df
+        The rows.
+    hashed
+        Column of the hash of each row's key.
+    partition
+        Column of the partition to which Spark's own shuffle sends a row.
+    """
+
+    df: DataFrame
+    hashed: Column
+    partition: Column
+
+
 def sample_keys(
-    df: DataFrame,
-    hashed: Column,
-    partition: Column,
+    batches: Sequence[Sampled],
     partitions: int,
     empty: KeyStatistics,
     workers: int,
@@ -66,12 +86,10 @@ def sample_keys(
 
     Parameters
     ----------
-    df
-        Batch.
-    hashed
-        Column of the hash of each row's key.
-    partition, partitions
-        Column of the partition to which Spark's own shuffle sends a row, and the number of these.
+    batches
+        Batches that are counted together.
+    partitions
+        Number of partitions of Spark's own shuffle.
     empty
         Statistics to fill.
     workers
@@ -80,11 +98,20 @@ def sample_keys(
         Whether to count all rows.
     """
     every = min(max(_ALL_PER_WORKER * workers, _LEAST_ALL), _MOST_ALL)
-    rows = df.withColumn(_TIER, F.lit(0)) if exact else _drawn(df, every)
-    rows = rows.select(_TIER, hashed.alias("hash"), partition.alias("partition"))
-    counted = rows.groupBy(_TIER).agg(
-        *sketches(F.col("hash"), empty),
-        top(F.col("partition"), partitions, 2 * partitions).alias("partitions"),
+    # Rows are drawn before their keys are hashed.
+    parts = [
+        (each.df.withColumn(_TIER, F.lit(0)) if exact else _drawn(each.df, every)).select(
+            _TIER, each.hashed.alias("hash"), each.partition.alias("partition")
+        )
+        for each in batches
+    ]
+    counted = (
+        functools.reduce(DataFrame.unionAll, parts)
+        .groupBy(_TIER)
+        .agg(
+            *sketches(F.col("hash"), empty),
+            top(F.col("partition"), partitions, 2 * partitions).alias("partitions"),
+        )
     )
     keys, counts = [np.empty(0, np.int64)], [np.empty(0)]
     buckets, loads = np.zeros(len(empty.bucket_loads)), np.zeros(partitions)

@@ -33,8 +33,8 @@ _lock = threading.Lock()
 
 
 @functools.cache
-def own_package() -> Package:
-    """Return what a worker must know of this program's evenkey."""
+def own_package(folder: str = "") -> Package:
+    """Return what a worker must know of this program's evenkey; see `folder_of`."""
     # Not imported: the package itself is above its subpackages.
     identity, version = opening.imported_identity(), sys.modules["evenkey"].__version__
     archive = f"evenkey-{version}-{identity}.zip"
@@ -42,7 +42,7 @@ def own_package() -> Package:
         "version": version,
         "identity": identity,
         "archive": archive,
-        "folder": "",
+        "folder": folder,
         "needs": NEEDS,
     }
 

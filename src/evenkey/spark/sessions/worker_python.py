@@ -111,8 +111,7 @@ class _Task:
     def __reduce__(self) -> tuple[Callable[[bytes, Package], Any], tuple[bytes, Package]]:
         pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
         opens = opening.open_giving_problems if self._as_words else opening.open_task
-        package: Package = {**own_package(), "folder": self._folder}
-        return opens, (pickled, package)
+        return opens, (pickled, own_package(self._folder))
 
 
 def _runs_here(context: SparkContext) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.groupings import Plan
-from evenkey.spark.keys.explanation import STATE_KEEPS, Explanation, Placement, counted, hottest
-from evenkey.spark.keys.spark_placement import spark_loads
+from evenkey.spark.keys.explanation import Explanation, Placement, counted_or_stored, hottest
 from evenkey.spark.sessions.task_slots import slots_of
 from evenkey.spark.windows.window_plans import planned
 
@@ -61,17 +60,11 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
         **(
             {
                 "loads": placed.loads_of(keys, loads, rest),
-                "spark_loads": spark_loads(request.keys.frame, request.keys.columns, request.cost),
+                "spark_loads": plan.weights.spark_loads,
             }
             if cut
             else {}
         ),
         slots=slots_of(request.df.sparkSession),
-        notes=(*(notes if cut else ()), _cost(plan)),
+        notes=(*(notes if cut else ()), f"cost: {counted_or_stored(plan.seconds, 'the keys')}"),
     )
-
-
-def _cost(plan: WindowPlan) -> str:
-    if not plan.seconds:
-        return "cost: the plan was read from state=, so the operator counts nothing"
-    return f"cost: {counted(plan.seconds, 'the keys')}; {STATE_KEEPS}"

@@ -43,11 +43,14 @@ class HotRows:
     keys: Sequence[str]
     orders: Sequence[SortOrder]
 
+    def by(self, *, of_key: bool) -> Sequence[str]:
+        """Return the columns that determine a key, or else a piece."""
+        return self.keys if of_key else (*self.keys, PIECE)
+
     def numbered(self, *, backward: bool, of_key: bool = False) -> Column:
         """Return the number of a row in its piece or key, from 1 on, from one of the ends."""
-        by = self.keys if of_key else (*self.keys, PIECE)
         order = (each.sorts(backward=backward) for each in self.orders)
-        return F.row_number().over(Window.partitionBy(*by).orderBy(*order))
+        return F.row_number().over(Window.partitionBy(*self.by(of_key=of_key)).orderBy(*order))
 
     def pieces(self, aggregates: Mapping[str, Column]) -> DataFrame:
         """Return one row per piece, with aggregates of its rows, and their number in `ROWS`."""
@@ -62,10 +65,10 @@ class HotRows:
         """
         rows = self.frame.where(edge.value.isNotNull()) if edge.skips_nulls else self.frame
         value = F.struct(edge.value.alias("value")).alias(name)
-        by = self.keys if edge.of_key else (*self.keys, PIECE)
         number = self.numbered(backward=edge.backward, of_key=edge.of_key)
         found = rows.withColumn(_NUMBER, number).where(F.col(_NUMBER) <= edge.number)
-        return found.where(F.col(_NUMBER) == edge.number).select(*map(F.col, by), value)
+        by = map(F.col, self.by(of_key=edge.of_key))
+        return found.where(F.col(_NUMBER) == edge.number).select(*by, value)
 
 
 def joined(left: DataFrame, right: DataFrame, by: Sequence[str], how: str = "left") -> DataFrame:
@@ -98,8 +101,7 @@ def carries(hot: HotRows, columns: Sequence[Served]) -> DataFrame | None:
     kept = list(carried)
     for each in columns:
         for name, edge in each.edges.items():
-            by = hot.keys if edge.of_key else (*hot.keys, PIECE)
-            table = joined(table, hot.edge(name, edge), by)
+            table = joined(table, hot.edge(name, edge), hot.by(of_key=edge.of_key))
             kept += [name] if edge.of_key else []
     table = table.withColumns(carried)
     return table.select(*map(F.col, (*hot.keys, PIECE, *kept)))

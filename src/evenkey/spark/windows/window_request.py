@@ -12,7 +12,7 @@ from evenkey.core.checking import check_workers
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.group_keys import keyed, unplaceable
 from evenkey.spark.groups.weights import cost_column
-from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted
+from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted, quoted_name
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 from evenkey.spark.windows.column_parts import name_of
@@ -135,7 +135,7 @@ class WindowRequest:
     @property
     def key_names(self) -> list[str]:
         """Names of the key columns, quoted."""
-        return key_names(self.keys)
+        return [quoted_name(name) for name in self.keys.names]
 
     @property
     def shown(self) -> str:
@@ -221,7 +221,7 @@ class _Rows:
 
     def steps(self, frame: Frame, *, copies: bool) -> tuple[Served | str, ...]:
         """Return the steps of each column, or why it is left to Spark."""
-        names = key_names(self.keys)
+        names = [quoted_name(name) for name in self.keys.names]
 
         def of(number: int, call: Call | None, given: Given) -> Served | str:
             reason = why_not(call, frame)
@@ -241,11 +241,6 @@ class _Rows:
             if isinstance(each, str)
         }
         return self._frame.withColumns(left) if left else self._frame
-
-
-def key_names(keys: Keys) -> list[str]:
-    """Return the names of the key columns, quoted, so that a name may contain any character."""
-    return [f"`{name.replace('`', '``')}`" for name in keys.names]
 
 
 def left_name(number: int) -> str:
