@@ -67,10 +67,10 @@ def older(tmp_path):
     return package.parent
 
 
-def work(python, files, installed=None, before=""):
+def work(python, files, installed=None, before="", *, carrying=False):
     """Unpickle a task of evenkey in a new worker process."""
     task = files.parent / "task"
-    task.write_bytes(cloudpickle.dumps(workers._Task(shown)))
+    task.write_bytes(cloudpickle.dumps(workers._Task(shown, carrying=carrying)))
     left_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
     kept = {name: each for name, each in os.environ.items() if name not in left_out}
     if installed is not None:
@@ -151,6 +151,16 @@ def test_workers_that_cannot_write_there_import_from_the_archive(python, files):
     archive = files / owning.own_package()["archive"]
     assert done.stdout.splitlines()[:1] == [str(archive / "evenkey")], done.stderr
     assert list(files.iterdir()) == [archive]
+
+
+@pytest.mark.slow(2)
+def test_a_process_without_files_of_the_session_imports_what_the_function_carries(python, files):
+    beside = "del SparkFiles._root_directory; import tempfile; tempfile.tempdir = sys.argv[1]"
+    before = sorted(files.iterdir())
+    done = work(python, files, before=beside, carrying=True)
+    assert re.fullmatch(r"/dev/fd/\d+/evenkey", done.stdout.splitlines()[0]), done.stderr
+    assert sorted(files.iterdir()) == before
+    assert "has no module 'evenkey'" in error_of(work(python, files, before=beside))
 
 
 @pytest.mark.slow(2)

@@ -67,7 +67,7 @@ def transformed(
             message = f"{method}: initialState is grouped by other keys; group it by the same keys"
             raise ConfigurationError(message)
         begun, names = _placed(initial.python_keys, plan, rows), initial.python_keys.user_names
-    sent = in_workers(rows.df.sparkSession, processor)
+    sent = in_workers(rows.df.sparkSession, processor, beside_driver=True)
     wrapped = stateful_calls.Shown(sent, *_shape(rows, placed=placed), initial_names=names)
     return _call(_checked(plan, rows), method, wrapped, initialState=begun, **options)
 

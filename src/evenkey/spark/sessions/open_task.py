@@ -25,8 +25,8 @@ class Package(TypedDict):
     """Digest of the files, see `digest`."""
     archive: str
     """Name of the zip archive with these files among the files of the session."""
-    folder: str
-    """Folder of these files on the driver's host; empty if it is not known, as over Connect."""
+    content: bytes
+    """The archive itself, for a process that gets no files of the session; else empty."""
     needs: Mapping[str, str]
     """Oldest version of each package that tasks need."""
 
@@ -184,9 +184,9 @@ def _unpacked(package: Package) -> str | None:
 
     # Spark starts a Python process beside the driver, too, for a stream with state. It gets no
     # files of the session.
-    root = getattr(SparkFiles, "_root_directory", None) or package["folder"]
+    root = getattr(SparkFiles, "_root_directory", None)
     if not root:
-        return None
+        return _opened(package["content"]) if package["content"] else None
     packed = Path(root, package["archive"])
     folder = packed.with_suffix("")
     if not folder.is_dir():
@@ -201,6 +201,18 @@ def _unpacked(package: Package) -> str | None:
         except OSError:  # another worker has unpacked it in the meantime, or the disk refuses
             return str(folder if folder.is_dir() else packed)
     return str(folder)
+
+
+def _opened(content: bytes) -> str:
+    """Return a path of an archive that is gone when the process ends, even if it is killed."""
+    import os
+    import tempfile
+
+    descriptor, path = tempfile.mkstemp()  # it stays open: modules may be imported later
+    os.unlink(path)  # noqa: PTH108 - beside the other calls of os
+    with os.fdopen(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    return f"/dev/fd/{descriptor}"
 
 
 def _version(name: str) -> str | None:

@@ -33,8 +33,8 @@ _lock = threading.Lock()
 
 
 @functools.cache
-def own_package(folder: str = "") -> Package:
-    """Return what a worker must know of this program's evenkey; see `folder_of`."""
+def own_package(*, content: bool = False) -> Package:
+    """Return what a worker must know of this program's evenkey, on request with its archive."""
     # Not imported: the package itself is above its subpackages.
     identity, version = opening.imported_identity(), sys.modules["evenkey"].__version__
     archive = f"evenkey-{version}-{identity}.zip"
@@ -42,16 +42,9 @@ def own_package(folder: str = "") -> Package:
         "version": version,
         "identity": identity,
         "archive": archive,
-        "folder": folder,
+        "content": _archive() if content else b"",
         "needs": NEEDS,
     }
-
-
-def folder_of(context: SparkContext | None) -> str:
-    """Return the folder with the archive on the driver's host; empty for a session of Connect."""
-    from pyspark import SparkFiles
-
-    return "" if context is None else SparkFiles.getRootDirectory()
 
 
 def send(session: SparkSession) -> None:
@@ -86,7 +79,9 @@ def _add_file(context: SparkContext) -> None:
     The file lives as long as the context, which other Python processes may share, as notebooks on
     one cluster do. Spark accepts a name from one path only, and here the path is always the same.
     """
-    path = Path(folder_of(context), own_package()["archive"])
+    from pyspark import SparkFiles
+
+    path = Path(SparkFiles.getRootDirectory(), own_package()["archive"])
     if not path.is_file():
         write_whole(path, _archive())
     context.addFile(str(path))

@@ -15,7 +15,7 @@ from pyspark import cloudpickle
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.sessions import open_task as opening
-from evenkey.spark.sessions.own_package import NEEDS, folder_of, own_package, send
+from evenkey.spark.sessions.own_package import NEEDS, own_package, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,13 @@ _seen: weakref.WeakSet[SparkContext] = weakref.WeakSet()
 cloudpickle.register_pickle_by_value(opening)  # type: ignore[no-untyped-call]
 
 
-def in_workers(session: SparkSession, function: Any, *, problems_as_words: bool = False) -> Any:
+def in_workers(
+    session: SparkSession,
+    function: Any,
+    *,
+    problems_as_words: bool = False,
+    beside_driver: bool = False,
+) -> Any:
     """Prepare a function for the Python workers of a session, and check that they can run it.
 
     If the user has not set the workers' Python, a local session uses the Python of this program. If
@@ -54,6 +60,10 @@ def in_workers(session: SparkSession, function: Any, *, problems_as_words: bool 
     problems_as_words
         Whether the function is for a scalar subquery. If it cannot be unpickled, the error is then
         returned as words (`open_task.problem_words`).
+    beside_driver
+        Whether Spark also calls the function in a Python process beside the driver, as it does with
+        the processor of a stream with state. That process gets no files of the session, so that the
+        function itself carries evenkey.
 
     Returns
     -------
@@ -68,11 +78,11 @@ def in_workers(session: SparkSession, function: Any, *, problems_as_words: bool 
     """
     check_python(session)
     context = getattr(session, "_sc", None)  # a session over Connect has none
-    folder = ""
-    if context is None or not _runs_here(context) or not is_own_python(context.pythonExec):
+    others = context is None or not _runs_here(context) or not is_own_python(context.pythonExec)
+    if others:
         send(session)
-        folder = folder_of(context)
-    return _Task(function, folder, problems_as_words=problems_as_words)
+    carrying = others and beside_driver
+    return _Task(function, carrying=carrying, problems_as_words=problems_as_words)
 
 
 def check_python(session: SparkSession) -> None:
@@ -97,12 +107,14 @@ def is_own_python(command: str) -> bool:
 class _Task:
     """A function that `open_task` unpickles in the worker, so that failures are explained."""
 
-    def __init__(self, function: Any, folder: str = "", *, problems_as_words: bool = False) -> None:
+    def __init__(
+        self, function: Any, *, carrying: bool = False, problems_as_words: bool = False
+    ) -> None:
         functools.update_wrapper(self, function, updated=())
         if not hasattr(self, "__name__"):
             self.__name__ = type(function).__name__
         self._function = function
-        self._folder = folder
+        self._carrying = carrying
         self._as_words = problems_as_words
 
     def __call__(self, *arguments: Any) -> Any:
@@ -111,7 +123,7 @@ class _Task:
     def __reduce__(self) -> tuple[Callable[[bytes, Package], Any], tuple[bytes, Package]]:
         pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
         opens = opening.open_giving_problems if self._as_words else opening.open_task
-        return opens, (pickled, own_package(self._folder))
+        return opens, (pickled, own_package(content=self._carrying))
 
 
 def _runs_here(context: SparkContext) -> bool:
