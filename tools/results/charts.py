@@ -1,4 +1,7 @@
-"""Charts of stored results: one SVG file each, which names its result and the digest of that."""
+"""Charts of stored results: one SVG file each, which names its result and the digest of that.
+
+Charts are five inches wide, so that their text can be read on a phone.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from tools.results.stored import Entry
 
+WIDTH = 5
 FOLDER = ROOT / "docs" / "pictures"
 _PLAIN, _OURS = "#8a8f98", "#3f8f5f"
 _NAMES = {
@@ -43,7 +47,7 @@ def _against_spark(printed: dict[str, Any]) -> Figure:
     """Seconds of each way, and partial results per key, on the stream with a key of 80 %."""
     rows = {each["contender"]: each for each in printed["streams"]["r80"]}
     shown = [name for name in _NAMES if name in rows]
-    chart, (times, parts) = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
+    chart, (times, parts) = plt.subplots(1, 2, figsize=(WIDTH, 3), sharey=True)
     colours = [_OURS if name.startswith("eks.") else _PLAIN for name in shown]
     for panel, name, form in ((times, "seconds", "{:.1f} s"), (parts, "dist_cost", "{:.2f}")):
         values = [rows[each][name] for each in shown]
@@ -59,11 +63,11 @@ def _against_spark(printed: dict[str, Any]) -> Figure:
         panel.bar_label(bars, [form.format(value) for value in values], padding=3, fontsize=9)
         panel.spines[["top", "right", "bottom"]].set_visible(False)
         panel.set_xticks([])
-        panel.margins(x=0.18)
+        panel.margins(x=0.4)
         panel.tick_params(axis="y", length=0)
     times.invert_yaxis()
     times.set_title("time", fontsize=10, loc="left")
-    parts.set_title("partial results per key", fontsize=10, loc="left")
+    parts.set_title("partial results\nper key", fontsize=10, loc="left")
     return chart
 
 
@@ -71,21 +75,24 @@ def _loads(printed: dict[str, Any]) -> Figure:
     """One panel per grouping: the share of all messages on each worker, the most loaded first."""
     results = {each["grouping"]: each for each in printed["results"]}
     shown = [name for name in _GROUPINGS if name in results]
-    chart, panels = plt.subplots(1, len(shown), figsize=(12, 3.1), sharey=True)
-    for panel, name in zip(panels, shown, strict=True):
+    chart, grid = plt.subplots(-(-len(shown) // 2), 2, figsize=(WIDTH, 7), sharey=True)
+    for panel in grid.flat[len(shown) :]:
+        panel.remove()
+    for panel, name in zip(grid.flat, shown, strict=False):
         result, (title, colour) = results[name], _GROUPINGS[name]
         shares = sorted((100 * load / result["messages"] for load in result["loads"]), reverse=True)
         panel.bar(range(1, len(shares) + 1), shares, color=colour)
         panel.axhline(100 / len(shares), color="#444444", linewidth=0.8, linestyle="--")
         panel.set_title(title, fontsize=11)
         panel.set_xlabel(
-            f"worker, most loaded first\nDistCost {result['dist_cost']:.2f}\n"
+            f"DistCost {result['dist_cost']:.2f}\n"
             f"{result['messages_per_second']:,.0f} messages/s"
         )
         panel.set_xticks(range(1, len(shares) + 1))
-        panel.tick_params(axis="x", labelsize=7)
+        panel.tick_params(axis="x", labelsize=8)
         panel.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("share of all messages, %")
+    for first in grid[:, 0]:
+        first.set_ylabel("share, %")
     return chart
 
 
