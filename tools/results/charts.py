@@ -85,8 +85,7 @@ def _loads(printed: dict[str, Any]) -> Figure:
         panel.axhline(100 / len(shares), color="#444444", linewidth=0.8, linestyle="--")
         panel.set_title(title, fontsize=11)
         panel.set_xlabel(
-            f"DistCost {result['dist_cost']:.2f}\n"
-            f"{result['messages_per_second']:,.0f} messages/s"
+            f"DistCost {result['dist_cost']:.2f}\n{result['messages_per_second']:,.0f} messages/s"
         )
         panel.set_xticks(range(1, len(shares) + 1))
         panel.tick_params(axis="x", labelsize=8)
