@@ -7,11 +7,11 @@ after more input has come. Phase ``compiled`` uses groupings that need a compile
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +95,8 @@ def found_by(package: str) -> Any:
 
     def find(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         for _ in batches:
-            found = importlib.util.find_spec(package)
+            # Not `find_spec` of `importlib.util`, which returns what the worker has imported.
+            found = PathFinder.find_spec(package)
             origin = "" if found is None else str(found.origin)
             yield pd.DataFrame([{"python": sys.executable, "origin": origin}])
 
