@@ -30,7 +30,7 @@ HADOOP := build/hadoop
 SITE := build/site-env
 RELEASE := build/release-env
 PYTHONS :=
-VERSIONS := 4.1 4.2 4.3
+VERSIONS := 4.1 4.2 4.3 4.3-pandas-3
 VERSIONED := build/spark-versions
 CLASSES := build/java-classes.jsa
 KERNELS := build/kernels.ready
@@ -175,7 +175,7 @@ setup-hadoop: $(HADOOP)/.ready ## Fetch the jars for S3 and HDFS, with Maven
 cluster: $(READY) $(HADOOP)/.ready ## Run the tests on separate hosts: namespaces of this machine, which need root
 	@$(PYTEST) --numprocesses 0 -m soak tests/cluster tests/stores
 
-spark-versions: $(VERSIONS:%=$(VERSIONED)/%/.ready) ## Test operators and joins on the newest patch of each Spark (VERSIONS=), in two time zones
+spark-versions: $(VERSIONS:%=$(VERSIONED)/%/.ready) ## Test operators and joins on the newest patch of each Spark (VERSIONS=), in two time zones, and with pandas 3
 	@$(BIN)/python tools/spark_versions.py $(VERSIONED) $(VERSIONS) $(PARALLEL)
 
 clean: ## Remove .venv and everything built or cached
@@ -203,11 +203,12 @@ $(SITE)/.ready $(RELEASE)/.ready: | $(BIN)/python
 
 $(VERSIONED)/%/.ready: $(READY)
 	@echo "Setting up Spark $* in $(@D) ..." >&2
+	$(eval pinned := $(patsubst %,pyspark==%.*,$(firstword $(subst -pandas-, ,$*))) $(patsubst %,pandas==%.*,$(or $(word 2,$(subst -pandas-, ,$*)),2)))
 	@$(PIP) install uv
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(@D)
-	@awk '/^[^ ]/ { kept = !/^(pyspark|py4j)==/ } kept' requirements.lock >$(@D)/packages.txt
+	@awk '/^[^ ]/ { kept = !/^(pyspark|py4j|pandas)==/ } kept' requirements.lock >$(@D)/packages.txt
 	@$(BIN)/uv pip install --quiet --upgrade-package pyspark --python $(@D)/bin/python \
-	  --requirement $(@D)/packages.txt 'pyspark==$*.*'
+	  --requirement $(@D)/packages.txt $(pinned:%='%')
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -1,7 +1,7 @@
 """Run the tests of operators and joins on several versions of Spark, in two time zones.
 
-``python tools/spark_versions.py build/spark-versions 4.1 4.2 4.3``: the directory contains an
-environment for each version, named after it. Prints a table of how many tests passed; the exit
+``python tools/spark_versions.py build/spark-versions 4.1 4.2 4.3-pandas-3``: the directory contains
+an environment for each version, named after it. Prints a table of how many tests passed; the exit
 code is 1 if one failed.
 """
 
@@ -49,10 +49,10 @@ def main(home: Path, versions: list[str], options: list[str]) -> int:
         for folder in FOLDERS
     ]
     kinds = ("passed", "skipped", "failed", "error")
-    print(f"{'Spark':<7}{'zone':<18}{'tests':<13}", *(f"{kind:>8}" for kind in kinds))
+    print(f"{'Spark':<15}{'zone':<18}{'tests':<13}", *(f"{kind:>8}" for kind in kinds))
     for version, zone, folder, counts in rows:
         cells = (f"{counts.get(kind, 0):>8}" for kind in kinds)
-        print(f"{version:<7}{zone:<18}{folder:<13}", *cells)
+        print(f"{version:<15}{zone:<18}{folder:<13}", *cells)
     return int(any(counts.get("failed") or counts.get("error") for *_, counts in rows))
 
 
