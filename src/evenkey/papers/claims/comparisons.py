@@ -92,7 +92,7 @@ def compared(
             numbered = max(number, least)
             found.append(Compared(text, first[setting].raised(least), _UNIT, numbered))
         else:
-            values = (each[setting].raised(least) for each in (first, second))
+            values = first[setting].raised(least), second[setting].raised(least)
             found.append(Compared(text, *values, number))
     return found
 
