@@ -7,21 +7,24 @@
 
 from __future__ import annotations
 
-from evenkey.papers.claims.claim_register import PAPERS, Claim, claims_of, read_claims, register
-from evenkey.papers.claims.criteria import Criterion, Judgement, Verdict, Word, words
-from evenkey.papers.claims.shown_values import Measure, Row, Shown, Tables
+from evenkey.papers.claims.claim_register import (
+    PAPERS,
+    Claim,
+    Finding,
+    claims_of,
+    read_claims,
+    register,
+)
+from evenkey.papers.claims.criteria import words
+from evenkey.papers.claims.shown_values import Row, Shown, Tables
 
 __all__ = [
     "PAPERS",
     "Claim",
-    "Criterion",
-    "Judgement",
-    "Measure",
+    "Finding",
     "Row",
     "Shown",
     "Tables",
-    "Verdict",
-    "Word",
     "claims_of",
     "read_claims",
     "register",

@@ -14,7 +14,7 @@ from evenkey.papers.claims.shown_values import Measure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenkey.papers.claims.criteria import Criterion, Judgement, Verdict
+    from evenkey.papers.claims.criteria import Criterion, Verdict
     from evenkey.papers.claims.shown_values import Tables
 
 PAPERS = {
@@ -78,20 +78,56 @@ class Claim:
     not_run: str = ""
     changes: Sequence[Change] = ()
 
-    def judged(self, outcomes: Mapping[str, Tables]) -> list[tuple[Criterion, Judgement]]:
+    def judged(self, outcomes: Mapping[str, Tables]) -> list[Finding]:
         """Judge the claim by the tables of outcomes, which are given by experiment."""
         return [
-            (each, each.judge(outcomes.get(each.measure.experiment, ()))) for each in self.criteria
+            Finding(self, each, *each.judge(outcomes.get(each.measure.experiment, ())))
+            for each in self.criteria
         ]
 
     def verdict(self, outcomes: Mapping[str, Tables]) -> Verdict:
         """Return the verdict on the whole claim: it holds if it holds for every measure."""
         if self.not_testable:
             return "not testable"
-        found = {judgement.verdict for _, judgement in self.judged(outcomes)}
+        found = {each.verdict for each in self.judged(outcomes)}
         if "does not hold" in found:
             return "does not hold"
         return "holds" if found == {"holds"} else "not run"
+
+
+class Finding(NamedTuple):
+    """The verdict on a claim for one of its measures.
+
+    Parameters
+    ----------
+    claim, criterion
+        The claim and the criterion.
+    verdict
+        The verdict on this criterion alone.
+    ours
+        Our result, in words.
+    """
+
+    claim: Claim
+    criterion: Criterion
+    verdict: Verdict
+    ours: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether our result meets the criterion."""
+        return self.verdict == "holds"
+
+    def to_json(self) -> dict[str, str]:
+        """Return the finding as values that JSON can represent."""
+        return {
+            "claim": self.claim.id,
+            "at": self.claim.at,
+            "paper": self.claim.quote,
+            "criterion": self.criterion.says,
+            "ours": self.ours,
+            "verdict": self.verdict,
+        }
 
 
 @cache
@@ -158,7 +194,9 @@ def _claim(fields: dict[str, Any], measures: Mapping[str, Measure]) -> Claim:
     name = fields["id"]
     unknown = fields.keys() - _TEXTS - RULES
     if unknown:
-        message = f"claim {name}: unknown field {min(unknown)!r}; use {sorted(_TEXTS | RULES)}"
+        message = (
+            f"claim {name}: unknown field {min(unknown)!r}; use one of {sorted(_TEXTS | RULES)}"
+        )
         raise ValueError(message)
     texts = {key: value for key, value in fields.items() if key in _TEXTS}
     texts["also"] = [Place(**each) for each in fields.get("also", ())]

@@ -66,7 +66,9 @@ def _rule(fields: Mapping[str, Any]) -> _Rule:
         steps = sides(fields["rising"])
         # All pairs, not only neighbours: a result may lack some of the steps.
         rising = [(more, less) for less, more in itertools.combinations(steps, 2)]
-        return "direction", [*rising], [1.0] * len(rising), f"{' < '.join(map(_text, steps))}"
+        amount = "" if word == "more" else f", {word} more"
+        says = " < ".join(map(_text, steps)) + amount
+        return "direction", [*rising], [1.0] * len(rising), says
     if "more" in fields:
         more, less = fields["more"], fields["less"]
         pairs = _pairs(more, less)
