@@ -87,7 +87,7 @@ def compared(
     for setting in (each for each in first if each in second):
         texts = [text for _, text in setting]
         least = _floor(floor, [*texts, *one.values()])
-        text = ", ".join(texts) or ", ".join(one.values())
+        text = ", ".join([*one.values(), *texts])
         if two is None:
             numbered = max(number, least)
             found.append(Compared(text, first[setting].raised(least), _UNIT, numbered))

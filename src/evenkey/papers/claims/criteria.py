@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import tomllib
 from dataclasses import dataclass, field
@@ -83,6 +84,8 @@ class Criterion:
         The paper's number for each pair, or its limit; 1 if it gives none.
     only
         Texts that other keys must have.
+    ordered
+        Whether the pairs are those of an order of many steps.
     per
         ``each``: every setting counts. ``generally``: three quarters of the settings must agree.
         ``most``, ``median``: the largest or median ratio of all settings counts.
@@ -103,6 +106,7 @@ class Criterion:
     says: str
     numbers: Sequence[float]
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ordered: bool = False
     per: Literal["each", "generally", "most", "median"] = "each"
     change: bool = False
     upper: bool = True
@@ -114,7 +118,11 @@ class Criterion:
         return self.judge_rows(self.measure.rows(tables))
 
     def judge_rows(self, rows: Sequence[Row]) -> Judgement:
-        """Judge values. If there are none for any pair of sides, the verdict is ``not run``."""
+        """Judge values.
+
+        If a setting that the criterion names has no values, the verdict is ``not run``, unless
+        another setting already shows that the claim does not hold.
+        """
         given = rows if self.relative_to is None else relative(rows, self.relative_to)
         chosen = where(given, self.only)
         found = [
@@ -128,8 +136,26 @@ class Criterion:
             values = [self._chosen(values)]
         held = [self._holds(each) for each in values]
         share = sum(held) / len(held)
-        holds = share >= (_GENERALLY if self.per == "generally" else 1)
-        return Judgement("holds" if holds else "does not hold", self._ours(values, held))
+        ours = self._ours(values, held)
+        if share < (_GENERALLY if self.per == "generally" else 1):
+            return Judgement("does not hold", ours)
+        missing = self._missing(rows)
+        if missing:
+            return Judgement("not run", f"{ours}; not run at {', '.join(missing)}")
+        return Judgement("holds", ours)
+
+    def _missing(self, rows: Sequence[Row]) -> list[str]:
+        """Return the texts of keys that the criterion names and no value has.
+
+        The steps of an order need not all be there.
+        """
+        named = [(key, text) for key, texts in self.only.items() for text in texts]
+        if not self.ordered:
+            named += [
+                pair for sides in self.pairs for side in sides if side for pair in side.items()
+            ]
+        known = {pair for row in rows for pair in row.keys.items()}
+        return list(dict.fromkeys(text for key, text in named if (key, text) not in known))
 
     def _chosen(self, values: Sequence[Compared]) -> Compared:
         """Return the median setting, or the one that is furthest in the direction of the number."""
@@ -177,8 +203,9 @@ class Criterion:
     def _shown(self, each: Compared) -> str:
         if self.change:
             return f"{100 * (each.ratio - 1):+.3g} %"
-        alone = self.pairs[0][1] is None
-        return f"{each.ratio:,.4g}" if alone else f"{each.ratio:.3g}x"
+        if self.pairs[0][1] is None:
+            return f"{each.ratio:,.4g}"
+        return "the other is 0" if math.isinf(each.ratio) else f"{each.ratio:.3g}x"
 
 
 def _overlapping(each: Compared) -> bool:

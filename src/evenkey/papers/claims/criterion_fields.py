@@ -25,6 +25,7 @@ RULES = {
 """The fields of an entry that state its criterion."""
 
 _LARGE = 1000
+_MANY = 4
 
 
 def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
@@ -51,6 +52,7 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
         says=f"{measure.words}: {rule}{_conditions(fields, where)}",
         numbers=numbers,
         only={key: [text] if isinstance(text, str) else text for key, text in where.items()},
+        ordered="rising" in fields,
         per=fields.get("per", "each"),
         change="change" in fields,
         upper="at_least" not in fields,
@@ -67,18 +69,15 @@ def _rule(fields: Mapping[str, Any]) -> _Rule:
         # All pairs, not only neighbours: a result may lack some of the steps.
         rising = [(more, less) for less, more in itertools.combinations(steps, 2)]
         amount = "" if word == "more" else f", {word} more"
-        says = " < ".join(map(_text, steps)) + amount
-        return "direction", [*rising], [1.0] * len(rising), says
+        return "direction", [*rising], [1.0] * len(rising), _chain(steps) + amount
     if "more" in fields:
         more, less = fields["more"], fields["less"]
         pairs = _pairs(more, less)
         amount = "more than" if word == "more" else f"{word} more than"
-        compared = [(more, less)] if isinstance(more, dict) else pairs
-        says = "; ".join(f"{_text(one)} {amount} {_text(two)}" for one, two in compared)
-        return "direction", pairs, [1.0] * len(pairs), says
+        return "direction", pairs, [1.0] * len(pairs), _each(more, less, f" {amount} ")
     value, of = fields["value"], fields.get("of")
     pairs = _pairs(value, of)
-    figure = _text(value) if of is None else f"{_text(value)} / {_text(of)}"
+    figure = _each(value, of, " / ")
     for field, says in (("at_most", "at most"), ("at_least", "at least"), ("is", "is")):
         if field in fields:
             numbers, shown = _numbers(fields[field], len(pairs))
@@ -87,7 +86,7 @@ def _rule(fields: Mapping[str, Any]) -> _Rule:
     if "change" in fields:
         number = fields["change"]
         return "size", pairs, [number] * len(pairs), f"{figure} {100 * number:+g} % ({word})"
-    return "size", pairs, [1.0] * len(pairs), f"{_text(value)} and {_text(of)} {word}"
+    return "size", pairs, [1.0] * len(pairs), f"{_each(value, of, ' and ')} {word}"
 
 
 def _numbers(given: Any, pairs: int) -> tuple[list[float], str]:
@@ -105,9 +104,23 @@ def _pairs(one: Any, two: Any) -> _Pairs:
     return [(left, right) for left in sides(one) for right in sides(two)]
 
 
-def _text(side: Any) -> str:
-    if isinstance(side, list):
-        return " and ".join(dict.fromkeys(map(_text, side)))
+def _each(one: Any, two: Any, between: str) -> str:
+    """Describe a comparison, or several if the sides are lists."""
+    if isinstance(one, list):
+        others = [None] * len(one) if two is None else two
+        return ", ".join(_each(*each, between) for each in zip(one, others, strict=True))
+    return _text(one) if two is None else f"{_text(one)}{between}{_text(two)}"
+
+
+def _chain(steps: list[Side]) -> str:
+    """Describe an order; of many steps only the first two and the last."""
+    shown = [_text(steps[0]), *(", ".join(step.values()) for step in steps[1:])]
+    if len(shown) > _MANY:
+        shown = [*shown[:2], "...", shown[-1]]
+    return " < ".join(shown)
+
+
+def _text(side: Mapping[str, Any]) -> str:
     parts = []
     for key, text in side.items():
         texts = ", ".join(text) if isinstance(text, list) else text
