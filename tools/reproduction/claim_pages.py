@@ -22,7 +22,7 @@ def counts(outcomes: Mapping[str, Tables]) -> list[str]:
     """Return the table of verdicts by document."""
     rows, total = [], Counter[str]()
     for name, claims in register().items():
-        count = Counter(claim.verdict(outcomes) for claim in claims)
+        count: Counter[str] = Counter(claim.verdict(outcomes) for claim in claims)
         total += count
         rows.append([f"[{PAPERS[name]}](reproduction/claims-{name}.md)", *_numbers(count)])
     titles = ["document", "claims", *_VERDICTS]
@@ -60,7 +60,7 @@ def _page(
 ) -> Iterator[str]:
     yield f"# Claims of {PAPERS[name]}"
     yield ""
-    count = Counter(claim.verdict(outcomes) for claim in claims)
+    count: Counter[str] = Counter(claim.verdict(outcomes) for claim in claims)
     verdicts = ", ".join(f"{verdict}: {count[verdict]}" for verdict in _VERDICTS)
     places = sum(1 + len(claim.also) for claim in claims)
     yield f"{len(claims)} claims at {places} places ({verdicts})."
@@ -84,5 +84,5 @@ def _row(claim: Claim, outcomes: Mapping[str, Tables], notes: Mapping[str, str])
     verdict: str = claim.verdict(outcomes)
     if verdict == "does not hold":
         verdict = f"**{verdict}**: {notes[claim.id]}"
-    told = [*criteria, *filter(None, reasons), *changes]
-    return [f"`{claim.id}`<br>{quoted}", "<br>".join(told), "<br>".join(ours), verdict]
+    stated = [*criteria, *filter(None, reasons), *changes]
+    return [f"`{claim.id}`<br>{quoted}", "<br>".join(stated), "<br>".join(ours), verdict]

@@ -35,7 +35,8 @@ the papers. `make reproduction` writes it from the register of claims and from t
   that does not hold stands the reason, as far as it is known.
 - **Not run** means that a figure is missing that the criterion needs: no experiment has it, or a
   run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
-  if other settings are missing. **Not testable** means that the statement is about something that nobody can measure here.
+  if other settings are missing. **Not testable** means that the statement is about something that
+  nobody can measure here.
 - Set-ups, definitions and statements about other systems in related work are not claims.
 - Each page has its command. Results that do not depend on a clock are the same on every machine.
   The **digest** is the SHA-256 of all results of the experiment; the command reproduces it.
@@ -45,6 +46,9 @@ the papers. `make reproduction` writes it from the register of claims and from t
   scale quick, and their pages state the number of messages.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key;
   only Epinions, in PKG figure 8, is real. Places of the joins are those of an invented country.
+- **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
+  worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
+  two distinct candidates, as in Storm 2. Simulations hash with MurmurHash3, runs with XXH64.
 
 """
 
@@ -94,7 +98,7 @@ def _chapter(made: Sequence[Record]) -> str:
 
 
 def _row(record: Record) -> list[str]:
-    count = Counter(each.verdict for each in record.findings)
+    count: Counter[str] = Counter(each.verdict for each in record.findings)
     return [
         f"[{record.given['reference']}](reproduction/{record.id}.md)",
         record.given["title"],

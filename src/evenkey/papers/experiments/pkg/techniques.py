@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PKG = "pkg(variant=paper)"
 """Partial key grouping with two independent hashes, which may choose the same worker, as in the
-paper. Storm's implementation then moves the second choice to another worker."""
+paper and in Storm 0.10. In Storm 2 the second choice is another worker then."""
 
 PROBING = "probing(seconds=60)"
 """The paper's P1: probing every minute."""
