@@ -112,6 +112,12 @@ def test_values_below_a_floor_are_equal():
     assert judged(rule, rows[0], ("PKG", "5", "0.11")).verdict == "does not hold"
 
 
+def test_a_number_can_be_subtracted_first():
+    rule = 'word = "about"\nminus = 1.0\nvalue = {Method = "KG"}\nis = 1.2\n'
+    assert judged(rule, ("KG", "5", "1.21")).verdict == "holds"
+    assert judged(rule, ("KG", "5", "1.04")).verdict == "does not hold"
+
+
 def test_limits_hold_up_to_their_number():
     rule = 'value = {Method = "KG"}\nat_most = 2.0\n'
     assert judged(rule, ("KG", "5", "2.0")).verdict == "holds"

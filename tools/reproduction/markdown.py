@@ -19,7 +19,7 @@ def plain(text: str) -> str:
     >>> plain("*exactly two*")
     '\\*exactly two\\*'
     """
-    return re.sub(r"([\\*_<>`\[\]$])", r"\\\1", text)
+    return re.sub(r"([\\*_`\[\]])", r"\\\1", text).replace("<", "&lt;")
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -11,12 +11,13 @@ from importlib import resources
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from evenkey.papers.claims.comparisons import compared, relative, where
+from evenkey.papers.claims.shown_values import Row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenkey.papers.claims.comparisons import Compared, Floor, Side
-    from evenkey.papers.claims.shown_values import Measure, Row, Tables
+    from evenkey.papers.claims.shown_values import Measure, Tables
 
 Kind: TypeAlias = Literal["direction", "size", "limit"]
 Verdict: TypeAlias = Literal["holds", "does not hold", "not run", "not testable"]
@@ -95,6 +96,8 @@ class Criterion:
         Whether a limit is an upper one.
     floor
         Values below it count as equal to it.
+    minus
+        Number that is first subtracted from values, and from the paper's numbers.
     relative_to
         If given, values are first divided by the value of this side in the same setting.
     """
@@ -111,6 +114,7 @@ class Criterion:
     change: bool = False
     upper: bool = True
     floor: Floor = 0.0
+    minus: float = 0.0
     relative_to: Side | None = None
 
     def judge(self, tables: Tables) -> Judgement:
@@ -124,9 +128,9 @@ class Criterion:
         another setting already shows that the claim does not hold.
         """
         given = rows if self.relative_to is None else relative(rows, self.relative_to)
-        chosen = where(given, self.only)
+        chosen = [Row(keys, shown.minus(self.minus)) for keys, shown in where(given, self.only)]
         found = [
-            compared(chosen, one, two, number, self.floor)
+            compared(chosen, one, two, number - self.minus, self.floor)
             for (one, two), number in zip(self.pairs, self.numbers, strict=True)
         ]
         if not any(found):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     _Rule: TypeAlias = "tuple[Kind, _Pairs, list[float], str]"
 
 RULES = {
-    *("measure", "word", "where", "per", "floor", "relative_to"),
+    *("measure", "word", "where", "per", "floor", "minus", "relative_to"),
     *("more", "less", "rising", "value", "of", "is", "change", "at_most", "at_least"),
 }
 """The fields of an entry that state its criterion."""
@@ -57,6 +57,7 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
         change="change" in fields,
         upper="at_least" not in fields,
         floor=fields.get("floor", 0.0),
+        minus=fields.get("minus", 0.0),
         relative_to=fields.get("relative_to"),
     )
 
@@ -151,4 +152,5 @@ def _conditions(fields: Mapping[str, Any], where: Mapping[str, Any]) -> str:
         else ", ".join(f"{v:g} ({k})" for k, v in floor.items())
     )
     below = f"; values below {least} count as equal" if floor else ""
-    return f"{_PER[fields.get('per', 'each')]}{only}{base}{below}"
+    minus = f"; all less {fields['minus']:g}" if "minus" in fields else ""
+    return f"{_PER[fields.get('per', 'each')]}{only}{base}{minus}{below}"

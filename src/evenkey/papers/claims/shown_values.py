@@ -49,6 +49,10 @@ class Shown(NamedTuple):
         ends = zip(self, (other.value, other.most, other.least), strict=True)
         return Shown(*(ratio(one, two) for one, two in ends))
 
+    def minus(self, number: float) -> Shown:
+        """Subtract a number from the value and its range."""
+        return Shown(*(each - number for each in self))
+
     def raised(self, floor: float) -> Shown:
         """Raise the value and its range to at least `floor`."""
         return Shown(*(max(floor, each) for each in self))
