@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pytest
 
-from evenkey.papers.experiments import Dataset, Experiment, Finding, Measurement, Scenario
+from evenkey.papers.claims import read_claims
+from evenkey.papers.experiments import Dataset, Experiment, Measurement, Scenario
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 if TYPE_CHECKING:
@@ -16,9 +17,26 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from evenkey.papers.claims import Claim
     from evenkey.papers.experiments import Scale
 
 MEASURED: list[str] = []
+
+CLAIM = """
+[measures.squares]
+experiment = "small-table-1"
+words = "squares"
+keys = ["Number"]
+columns = ["Square"]
+
+[[claims]]
+id = "squares-grow"
+at = "section 1"
+quote = "squares grow"
+measure = "squares"
+word = "much"
+rising = { Number = ["1", "2", "3"] }
+"""
 
 
 @dataclass(frozen=True)
@@ -58,8 +76,9 @@ class SmallExperiment(Experiment):
         axes = Axis("number", "Number"), Axis("square", "Square, units")
         return [Chart("Squares", *axes, "kind").plot(frame)]
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        return [Finding("squares are large", "they are", (frame["square"] > 0).all())]
+    @property
+    def claims(self) -> Sequence[Claim]:
+        return read_claims(CLAIM)
 
 
 @pytest.fixture

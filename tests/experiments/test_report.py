@@ -31,7 +31,16 @@ def test_the_figures_are_written_beside_the_page(small, tmp_path):
     write_page(run(small, QUICK, tmp_path), tmp_path)
     written = json.loads((tmp_path / "small-table-1-quick.json").read_text())
     assert written["tables"][0]["rows"][0] == {"number": 3, "square": 9}
-    assert written["findings"][0]["holds"] is True
+    assert written["findings"] == [
+        {
+            "claim": "squares-grow",
+            "at": "section 1",
+            "paper": "squares grow",
+            "criterion": "squares: Number = 1 < 2 < 3, much more",
+            "ours": "2.25x to 9x in 3 settings",
+            "verdict": "holds",
+        }
+    ]
     assert written["command"] == "evenkey experiment run small-table-1 --scale quick"
 
 

@@ -7,12 +7,11 @@ import zipfile
 
 import pytest
 
+from evenkey.papers.claims import PAPERS, register
 from evenkey.papers.experiments import available
 from tools.reproduction.__main__ import archive, known_commit, outcomes
 from tools.reproduction.pages import chapter, pages
-from tools.reproduction.records import FOLDER, ROOT, VERDICTS, Record, records
-
-FAILS = {"paper": "Loads are balanced at the end", "ours": "they are not", "holds": False}
+from tools.reproduction.records import FOLDER, ROOT, records, tables_of, whys
 
 
 @pytest.mark.parametrize("name", sorted(pages()))
@@ -21,11 +20,23 @@ def test_pages_are_current(name):
 
 
 def test_every_experiment_has_a_row_and_every_kept_one_a_page():
-    rows = [line for line in chapter().splitlines() if line.startswith("| ")][1:]
+    text = chapter().partition("## Tables and figures")[2]
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
     assert len(rows) == len(available())
     kept = {record.id for record in records()}
     assert kept <= set(available())
-    assert {file.stem for file in FOLDER.glob("*.md")} == kept
+    claims = {f"claims-{name}" for name in PAPERS}
+    assert {file.stem for file in FOLDER.glob("*.md")} == kept | claims
+
+
+def test_every_claim_is_listed_and_every_measured_one_on_the_page_of_its_experiment():
+    written = pages()
+    for name, claims in register().items():
+        listed = written[f"reproduction/claims-{name}.md"]
+        assert all(f"`{claim.id}`" in listed for claim in claims)
+    assert sum(map(len, register().values())) == int(
+        chapter().partition("| all | ")[2].partition(" |")[0]
+    )
 
 
 def test_each_plot_has_a_picture():
@@ -36,16 +47,15 @@ def test_each_plot_has_a_picture():
 
 
 def test_what_does_not_hold_needs_a_reason():
-    given = {"experiment": "pkg-table-2", "findings": [FAILS]}
-    with pytest.raises(ValueError, match="no note says why"):
-        _ = Record(given, {}).statements
-    note = {"verdict": VERDICTS[1], "why": "Streams are short."}
-    (statement,) = Record(given, {"Loads are balanced": note}).statements
-    assert (statement.verdict, statement.why) == (VERDICTS[1], "Streams are short.")
-    with pytest.raises(ValueError, match="there is no statement 'Else'"):
-        _ = Record({**given, "findings": []}, {"Else": note}).statements
-    with pytest.raises(ValueError, match="holds, but has a note"):
-        _ = Record({**given, "findings": [{**FAILS, "holds": True}]}, {"Loads": note}).statements
+    claims = [claim for each in register().values() for claim in each]
+    outcomes = tables_of(records())
+    failing = [each.id for each in claims if each.verdict(outcomes) == "does not hold"]
+    notes = dict.fromkeys(failing, "Streams are short.")
+    assert whys(notes, claims, outcomes) == notes
+    with pytest.raises(ValueError, match=f"{failing[0]}: no note says why it does not hold"):
+        whys(dict.fromkeys(failing[1:], "Short."), claims, outcomes)
+    with pytest.raises(ValueError, match="pkg-twenty-lines: it does not fail"):
+        whys({**notes, "pkg-twenty-lines": "Streams are short."}, claims, outcomes)
 
 
 def test_an_archive_of_the_same_results_has_the_same_bytes(tmp_path):

@@ -86,6 +86,7 @@ def take_over(file: Path, given: dict[str, Any], commit: str, window: Page) -> N
     """Store an outcome in the chapter's folder, with screenshots of its plots."""
     for table in given["tables"]:
         del table["rows"]  # the shown cells are enough here; the archive has all digits
+    del given["findings"]  # the pages judge again, by the present register
     kept = FOLDER / f"{given['experiment']}.json"
     kept.write_text(json.dumps({**given, "commit": commit}, indent=1) + "\n", "utf-8")
     for old in FOLDER.glob(f"{given['experiment']}-[0-9].png"):

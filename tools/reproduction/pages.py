@@ -1,124 +1,140 @@
-"""The chapter's pages, as Markdown."""
+"""The chapter's pages on experiments, as Markdown."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from evenkey.papers.claims import register
 from evenkey.papers.experiments import available
-from tools.reproduction.records import VERDICTS, artefact, records
+from tools.reproduction.claim_pages import claim_pages, counts, definitions
+from tools.reproduction.markdown import plain, table
+from tools.reproduction.records import artefact, read_notes, records, tables_of, whys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tools.reproduction.records import Record
 
 __all__ = ["chapter", "pages"]
 
 _MANY_ROWS = 40
+_JUDGED = ("holds", "does not hold", "not run")
 
 _HEAD = """\
 # The papers' results, reproduced
 
-This page lists every table and figure of the papers on key grouping and on joins, with the paper's
-statements and our results. `make reproduction` writes it from the results of
+This chapter lists every statement in numbers or in order of the three papers and of the README of
+DKG's reference implementation, with its criterion and our result, and every table and figure of
+the papers. `make reproduction` writes it from the register of claims and from the results of
 `evenkey experiment run`; a test keeps it current. The [glossary](glossary.md) explains the terms.
 
+- **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
+  The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
+  them. A claim that several measures test holds only if it holds for all of them. Beside each claim
+  that does not hold stands the reason, as far as it is known.
+- **Not run** means that a figure is missing that the criterion needs: no experiment has it, or a
+  run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
+  if other settings are missing. **Not testable** means that the statement is about something that
+  nobody can measure here.
+- Set-ups, definitions and statements about other systems in related work are not claims.
 - Each page has its command. Results that do not depend on a clock are the same on every machine.
   The **digest** is the SHA-256 of all results of the experiment; the command reproduces it.
 - **Scale** full is the paper's number of messages, quick is shorter
   ([experiments.md](experiments.md)). Simulations are at scale full. Experiments on Spark sleep to
   simulate the cost per message on two cores, and the papers' sizes would take days: they are at
-  scale quick, and their pages state the number of messages. Missing experiments are labelled.
+  scale quick, and their pages state the number of messages.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key;
-  only Epinions, in PKG figure 8, and the postcode districts of the joins are real.
-- **Verdicts**: a statement holds; holds nearly, if all but a few settings or all but a small part
-  of the size agree; or does not hold. The reason stands beside it.
+  only Epinions, in PKG figure 8, is real. Places of the joins are those of an invented country.
+- **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
+  worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
+  two distinct candidates, as in Storm 2. Simulations hash with MurmurHash3, runs with XXH64.
 
 """
 
 
-def chapter() -> str:
-    """Return the page that links to all others, with the verdicts of each table and figure."""
-    found = {record.id: record for record in records()}
-    lines = [_HEAD]
-    count = Counter(each.verdict for record in found.values() for each in record.statements)
-    experiments = available()
-    artefacts = {artefact(each.reference) for each in experiments.values()}
-    made = {record.artefact for record in found.values()}
-    verdicts = ", ".join(
-        f"{count[each]} {_ONE[each] if count[each] == 1 else _SEVERAL[each]}" for each in VERDICTS
-    )
-    lines += [
-        (
-            f"This page has **{len(made)} of {len(artefacts)}** tables and figures, in "
-            f"{len(found)} of {len(experiments)} experiments. Of {count.total()} statements of the "
-            f"papers {verdicts}."
-        ),
-        "",
-        "| table or figure | what it shows | scale | holds | nearly | does not | why |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, experiment in experiments.items():
-        if name in found:
-            lines.append(_row(found[name]))
-        else:
-            lines.append(f"| {experiment.reference} | {experiment.title} | not yet | | | | |")
-    return "\n".join(lines) + "\n"
-
-
-_ONE = {"holds": "holds", "nearly": "holds nearly", "does not hold": "does not hold"}
-_SEVERAL = {"holds": "hold", "nearly": "hold nearly", "does not hold": "do not hold"}
-
-
 def pages() -> dict[str, str]:
     """Return all pages, by their paths below docs/."""
-    found = {"reproduction.md": chapter()}
-    for record in records():
-        found[f"reproduction/{record.id}.md"] = _page(record)
-    return found
+    found = records()
+    outcomes = tables_of(found)
+    claims = [claim for each in register().values() for claim in each]
+    notes = whys(read_notes(), claims, outcomes)
+    written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes)}
+    for record in found:
+        written[f"reproduction/{record.id}.md"] = _page(record, notes)
+    return written
 
 
-def _row(record: Record) -> str:
-    count = Counter(each.verdict for each in record.statements)
-    why = " ".join(dict.fromkeys(each.why for each in record.statements if each.why))
-    cells = [
+def chapter() -> str:
+    """Return the page that links to all others, with the verdicts by document and by figure."""
+    return _chapter(records())
+
+
+def _chapter(made: Sequence[Record]) -> str:
+    found = {record.id: record for record in made}
+    experiments = available()
+    artefacts = {artefact(each.reference) for each in experiments.values()}
+    reached = {record.artefact for record in made}
+    lines = [_HEAD, "## Verdicts by document", "", *counts(tables_of(made))]
+    lines += ["## Words of the criteria", "", *definitions()]
+    lines += [
+        "## Tables and figures",
+        "",
+        (
+            f"The chapter has **{len(reached)} of {len(artefacts)}** tables and figures, in "
+            f"{len(found)} of {len(experiments)} experiments. A claim counts once for each of its "
+            "measures."
+        ),
+        "",
+    ]
+    titles = ["table or figure", "what it shows", "scale", *_JUDGED]
+    rows = [
+        _row(found[name])
+        if name in found
+        else [experiment.reference, experiment.title, "not yet", *[""] * len(_JUDGED)]
+        for name, experiment in experiments.items()
+    ]
+    return "\n".join([*lines, *table(titles, rows)]).rstrip() + "\n"
+
+
+def _row(record: Record) -> list[str]:
+    count: Counter[str] = Counter(each.verdict for each in record.findings)
+    return [
         f"[{record.given['reference']}](reproduction/{record.id}.md)",
         record.given["title"],
         record.given["scale"],
-        *(str(count[verdict] or "") for verdict in VERDICTS),
-        why or ("beside the paper's figures" if not record.statements else ""),
+        *(str(count[verdict] or "") for verdict in _JUDGED),
     ]
-    return f"| {' | '.join(map(_cell, cells))} |"
 
 
-def _page(record: Record) -> str:
+def _page(record: Record, notes: Mapping[str, str]) -> str:
     given = record.given
     lines = [f"# {given['reference']}: {given['title']}", "", given["summary"], ""]
     for number, title in enumerate(given["plots"], 1):
         lines += [f"![{title}]({record.id}-{number}.png)", ""]
-    if record.statements:
-        lines += ["## The paper's statements and our results", ""]
-        lines += _table(
-            ["The paper", "Ours", "Verdict"],
-            (
-                (each.paper, each.ours, _verdict(each.verdict, each.why))
-                for each in record.statements
-            ),
-        )
-    for table in given["tables"]:
-        lines += [f"## {table['title']}", ""]
-        written = _table(table["columns"], table["cells"])
-        if len(table["cells"]) > _MANY_ROWS:
-            summary = f"<summary>{len(table['cells'])} rows</summary>"
+    if record.findings:
+        lines += ["## The paper's claims and our results", ""]
+        rows = [
+            [
+                f"“{plain(each.claim.quote)}” ({each.claim.at})",
+                plain(each.criterion.says),
+                each.ours,
+                each.verdict
+                if each.verdict != "does not hold"
+                else f"**{each.verdict}**: {notes[each.claim.id]}",
+            ]
+            for each in record.findings
+        ]
+        lines += table(["The paper", "Criterion", "Ours", "Verdict"], rows)
+    for each in given["tables"]:
+        lines += [f"## {each['title']}", ""]
+        written = table(each["columns"], each["cells"])
+        if len(each["cells"]) > _MANY_ROWS:
+            summary = f"<summary>{len(each['cells'])} rows</summary>"
             written = ['<details markdown="1">', summary, "", *written, "</details>", ""]
-        lines += [*written, *([table["note"], ""] if table["note"] else [])]
+        lines += [*written, *([each["note"], ""] if each["note"] else [])]
     lines += ["## Command", "", "```sh", given["command"], "```", "", *_making(record)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _verdict(verdict: str, why: str) -> str:
-    return f"**{verdict}**: {why}" if why else verdict
 
 
 def _making(record: Record) -> Iterable[str]:
@@ -135,12 +151,3 @@ def _making(record: Record) -> Iterable[str]:
         yield f"- Digest of the results: `{given['digest']}`."
     for reason in given["skipped"]:
         yield f"- Left out: {reason}"
-
-
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(map(_cell, titles))} |", "|" + "---|" * len(titles)]
-    return [*lines, *(f"| {' | '.join(map(_cell, row))} |" for row in rows), ""]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -7,35 +7,31 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from evenkey.papers.claims import claims_of
 from evenkey.papers.experiments.base import order
 
-__all__ = ["FOLDER", "ROOT", "VERDICTS", "Record", "Statement", "artefact", "records"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evenkey.papers.claims import Claim, Finding, Tables
+
+__all__ = [
+    "FOLDER",
+    "NOTES",
+    "ROOT",
+    "Record",
+    "artefact",
+    "read_notes",
+    "records",
+    "tables_of",
+    "whys",
+]
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reproduction"
 NOTES = FOLDER / "notes.toml"
-VERDICTS = ("holds", "nearly", "does not hold")
-
-
-class Statement(NamedTuple):
-    """A statement of the paper, and our result.
-
-    Parameters
-    ----------
-    paper, ours
-        The statement and our result, in words.
-    verdict
-        One of `VERDICTS`.
-    why
-        Why the statement does not hold, or only nearly; empty if it holds.
-    """
-
-    paper: str
-    ours: str
-    verdict: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -47,12 +43,9 @@ class Record:
     given
         The JSON that ``evenkey experiment run`` wrote beside its page, and ``commit``, with which
         it ran.
-    notes
-        A verdict and its reason for each statement that does not hold, by its first words.
     """
 
     given: dict[str, Any]
-    notes: dict[str, dict[str, str]]
 
     @property
     def id(self) -> str:
@@ -66,38 +59,46 @@ class Record:
         return artefact(self.given["reference"])
 
     @cached_property
-    def statements(self) -> list[Statement]:
-        """The statements of the paper, with verdicts.
-
-        Raises
-        ------
-        ValueError
-            A statement does not hold and has no note, or a note is not about such a statement.
-        """
-        found, used = [], set[str]()
-        for each in self.given["findings"]:
-            starts = [start for start in self.notes if each["paper"].startswith(start)]
-            if bool(starts) == each["holds"]:
-                wanted = (
-                    "holds, but has a note" if starts else "does not hold, and no note says why"
-                )
-                message = f"{NOTES.name}: {self.id}: {each['paper']!r} {wanted}"
-                raise ValueError(message)
-            note = self.notes[starts[0]] if starts else {"verdict": VERDICTS[0], "why": ""}
-            used.update(starts)
-            found.append(Statement(each["paper"], each["ours"], note["verdict"], note["why"]))
-        for start in self.notes.keys() - used:
-            message = f"{NOTES.name}: {self.id}: there is no statement {start!r}"
-            raise ValueError(message)
-        return found
+    def findings(self) -> list[Finding]:
+        """The verdicts on the claims that the experiment tests, by the cells of its tables."""
+        tables = {self.id: self.given["tables"]}
+        return [each for claim in claims_of(self.id) for each in claim.judged(tables)]
 
 
 def records() -> list[Record]:
     """Read all stored outcomes, in the order of the papers."""
-    notes = tomllib.loads(NOTES.read_text("utf-8"))
     given = [json.loads(file.read_text("utf-8")) for file in FOLDER.glob("*.json")]
     given.sort(key=lambda each: order(each["experiment"]))
-    return [Record(each, notes.get(each["experiment"], {})) for each in given]
+    return [Record(each) for each in given]
+
+
+def tables_of(found: Sequence[Record]) -> dict[str, Tables]:
+    """Return the tables of outcomes, by experiment."""
+    return {record.id: record.given["tables"] for record in found}
+
+
+def whys(
+    notes: Mapping[str, str], claims: Sequence[Claim], outcomes: Mapping[str, Tables]
+) -> Mapping[str, str]:
+    """Check that exactly the claims that do not hold have a note that says why, and return these.
+
+    Raises
+    ------
+    ValueError
+        A claim does not hold and has no note, or a note is not about such a claim.
+    """
+    failing = {each.id for each in claims if each.verdict(outcomes) == "does not hold"}
+    for name in sorted(failing ^ notes.keys()):
+        wanted = "no note says why it does not hold" if name in failing else "it does not fail"
+        message = f"{NOTES.name}: {name}: {wanted}"
+        raise ValueError(message)
+    return notes
+
+
+def read_notes() -> dict[str, str]:
+    """Read why claims do not hold, by claim."""
+    notes: dict[str, str] = tomllib.loads(NOTES.read_text("utf-8"))
+    return notes
 
 
 def artefact(reference: str) -> str:

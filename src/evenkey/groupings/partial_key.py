@@ -34,10 +34,10 @@ class PartialKeyGrouping(Grouping):
     choices
         Number of candidates of a key, d, at least 1. At most W of them are distinct.
     variant
-        ``storm``: the candidates of a key are distinct, as in Apache Storm. If a candidate equals
+        ``storm``: the candidates of a key are distinct, as in Apache Storm 2. If a candidate equals
         an earlier one, the next worker that is not a candidate yet takes its place. ``paper``:
-        independent hashes can collide, so some keys have fewer candidates. With 2 choices, one in W
-        keys has only 1 candidate.
+        independent hashes can collide, as in the paper and in Storm 0.10, so some keys have fewer
+        candidates. With 2 choices, one in W keys has only 1 candidate.
 
     Examples
     --------

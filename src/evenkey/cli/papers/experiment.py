@@ -176,8 +176,7 @@ def _print(outcome: Outcome, page: Path) -> None:
         if each.note:
             console.print(each.note, highlight=False, markup=False, soft_wrap=True)
     for finding in outcome.findings:
-        mark = "agrees" if finding.holds else "DIFFERS"
-        text = f"{mark}: {finding.paper}. Here: {finding.ours}."
+        text = f"{finding.verdict}: {finding.criterion.says}. Here: {finding.ours}."
         console.print(text, highlight=False, markup=False, soft_wrap=True)
     for machine in outcome.machines:
         text = f"throughput and latency measured on: {machine}"

@@ -14,7 +14,7 @@ import inspect
 import pkgutil
 
 from evenkey.core.spelling import unknown_name
-from evenkey.papers.experiments.base import NOT_GIVEN, Experiment, Finding, Frame, Way, order
+from evenkey.papers.experiments.base import NOT_GIVEN, Experiment, Frame, Way, order
 from evenkey.papers.experiments.experiment_data import EPINIONS, Dataset, published
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.outcome import Outcome
@@ -34,7 +34,6 @@ __all__ = [
     "QUICK",
     "Dataset",
     "Experiment",
-    "Finding",
     "Frame",
     "KeyShare",
     "Measurement",

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from evenkey.papers.claims import claims_of
 from evenkey.papers.experiments.scale import QUICK
 from evenkey.reports.pictures import Table
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from evenkey.papers.claims import Claim
     from evenkey.papers.experiments.scale import Scale
     from evenkey.papers.experiments.scenario import Scenario
     from evenkey.reports.pictures import Chart, Column, Plot
@@ -50,36 +52,13 @@ class Way:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A statement of the paper, compared with our measurement.
-
-    Parameters
-    ----------
-    paper
-        The paper's statement.
-    ours
-        Our measurement, in words.
-    holds
-        Whether the measurement confirms the statement.
-    """
-
-    paper: str
-    ours: str
-    holds: bool
-
-    def __post_init__(self) -> None:
-        # Comparisons of columns return NumPy booleans, which JSON cannot represent.
-        object.__setattr__(self, "holds", bool(self.holds))
-
-
 class Experiment(ABC):
     """The declaration of a table or figure of a paper.
 
     An experiment has no state and measures nothing itself. `scenarios` declares what to measure,
-    `labelled` adds the paper's names to the results, and `tables`, `plots` and `findings` are
-    functions of the labelled results. An experiment that is measured in several ways is declared
-    once, with `ways`.
+    `labelled` adds the paper's names to the results, and `tables` and `plots` are functions of the
+    labelled results. The paper's statements are in the register of claims, which judges the tables.
+    An experiment that is measured in several ways is declared once, with `ways`.
 
     Parameters
     ----------
@@ -137,10 +116,10 @@ class Experiment(ABC):
         """Make plots of the labelled results."""
         return [chart.plot(frame) for chart in self.charts]
 
-    def findings(self, frame: Frame) -> Sequence[Finding]:
-        """Compare the paper's statements with the labelled results."""
-        del frame
-        return ()
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """The claims in the register that the tables of the experiment test."""
+        return claims_of(self.id)
 
 
 def order(experiment: str) -> list[tuple[str, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evenkey.papers.experiments.base import Experiment, Finding
+    from evenkey.papers.claims import Finding, Tables
+    from evenkey.papers.experiments.base import Experiment
     from evenkey.papers.experiments.scale import Scale
     from evenkey.reports.pictures import Plot, Table
 
@@ -66,9 +66,24 @@ class Outcome:
         return self.experiment.plots(self.labelled) if len(self.frame) else ()
 
     @cached_property
+    def shown(self) -> Tables:
+        """The tables as JSON represents them: titles, columns, and cells as text."""
+        return [
+            {
+                "title": table.title,
+                "note": table.note,
+                "columns": [column.title for column in table.columns],
+                "cells": _with_ranges(table),
+                "rows": table.rows(),
+            }
+            for table in self.tables
+        ]
+
+    @cached_property
     def findings(self) -> Sequence[Finding]:
-        """The paper's statements, compared with the results."""
-        return self.experiment.findings(self.labelled) if len(self.frame) else ()
+        """The verdicts on the claims that the experiment tests, by the cells of its tables."""
+        tables = {self.experiment.id: self.shown}
+        return [finding for claim in self.experiment.claims for finding in claim.judged(tables)]
 
     @property
     def machines(self) -> Sequence[str]:
@@ -113,17 +128,8 @@ class Outcome:
             "digest": self.digest,
             "messages": int(self.frame["messages"].sum()) if len(self.frame) else 0,
             "plots": [plot.title for plot in self.plots],
-            "tables": [
-                {
-                    "title": table.title,
-                    "note": table.note,
-                    "columns": [column.title for column in table.columns],
-                    "cells": _with_ranges(table),
-                    "rows": table.rows(),
-                }
-                for table in self.tables
-            ],
-            "findings": [dataclasses.asdict(finding) for finding in self.findings],
+            "tables": list(self.shown),
+            "findings": [finding.to_json() for finding in self.findings],
             "skipped": list(self.skipped),
             "scenarios": len(self.frame),
         }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Scenario, Way
+from evenkey.papers.experiments import Experiment, Frame, Scale, Scenario, Way
 from evenkey.papers.experiments.dkg.methods import named
 from evenkey.papers.experiments.dkg.metrics import metrics_table, plot_each
 from evenkey.papers.experiments.dkg.ways import ON_SPARK, SIMULATION, MethodsWay, Setting
@@ -56,25 +55,3 @@ class Comparison(Experiment):
 
     def plots(self, frame: Frame) -> list[Plot]:
         return plot_each(frame, self.varied, self.way.metrics)
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        return self.measured(frame) if self.on_spark else self.simulated(frame)
-
-    @abstractmethod
-    def simulated(self, frame: Frame) -> list[Finding]:
-        """Compare the paper's statements with the simulations."""
-
-    @abstractmethod
-    def measured(self, frame: Frame) -> list[Finding]:
-        """Compare the paper's statements with the runs on Spark."""
-
-
-def percent_more(ours: float, others: float) -> str:
-    """Return by how many percent `ours` is larger than `others`, as text.
-
-    Examples
-    --------
-    >>> percent_more(150, 100), percent_more(90, 100)
-    ('+50 %', '-10 %')
-    """
-    return f"{100 * (ours / others - 1):+.0f} %"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from evenkey.papers.experiments import Dataset, Experiment, Finding, Frame, Scale, Simulation
+from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Simulation
 from evenkey.reports.pictures import Axis, Chart, Column
 
 _PAPER = {5: (24.47, 5), 10: (13.16, 8), 20: (7.24, 14), 50: (3.41, 30), 100: (2.00, 51)}
@@ -57,16 +57,3 @@ class LargestPools(Experiment):
             paper_threshold=[_PAPER[workers][0] for workers in frame["workers"]],
             paper_pool=[_PAPER[workers][1] for workers in frame["workers"]],
         )
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        pools = frame["pairs"].tolist()
-        return [
-            Finding(
-                "The largest pools are "
-                + ", ".join(str(pool) for _, pool in _PAPER.values())
-                + " workers of "
-                + ", ".join(map(str, _PAPER)),
-                ", ".join(map(str, pools)),
-                pools == frame["paper_pool"].tolist(),
-            )
-        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, KeyShare, Scale
+from evenkey.papers.experiments import Experiment, Frame, KeyShare, Scale
 from evenkey.papers.experiments.dkg.methods import PUBLISHED, dataset, placed
 from evenkey.reports.pictures import Axis, Chart, Column
 
@@ -44,13 +44,3 @@ class DataSets(Experiment):
     def labelled(self, frame: Frame) -> Frame:
         rows = placed(frame)
         return rows.assign(paper_messages=[PUBLISHED[name].messages for name in rows["data"]])
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        off = (frame["top_share_percent"] - frame["skewness"]).abs().max()
-        return [
-            Finding(
-                "Skewness ratios of 0 to 100 %",
-                f"ours differ by at most {off:.1f} percentage points",
-                off < 1,
-            )
-        ]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from evenkey.papers.experiments import Finding, Frame
-from evenkey.papers.experiments.dkg.comparison import Comparison, percent_more
-from evenkey.papers.experiments.dkg.methods import PAPERS_METHODS, named
+from evenkey.papers.experiments.dkg.comparison import Comparison
+from evenkey.papers.experiments.dkg.methods import named
 from evenkey.papers.experiments.dkg.ways import Setting
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
+
+if TYPE_CHECKING:
+    from evenkey.papers.experiments import Frame
 
 
 class _PaperRow(NamedTuple):
@@ -29,7 +31,6 @@ _PAPER = {
 }
 """The paper's table, by method; throughput in records per second."""
 
-_ORDER = ["SG", "DKG", "PKG", "KG"]
 
 _PANELS = {
     "StdDev, %": "stddev_percent",
@@ -110,50 +111,7 @@ class TwitterElection(Comparison):
         )
         return [chart.plot(values)]
 
-    def simulated(self, frame: Frame) -> list[Finding]:
-        cost = frame.set_index("method")["dist_cost"]
-        return [
-            _spread(frame),
-            Finding(
-                "DistCost of DKG is close to PKG's, and far below SG's",
-                ", ".join(f"{method} {cost[method]:.2f}" for method in ("KG", "PKG", "DKG", "SG")),
-                cost["PKG"] <= cost["DKG"] < (cost["PKG"] + cost["SG"]) / 2,
-            ),
-        ]
-
-    def measured(self, frame: Frame) -> list[Finding]:
-        rows = frame.set_index("method").loc[PAPERS_METHODS]
-        speed, latency = rows["messages_per_second"], rows["makespan_ms"]
-        fastest = speed.sort_values(ascending=False).index.tolist()
-        gain, paper_gain = (
-            percent_more(figures["DKG"], figures["PKG"])
-            for figures in (speed, rows["paper_throughput"])
-        )
-        return [
-            Finding(
-                "Throughput: SG is the fastest, then DKG, PKG, KG",
-                ", ".join(f"{method} {speed[method]:,.0f}/s" for method in fastest),
-                fastest == _ORDER,
-            ),
-            Finding(
-                f"DKG has a much higher throughput ({paper_gain}) than PKG and a lower latency "
-                f"({percent_more(_PAPER['DKG'].latency_ms, _PAPER['PKG'].latency_ms)})",
-                f"throughput {gain}, latency {percent_more(latency['DKG'], latency['PKG'])}",
-                speed["DKG"] > speed["PKG"] and latency["DKG"] < latency["PKG"],
-            ),
-            _spread(frame),
-        ]
-
 
 def _of_sg(frame: Frame, figure: str) -> pd.Series[float]:
     """Divide a figure of each method by the figure of SG."""
     return frame[figure] / frame.loc[frame["method"] == "SG", figure].iloc[0]
-
-
-def _spread(frame: Frame) -> Finding:
-    spread = frame.set_index("method")["stddev_percent"].loc[PAPERS_METHODS].sort_values()
-    return Finding(
-        "StdDev: SG is the most balanced, then DKG, PKG, KG",
-        ", ".join(f"{method} {percent:.2f} %" for method, percent in spread.items()),
-        spread.index.tolist() == _ORDER,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Finding, Frame
 from evenkey.papers.experiments.joins.join_run import DEVIATIONS
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
@@ -23,16 +22,3 @@ class ThroughputThroughTime(ThroughTime):
         Column("modelled_throughput", "Modelled, publications/s", ",.0f"),
         Column("throughput", "Measured, publications/s", ",.0f"),
     )
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        wide = frame.pivot_table("modelled_throughput", "skew", "mode")
-        gain = wide["dynamic-lb-stal"] / wide["static-stal"]
-        least, most = gain.loc[gain.index.min()], gain.loc[gain.index.max()]
-        return [
-            Finding(
-                "The difference in throughput grows with the skew coefficient",
-                f"{least:.2f} times static at s = {gain.index.min()}, {most:.2f} times at "
-                f"s = {gain.index.max()} (modelled)",
-                most > least,
-            )
-        ]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Finding, Frame, series
+from typing import TYPE_CHECKING
+
 from evenkey.papers.experiments.joins.join_run import DEVIATIONS
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
 from evenkey.reports.pictures import Axis, Column
+
+if TYPE_CHECKING:
+    from evenkey.papers.experiments import Frame
 
 _THRESHOLD = 0.5
 
@@ -43,25 +47,3 @@ class DistanceThroughTime(ThroughTime):
 
     def labelled(self, frame: Frame) -> Frame:
         return super().labelled(frame).assign(threshold=_THRESHOLD)
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        moving = frame[frame["mode"] == "dynamic-lb-stal"]
-        static = frame[frame["mode"] == "static-stal"].sort_values("skew")
-        epochs = series(moving)
-        later = epochs[epochs["seconds"] > epochs["seconds"].max() / 2]["mldc"].max()
-        return [
-            Finding(
-                "Dynamic LB STAL needs one redistribution, and stays under the threshold then",
-                f"{moving['redistributions'].max():.0f} at most; MLDC is at most {later:.2f} in "
-                "the second half",
-                moving["redistributions"].max() <= 1 and later <= _THRESHOLD,
-            ),
-            Finding(
-                "MLDC of Static STAL stays as it is, the higher the greater the skew",
-                ", ".join(
-                    f"{row.mldc_first:.2f} to {row.mldc_last:.2f} at s = {row.skew}"
-                    for row in static.itertuples()
-                ),
-                static["mldc_last"].is_monotonic_increasing,
-            ),
-        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, Scale
+from evenkey.papers.experiments import Experiment, Scale
 from evenkey.papers.experiments.joins.join_run import DEVIATIONS, JoinRun, join_run
 from evenkey.reports.pictures import Axis, Chart, Column
 
@@ -52,16 +52,4 @@ class RedistributionTime(Experiment):
                 force_redistribution=2,
             )
             for subscriptions in sizes
-        ]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        ordered = frame.sort_values("subscriptions")
-        first, last = ordered["load_seconds"].iloc[0], ordered["load_seconds"].iloc[-1]
-        return [
-            Finding(
-                "Redistribution time grows with the size of the static data",
-                f"{1000 * first:.1f} ms of loading for {ordered['subscriptions'].iloc[0]:,} "
-                f"subscriptions, {1000 * last:.1f} ms for {ordered['subscriptions'].iloc[-1]:,}",
-                last > first,
-            )
         ]

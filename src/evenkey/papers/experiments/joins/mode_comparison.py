@@ -6,14 +6,9 @@ number of items would measure load as well as seconds do, and modes LB and DB wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from evenkey.papers.experiments import Experiment, Frame, Scale
 from evenkey.papers.experiments.joins.join_run import JoinRun, join_run, skews
 from evenkey.reports.pictures import Axis, Chart, Column, Grid
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MODES = (
     "static-strl",
@@ -71,25 +66,3 @@ class ModesAgainstSkew(Experiment):
 
     def labelled(self, frame: Frame) -> Frame:
         return frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
-
-
-def paired(frame: Frame, figure: str, one: str, other: str) -> pd.Series[float]:
-    """Compute the ratio of a figure in two modes whose names differ only in `one` and `other`.
-
-    Parameters
-    ----------
-    figure
-        Column of the frame.
-    one, other
-        Parts of modes' names, such as ``lb`` and ``db``.
-
-    Returns
-    -------
-    pandas.Series
-        The figure of the mode with `one` in its name, divided by the figure of the mode with
-        `other`. There is one ratio for each pipeline, skew and pair of modes.
-    """
-    wide = frame.pivot_table(figure, ["pipeline", "skew"], "mode")
-    pairs = [(mode, mode.replace(one, other)) for mode in wide.columns if one in mode.split("-")]
-    ratios = {mode: wide[mode] / wide[twin] for mode, twin in pairs if twin in wide.columns}
-    return type(frame)(ratios).stack()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import NOT_GIVEN, Experiment, Finding, Frame, PipelineRun, Scale
+from evenkey.papers.experiments import NOT_GIVEN, Experiment, Frame, PipelineRun, Scale
 from evenkey.papers.experiments.pkg.deployment import (
     OURS_NOTE,
     THROUGHPUT,
@@ -17,8 +17,6 @@ _QUICK_COSTS = (0.1, 0.5, 1.0)
 _COSTS = (0.1, 0.25, 0.4, 0.5, 0.75, 1.0)
 _QUICK_MESSAGES, _QUICK_EPOCHS, _QUICK_RATE = 80_000, 4, 12_000.0
 _EPOCH_SECONDS = 10.0
-_SIMILAR = 0.15
-"""Maximum relative difference of throughputs that count as similar."""
 
 
 def with_costs(scale: Scale) -> list[PipelineRun]:
@@ -69,31 +67,3 @@ class CostPerMessage(Experiment):
         note = f"Messages arrive at {rate:,.0f} a second: no scheme can be faster."
         cost = Axis("cost_ms", "Cost per message, ms")
         return [Chart("Throughput", cost, THROUGHPUT, "scheme", note=note).plot(frame)]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        speed = frame.pivot_table("messages_per_second", "cost_ms", "scheme")
-        lost = 1 - speed.loc[speed.index.max()] / speed.loc[speed.index.min()]
-        gap = (speed["SG"] / speed["PKG"] - 1).abs().max()
-        ahead = speed[["PKG", "SG"]].min(axis="columns") / speed["KG"]
-        return [
-            Finding(
-                "The throughput of KG is reduced by about 60 % when the cost increases tenfold",
-                f"by {100 * lost['KG']:.0f} %",
-                lost["KG"] >= 0.55,
-            ),
-            Finding(
-                "The impact on PKG and SG is smaller, about 37 %",
-                f"{100 * lost['PKG']:.0f} % and {100 * lost['SG']:.0f} %",
-                lost[["PKG", "SG"]].max() < lost["KG"],
-            ),
-            Finding(
-                "Regardless of the cost SG and PKG perform similarly",
-                f"they differ by at most {100 * gap:.0f} %",
-                gap < _SIMILAR,
-            ),
-            Finding(
-                "Their throughput is higher than KG's",
-                ", ".join(f"{ratio:.2f} times at {cost:g} ms" for cost, ratio in ahead.items()),
-                ahead.min() > 1 - _SIMILAR and ahead.iloc[-1] > 1,
-            ),
-        ]

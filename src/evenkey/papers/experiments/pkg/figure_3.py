@@ -6,7 +6,6 @@ from evenkey.papers.experiments import (
     FULL,
     NOT_GIVEN,
     Experiment,
-    Finding,
     Frame,
     Scale,
     TopKeys,
@@ -48,13 +47,3 @@ class CashtagDrift(Experiment):
         weeks = [Column("week", "Week", "d")]
         messages = Column("messages", "{}", ",d")
         return [Table.crossed("Messages a week", frame, weeks, "key", messages, NOT_GIVEN)]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        hottest = frame.loc[frame.groupby("week")["messages"].idxmax(), "key"].tolist()
-        return [
-            Finding(
-                "The most frequent keys change throughout time",
-                f"the hottest of the weeks in turn: {', '.join(hottest)}",
-                len(set(hottest)) > 1,
-            )
-        ]

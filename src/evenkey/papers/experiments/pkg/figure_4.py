@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Simulation
+from evenkey.papers.experiments import Experiment, Frame, Scale, Simulation
 from evenkey.papers.experiments.pkg.paper_streams import dataset
 from evenkey.papers.experiments.pkg.techniques import (
     BY_WORKERS,
-    FEW,
     IMBALANCE,
     WORKERS,
     hashing,
@@ -57,31 +56,3 @@ class LocalEstimation(Experiment):
     def tables(self, frame: Frame) -> list[Table]:
         setting = [Column("symbol", "Data set"), Column("workers", "W", "d")]
         return [imbalance_table(frame, setting, "technique")]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        table = frame.pivot_table("unbalanced", ["symbol", "workers"], "technique")
-        local = table[[f"L{sources}" for sources in _SOURCES]]
-        most = local.max(axis="columns")
-        ratio, bare = (most / table["G"].clip(lower=FEW)).max(), (most / table["G"]).max()
-        above = (most > table["H"]).sum()
-        spread = (most / local.min(axis="columns").clip(lower=FEW)).max()
-        return [
-            Finding(
-                "The difference between local and global estimation is always less than one "
-                "order of magnitude",
-                f"local imbalance is at most {ratio:.1f} times the global one, if that counts as "
-                f"{FEW} messages or more; {bare:.0f} times the bare figure",
-                ratio < 10,
-            ),
-            Finding(
-                "Local estimation has always a lower imbalance than hashing",
-                f"higher in {above} of {len(table)} settings",
-                above == 0,
-            ),
-            Finding(
-                "The result is robust to the number of sources",
-                f"most and least imbalance over {_SOURCES[0]} to {_SOURCES[-1]} sources differ "
-                f"by a factor of at most {spread:.1f}",
-                spread < 10,
-            ),
-        ]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Simulation, series
+from evenkey.papers.experiments import Experiment, Frame, Scale, Simulation, series
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
-from evenkey.papers.experiments.pkg.techniques import FEW, PROBING, WORKERS, named, pkg
+from evenkey.papers.experiments.pkg.techniques import PROBING, WORKERS, named, pkg
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot
 
 _SYMBOLS = ("TW", "WP", "CT")
 _ESTIMATIONS = ("global", "local", PROBING)
 _SAMPLES = 100
 _SECONDS_AN_HOUR = 3600
-_LIKE = 2
-"""Two imbalances count as equal if they differ by less than this factor."""
 
 
 class ThroughTime(Experiment):
@@ -59,24 +57,4 @@ class ThroughTime(Experiment):
                 panels=Grid("workers", "W = {}"),
             ).plot(rows)
             for symbol, rows in points.groupby("symbol", sort=False)
-        ]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        table = frame.pivot_table("unbalanced", ["symbol", "workers"], "technique")
-        floor = table.clip(lower=FEW)
-        gain = (floor["L5"] / floor["L5P1"]).max()
-        loss = (floor["L5P1"] / floor["L5"]).max()
-        ratio = (floor["L5"] / floor["G"]).max()
-        return [
-            Finding(
-                "Probing does not improve local load estimation",
-                f"probing lowers the average imbalance by a factor of at most {gain:.2f}, and "
-                f"raises it by one of at most {loss:.2f}",
-                max(gain, loss) < _LIKE,
-            ),
-            Finding(
-                "Local load estimation is always close to the global oracle",
-                f"its imbalance is at most {ratio:.1f} times the global one",
-                ratio < 10,
-            ),
         ]

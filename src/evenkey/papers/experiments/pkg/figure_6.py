@@ -5,14 +5,13 @@ from __future__ import annotations
 from evenkey.papers.experiments import (
     NOT_GIVEN,
     Experiment,
-    Finding,
     Frame,
     Scale,
     Simulation,
     spelled,
 )
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset, zipf
-from evenkey.papers.experiments.pkg.techniques import BALANCED, EXPONENT, pkg
+from evenkey.papers.experiments.pkg.techniques import EXPONENT, IMBALANCE, pkg
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 _EXPONENTS = tuple(tenths / 10 for tenths in range(1, 13))
@@ -70,34 +69,18 @@ class Disagreement(Experiment):
                 NOT_GIVEN,
             ),
             Table("Overlap of decisions on WP, 5 sources", overlap_columns, overlap),
+            Table.crossed(
+                "Average imbalance of local estimation",
+                _zipfs(frame),
+                [Column("z", "z", ".1f")],
+                "sources",
+                Column(IMBALANCE.column, "S = {}", ".1e"),
+                NOT_GIVEN,
+            ),
         ]
 
     def plots(self, frame: Frame) -> list[Plot]:
         return [_DISAGREEMENT.plot(_zipfs(frame))]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        points = _zipfs(frame)
-        least, most = (points[points["z"] == z]["percent"] for z in (_EXPONENTS[0], _EXPONENTS[-1]))
-        worst = points["average_imbalance_fraction"].max()
-        overlap = _wikipedia(frame)["jaccard"]
-        return [
-            Finding(
-                "Increasing the skew reduces the disagreement, however many sources there are",
-                f"from {least.min():.0f} % or more at z = {_EXPONENTS[0]} to {most.max():.0f} % "
-                f"or less at z = {_EXPONENTS[-1]}",
-                most.max() < least.min(),
-            ),
-            Finding(
-                "Good load balance is had despite high disagreement",
-                f"average imbalance is at most {worst:.1e} of the messages",
-                worst < BALANCED,
-            ),
-            Finding(
-                "Both G and L balance well on WP, though their choices agree for 47 % only",
-                f"they agree for {100 * overlap.min():.0f} to {100 * overlap.max():.0f} %",
-                overlap.max() < 0.75,
-            ),
-        ]
 
 
 def _zipfs(frame: Frame) -> Frame:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenkey.papers.experiments import FULL, Experiment, Finding, Frame, Scale, Simulation, spelled
+from evenkey.papers.experiments import FULL, Experiment, Frame, Scale, Simulation, spelled
 from evenkey.papers.experiments.pkg.paper_streams import zipf
 from evenkey.papers.experiments.pkg.techniques import (
-    BALANCED,
     EXPONENT,
     IMBALANCE,
     WORKERS,
@@ -66,29 +65,3 @@ class Skew(Experiment):
             Column("p1", "p1, %", ".2f"),
         ]
         return [imbalance_table(frame, setting, "workers", "W = {}")]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        # A key whose two hashes are equal has only one worker, so balance is certain only if
-        # p1 < 1/W.
-        safe = frame[frame["p1"] / 100 * frame["workers"] < 0.8]
-        kept = (safe["average_imbalance_fraction"] < BALANCED).mean()
-        p1 = frame["p1"] / 100
-        sampling = 5 / 2 * np.sqrt(p1 * (1 - p1) / frame["messages"])
-        bound = p1 / 2 - 1 / frame["workers"] - sampling
-        below = (frame["imbalance_fraction"] < bound).sum()
-        fewest = frame[frame["workers"] == WORKERS[0]]
-        steepest = fewest[fewest["average_imbalance_fraction"] < BALANCED]["z"].max()
-        return [
-            Finding(
-                "The transition between balanced and unbalanced happens when p1 is too large: "
-                "where p1 > 2/W the imbalance is at least p1/2 - 1/W of the messages",
-                f"below that, by more than sampling explains, in {below} of {len(frame)} "
-                f"settings; balanced in {100 * kept:.0f} % of those with p1 < 0.8/W",
-                below == 0 and kept > 0.95,
-            ),
-            Finding(
-                "PKG withstands skew up to a threshold, z of about 1.2",
-                f"balanced up to z = {steepest:.1f} with {WORKERS[0]} workers",
-                1 <= steepest <= 1.6,
-            ),
-        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Simulation, spelled
+from evenkey.papers.experiments import NOT_GIVEN, Experiment, Frame, Scale, Simulation, spelled
 from evenkey.papers.experiments.pkg.paper_streams import zipf
 from evenkey.papers.experiments.pkg.techniques import BALANCED, IMBALANCE, pkg
 from evenkey.reports.pictures import Axis, Chart, Column, Table
@@ -66,21 +66,11 @@ class Choices(Experiment):
             Column("dist_cost", "Workers a key lies on, mean", ".2f"),
         ]
         title = f"Fewest choices with an average imbalance below {BALANCED:g}"
-        return [Table(title, columns, rows)]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        enough = _enough(frame).set_index("workers")["choices"]
-        fewest = ", ".join(f"{choices} for {workers}" for workers, choices in enough.items())
-        points = frame.set_index(["workers", "choices"])["average_imbalance_fraction"]
-        named = [points[5, 4], points[40, 9], points[50, 30], points[100, 30]]
+        choices = [Column("choices", "Choices, d", "d")]
+        imbalance = Column(IMBALANCE.column, "W = {}", ".1e")
         return [
-            Finding(
-                "Balance is restored with more choices: four for 5 workers, nine for 40, a few "
-                "tens for 50 or 100",
-                f"average imbalance is at most {max(named):.1e} with 4, 9, 30, 30; the fewest "
-                f"choices that balance: {fewest}",
-                max(named) < BALANCED,
-            )
+            Table(title, columns, rows),
+            Table.crossed("Average imbalance", frame, choices, "workers", imbalance, NOT_GIVEN),
         ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, KeyShare, Scale, published
+from evenkey.papers.experiments import Experiment, Frame, KeyShare, Scale, published
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, ZIPF_MESSAGES, dataset, zipf
 from evenkey.reports.pictures import Axis, Chart, Column
 
@@ -57,16 +57,6 @@ class DataSets(Experiment):
         rows = dict(_rows())
         paper = [rows[stream] for stream in frame["dataset"]]
         return frame.join(pd.DataFrame(paper, index=frame.index))
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        off = (frame["top_share_percent"] - frame["paper_share"]).abs().max()
-        return [
-            Finding(
-                "The most frequent key has from 0.29 % (LJ) to 14.71 % (LN1) of the messages",
-                f"ours differ by at most {off:.2f} percentage points",
-                off < 0.2,
-            )
-        ]
 
 
 def _rows() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Simulation, published
-from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
+from evenkey.papers.experiments import Experiment, Frame, Scale, Simulation
+from evenkey.papers.experiments.pkg.paper_streams import dataset
 from evenkey.papers.experiments.pkg.techniques import (
-    BALANCED,
     BY_WORKERS,
-    FEW,
     PKG,
     WORKERS,
     named,
@@ -88,43 +86,6 @@ class KeySplitting(Experiment):
             _table("Average over all messages t of I(t), as a fraction of m", frame, average),
         ]
 
-    def findings(self, frame: Frame) -> list[Finding]:
-        end = frame.assign(unbalanced=frame["imbalance_fraction"] * frame["messages"])
-        table = end.pivot_table("unbalanced", ["symbol", "workers"], "method")
-        others = [name for name in _METHODS.values() if name != "PKG"]
-        worse = [
-            f"{symbol} W = {workers}: {name}"
-            for (symbol, workers), row in table.iterrows()
-            for name in others
-            if row["PKG"] > max(row[name], FEW)
-        ]
-        hashing = (table["Hashing"] == table.max(axis="columns")).sum()
-        of_pkg = frame[frame["method"] == "PKG"]
-        balanced = of_pkg["imbalance_fraction"] < BALANCED
-        fits = of_pkg["workers"] < of_pkg["symbol"].map(_limit)
-        settings = of_pkg["symbol"] + " W = " + of_pkg["workers"].astype(str)
-        return [
-            Finding(
-                "PKG performs consistently better than the other methods",
-                f"worse than {', '.join(worse)}"
-                if worse
-                else f"better, or balanced to {FEW} messages, in all {len(table)} settings",
-                not worse,
-            ),
-            Finding(
-                "Hashing performs the worst, in all cases",
-                f"the worst in {hashing} of {len(table)} settings",
-                hashing == len(table),
-            ),
-            Finding(
-                "PKG is either well balanced or largely imbalanced; the transition is where W "
-                "surpasses O(1/p1), around 50 workers for WP and 100 for TW",
-                f"balanced: {', '.join(settings[balanced])}; 2/p1 is "
-                + ", ".join(f"{_limit(symbol):.0f} for {symbol}" for symbol in ("WP", "TW")),
-                (balanced == fits).all(),
-            ),
-        ]
-
 
 def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
     """Make a table with one row per method, and one column per figure and number of workers."""
@@ -137,8 +98,3 @@ def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
             rows = rows.join(part[figure].rename(column.name), on=["symbol", "method"])
             columns.append(column)
     return Table(title, columns, rows)
-
-
-def _limit(symbol: str) -> float:
-    """Return 2/p1: with more workers than this, the hottest key alone overloads its two workers."""
-    return 200 / published(STREAMS[symbol]).top_percent

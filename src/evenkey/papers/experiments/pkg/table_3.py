@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evenkey.papers.experiments import Experiment, Finding, Frame, PipelineRun, Scale
+from evenkey.papers.experiments import Experiment, Frame, PipelineRun, Scale
 from evenkey.papers.experiments.pkg.deployment import OURS_NOTE, schemes
 from evenkey.papers.experiments.pkg.figure_10_a import with_costs
 from evenkey.papers.experiments.pkg.figure_10_b import saturated
@@ -94,23 +94,4 @@ class AverageLatency(Experiment):
         return [
             Table("Costs of a message, D", columns[: half + 1], rows),
             Table("Aggregation periods, T", [columns[0], *columns[half + 1 :]], rows),
-        ]
-
-    def findings(self, frame: Frame) -> list[Finding]:
-        table = frame.pivot_table("relative", "setting", "scheme", sort=False)
-        costs = table[table.index.str.startswith("D")]
-        spread = (costs["SG"] - 1).abs().max()
-        highest = costs["KG"].iloc[-1]
-        return [
-            Finding(
-                "When the workers are heavily loaded PKG improves the average latency by up to "
-                "45 % over KG",
-                f"by {100 * (1 - 1 / highest):.0f} % at 1 ms",
-                highest > 1,
-            ),
-            Finding(
-                "PKG and SG have similar latencies at every cost",
-                f"they differ by at most {100 * spread:.0f} %",
-                spread < 0.15,
-            ),
         ]

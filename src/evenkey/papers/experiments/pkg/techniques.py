@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PKG = "pkg(variant=paper)"
 """Partial key grouping with two independent hashes, which may choose the same worker, as in the
-paper. Storm's implementation then moves the second choice to another worker."""
+paper and in Storm 0.10. In Storm 2 the second choice is another worker then."""
 
 PROBING = "probing(seconds=60)"
 """The paper's P1: probing every minute."""
@@ -34,8 +34,6 @@ BALANCED = 1e-3
 """A system counts as balanced if its average imbalance is below this fraction of the messages. The
 paper's systems are either well below or well above this fraction."""
 
-FEW = 10
-"""Imbalances of fewer messages than this count as equally good."""
 
 _HASH: HashName = "murmur3"
 
@@ -85,14 +83,13 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
 
     ``symbol`` is the symbol of the data set. ``technique`` is H for key grouping, G for global
     estimation, L5 for local estimation by 5 sources, and L5P1 if the 5 sources also probe every
-    minute. ``unbalanced`` is the average imbalance in messages.
+    minute.
     """
     symbols = {stream: symbol for symbol, stream in STREAMS.items()}
     rows = zip(frame["grouping"], frame["estimation"], frame["sources"], strict=True)
     return frame.assign(
         symbol=frame["dataset"].map(symbols),
         technique=[_technique(*row) for row in rows],
-        unbalanced=frame["average_imbalance_fraction"] * frame["messages"],
     )
 
 

@@ -1,0 +1,218 @@
+"""Criteria: what a claim says about values, with a size and a tolerance, and whether it holds."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from evenkey.papers.claims.comparisons import compared, relative, where
+from evenkey.papers.claims.shown_values import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evenkey.papers.claims.comparisons import Compared, Floor, Side
+    from evenkey.papers.claims.shown_values import Measure, Tables
+
+Kind: TypeAlias = Literal["direction", "size", "limit"]
+Verdict: TypeAlias = Literal["holds", "does not hold", "not run", "not testable"]
+
+_GENERALLY = 0.75
+_FEW = 3
+
+
+class Word(NamedTuple):
+    """The definition of a word in claims.
+
+    Parameters
+    ----------
+    papers
+        The papers' words that it stands for.
+    says, reason
+        What a criterion with this word demands, and why.
+    least, most
+        Bounds on the ratio of two compared values.
+    tolerance
+        Factor by which a value may be off.
+    """
+
+    papers: str
+    says: str
+    reason: str
+    least: float = 1.0
+    most: float = float("inf")
+    tolerance: float = 1.0
+
+
+@cache
+def words() -> Mapping[str, Word]:
+    """Return the definitions of all words."""
+    text = (resources.files(__package__) / "words.toml").read_text("utf-8")
+    return {name: Word(**fields) for name, fields in tomllib.loads(text).items()}
+
+
+class Judgement(NamedTuple):
+    """A verdict on a criterion, and our result in words."""
+
+    verdict: Verdict
+    ours: str
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a claim says about one measure.
+
+    Parameters
+    ----------
+    measure
+        The values.
+    kind
+        ``direction``: the first side of each pair is more than the second. ``size``: the first
+        side, or its ratio to the second, is a number, or the two are similar. ``limit``: the first
+        side, or its ratio to the second, is not beyond a number.
+    pairs
+        Pairs of sides. The second side is None if the first is compared with a number.
+    word
+        The definition of the claim's word.
+    says
+        The criterion in words.
+    numbers
+        The paper's number for each pair, or its limit; 1 if it gives none.
+    only
+        Texts that other keys must have.
+    ordered
+        Whether the pairs are those of an order of many steps.
+    per
+        ``each``: every setting counts. ``generally``: three quarters of the settings must agree.
+        ``most``, ``median``: the largest or median ratio of all settings counts.
+    change
+        Whether a number is the change of the first side against the second, such as -0.3.
+    upper
+        Whether a limit is an upper one.
+    floor
+        Values below it count as equal to it.
+    minus
+        Number that is first subtracted from values, and from the paper's numbers.
+    relative_to
+        If given, values are first divided by the value of this side in the same setting.
+    """
+
+    measure: Measure
+    kind: Kind
+    pairs: Sequence[tuple[Side, Side | None]]
+    word: Word
+    says: str
+    numbers: Sequence[float]
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ordered: bool = False
+    per: Literal["each", "generally", "most", "median"] = "each"
+    change: bool = False
+    upper: bool = True
+    floor: Floor = 0.0
+    minus: float = 0.0
+    relative_to: Side | None = None
+
+    def judge(self, tables: Tables) -> Judgement:
+        """Judge the tables of an outcome."""
+        return self.judge_rows(self.measure.rows(tables))
+
+    def judge_rows(self, rows: Sequence[Row]) -> Judgement:
+        """Judge values.
+
+        If a setting that the criterion names has no values, the verdict is ``not run``, unless
+        another setting already shows that the claim does not hold.
+        """
+        given = rows if self.relative_to is None else relative(rows, self.relative_to)
+        chosen = [Row(keys, shown.minus(self.minus)) for keys, shown in where(given, self.only)]
+        found = [
+            compared(chosen, one, two, number - self.minus, self.floor)
+            for (one, two), number in zip(self.pairs, self.numbers, strict=True)
+        ]
+        if not any(found):
+            return Judgement("not run", "no stored result has this figure")
+        values = [each for part in found for each in part]
+        if self.per in ("most", "median"):
+            values = [self._chosen(values)]
+        held = [self._holds(each) for each in values]
+        share = sum(held) / len(held)
+        ours = self._ours(values, held)
+        if share < (_GENERALLY if self.per == "generally" else 1):
+            return Judgement("does not hold", ours)
+        missing = self._missing(rows)
+        if missing:
+            return Judgement("not run", f"{ours}; not run at {', '.join(missing)}")
+        return Judgement("holds", ours)
+
+    def _missing(self, rows: Sequence[Row]) -> list[str]:
+        """Return the texts of keys that the criterion names and no value has.
+
+        The steps of an order need not all be there.
+        """
+        named = [(key, text) for key, texts in self.only.items() for text in texts]
+        if not self.ordered:
+            named += [
+                pair for sides in self.pairs for side in sides if side for pair in side.items()
+            ]
+        known = {pair for row in rows for pair in row.keys.items()}
+        return list(dict.fromkeys(text for key, text in named if (key, text) not in known))
+
+    def _chosen(self, values: Sequence[Compared]) -> Compared:
+        """Return the median setting, or the one that is furthest in the direction of the number."""
+        ratios = [each.ratio for each in values]
+        if self.per == "median":
+            wanted = statistics.median_low(ratios)
+        else:
+            falls = self.change and values[0].number < 0
+            wanted = min(ratios) if falls else max(ratios)
+        return values[ratios.index(wanted)]
+
+    def _holds(self, each: Compared) -> bool:
+        if self.kind == "direction":
+            return self._above(each)
+        figure, wanted = each.ratio - self.change, each.number
+        if self.kind == "limit":
+            return figure <= wanted if self.upper else figure >= wanted
+        if wanted < 0:
+            figure, wanted = -figure, -wanted
+        return wanted / self.word.tolerance <= figure <= wanted * self.word.tolerance
+
+    def _above(self, each: Compared) -> bool:
+        if self.floor and each.equal:
+            return True
+        if each.one.least <= each.two.most or each.one.value <= each.two.value:
+            return False
+        return self.word.least <= each.ratio <= self.word.most
+
+    def _ours(self, values: Sequence[Compared], held: Sequence[bool]) -> str:
+        if len(values) == 1:
+            text = self._shown(values[0])
+        else:
+            ordered = sorted(values, key=lambda each: each.ratio)
+            ends = f"{self._shown(ordered[0])} to {self._shown(ordered[-1])}"
+            text = f"{ends} in {len(values)} settings"
+        failing = [each for each, holds in zip(values, held, strict=True) if not holds]
+        if failing and len(values) > 1:
+            named = ", ".join(f"{each.setting} ({self._shown(each)})" for each in failing[:_FEW])
+            others = f" and {len(failing) - _FEW} more" if len(failing) > _FEW else ""
+            text += f"; fails in {len(failing)}: {named}{others}"
+        if self.kind == "direction" and any(map(_overlapping, failing)):
+            text += "; ranges of runs overlap"
+        return text
+
+    def _shown(self, each: Compared) -> str:
+        if self.change:
+            return f"{100 * (each.ratio - 1):+.3g} %"
+        if self.pairs[0][1] is None:
+            return f"{each.ratio:,.4g}"
+        return "the other is 0" if math.isinf(each.ratio) else f"{each.ratio:.3g}x"
+
+
+def _overlapping(each: Compared) -> bool:
+    """Return whether the ranges of runs of two timed values overlap."""
+    ranged = each.one.least < each.one.most or each.two.least < each.two.most
+    return ranged and each.one.least <= each.two.most and each.two.least <= each.one.most

@@ -1,0 +1,175 @@
+"""Criteria read the cells of tables, and hold only within their size and tolerance."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.papers.claims import read_claims
+
+MEASURE = """
+[measures.load]
+experiment = "a-table"
+words = "load"
+keys = ["Method", "W"]
+columns = ["Load"]
+
+[[claims]]
+id = "a"
+at = "section 1"
+quote = "so it is"
+measure = "load"
+"""
+
+
+def judged(rule: str, *rows: tuple[str, str, str]):
+    """Judge one claim by a table with the columns Method, W and Load."""
+    (claim,) = read_claims(MEASURE + rule)
+    table = {"title": "Loads", "columns": ["Method", "W", "Load"], "cells": [*rows]}
+    (finding,) = claim.judged({"a-table": [table]})
+    return finding
+
+
+KG_ABOVE_PKG = 'more = {Method = "KG"}\nless = {Method = "PKG"}\n'
+SIMILAR = 'word = "similar"\nvalue = {Method = "KG"}\nof = {Method = "PKG"}\n'
+
+
+@pytest.mark.parametrize(
+    ("word", "kg", "verdict"),
+    [
+        ("more", "1.01", "holds"),
+        ("more", "1.00", "does not hold"),
+        ("more", "0.99", "does not hold"),
+        ("much", "1.50", "holds"),
+        ("much", "1.49", "does not hold"),
+        ("slightly", "1.20", "holds"),
+        ("slightly", "1.21", "does not hold"),
+        ("magnitudes", "100", "holds"),
+        ("magnitudes", "99", "does not hold"),
+    ],
+)
+def test_a_direction_has_the_size_of_its_word(word, kg, verdict):
+    rule = f'word = "{word}"\n{KG_ABOVE_PKG}'
+    assert judged(rule, ("KG", "5", kg), ("PKG", "5", "1.00")).verdict == verdict
+
+
+def test_runs_whose_ranges_overlap_confirm_no_order():
+    rule = f'word = "more"\n{KG_ABOVE_PKG}'
+    apart = judged(
+        rule, ("KG", "5", "1,200 (1,150 to 1,300)"), ("PKG", "5", "1,000 (900 to 1,140)")
+    )
+    assert apart.verdict == "holds"
+    mixed = judged(
+        rule, ("KG", "5", "1,200 (1,150 to 1,300)"), ("PKG", "5", "1,000 (900 to 1,160)")
+    )
+    assert (mixed.verdict, mixed.ours) == ("does not hold", "1.2x; ranges of runs overlap")
+
+
+def test_every_setting_must_agree_unless_the_claim_is_general():
+    rows = [("KG", w, "2") for w in "1234"] + [("PKG", w, "1") for w in "123"]
+    rule = f'word = "more"\n{KG_ABOVE_PKG}'
+    finding = judged(rule, *rows, ("PKG", "4", "4"))
+    assert finding.verdict == "does not hold"
+    assert finding.ours == "0.5x to 2x in 4 settings; fails in 1: KG, 4 (0.5x)"
+    assert judged(f'{rule}per = "generally"', *rows, ("PKG", "4", "4")).verdict == "holds"
+    rows = [("KG", w, "2") for w in "1234"] + [("PKG", w, "1") for w in "12"]
+    more = [("PKG", w, "4") for w in "34"]
+    assert judged(f'{rule}per = "generally"', *rows, *more).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(("kg", "verdict"), [("1.2", "holds"), ("1.21", "does not hold")])
+def test_similar_has_a_tolerance_in_both_directions(kg, verdict):
+    assert judged(SIMILAR, ("KG", "5", kg), ("PKG", "5", "1")).verdict == verdict
+    assert judged(SIMILAR, ("KG", "5", "1"), ("PKG", "5", kg)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("kg", "verdict"),
+    [("0.70", "holds"), ("0.64", "holds"), ("0.63", "does not hold"), ("0.76", "does not hold")],
+)
+def test_the_percentage_of_a_change_has_the_tolerance(kg, verdict):
+    rule = 'word = "about"\nvalue = {Method = "KG"}\nof = {Method = "PKG"}\nchange = -0.3\n'
+    assert judged(rule, ("KG", "5", kg), ("PKG", "5", "1.00")).verdict == verdict
+
+
+def test_up_to_is_the_setting_where_a_change_is_largest():
+    rows = ("KG", "5", "0.95"), ("PKG", "5", "1.00"), ("KG", "9", "0.70"), ("PKG", "9", "1.00")
+    rule = 'word = "about"\nvalue = {Method = "KG"}\nof = {Method = "PKG"}\nper = "most"\n'
+    assert judged(f"{rule}change = -0.3", *rows).ours == "-30 %"
+    assert judged(f"{rule}change = -0.05", *rows).verdict == "does not hold"
+
+
+def test_a_number_is_compared_with_each_of_several_values():
+    rule = 'word = "exact"\nvalue = {Method = "KG", W = ["5", "10"]}\nis = [2.0, 3.0]\n'
+    rows = ("KG", "5", "2.00"), ("KG", "10", "3.00")
+    assert judged(rule, *rows).verdict == "holds"
+    assert judged(rule, rows[0], ("KG", "10", "3.04")).verdict == "does not hold"
+
+
+def test_values_below_a_floor_are_equal():
+    rule = f'word = "more"\nfloor = 0.1\n{KG_ABOVE_PKG}'
+    rows = ("KG", "5", "0.01"), ("PKG", "5", "0.09")
+    assert judged(rule, *rows).verdict == "holds"
+    assert judged(rule, rows[0], ("PKG", "5", "0.11")).verdict == "does not hold"
+
+
+def test_a_number_can_be_subtracted_first():
+    rule = 'word = "about"\nminus = 1.0\nvalue = {Method = "KG"}\nis = 1.2\n'
+    assert judged(rule, ("KG", "5", "1.21")).verdict == "holds"
+    assert judged(rule, ("KG", "5", "1.04")).verdict == "does not hold"
+
+
+def test_limits_hold_up_to_their_number():
+    rule = 'value = {Method = "KG"}\nat_most = 2.0\n'
+    assert judged(rule, ("KG", "5", "2.0")).verdict == "holds"
+    assert judged(rule, ("KG", "5", "2.1")).verdict == "does not hold"
+    rule = 'value = {Method = "KG"}\nof = {Method = "PKG"}\nat_least = 2.0\n'
+    assert judged(rule, ("KG", "5", "2.0"), ("PKG", "5", "1.0")).verdict == "holds"
+    assert judged(rule, ("KG", "5", "2.0"), ("PKG", "5", "1.1")).verdict == "does not hold"
+
+
+def test_values_can_be_compared_relative_to_another_setting():
+    rows = ("KG", "5", "2"), ("KG", "50", "6"), ("PKG", "5", "1"), ("PKG", "50", "4")
+    rule = f'word = "more"\nwhere = {{W = "50"}}\nrelative_to = {{W = "5"}}\n{KG_ABOVE_PKG}'
+    assert judged(rule, *rows).ours == "0.75x"
+
+
+def test_a_figure_that_no_table_has_is_not_judged():
+    rule = f'word = "more"\n{KG_ABOVE_PKG}'
+    assert judged(rule, ("KG", "5", "2")).verdict == "not run"
+    assert judged(rule, ("KG", "5", "not given"), ("PKG", "5", "1")).verdict == "not run"
+    (claim,) = read_claims(MEASURE + rule)
+    assert claim.verdict({}) == "not run"
+
+
+def test_a_claim_needs_all_settings_that_it_names_to_hold():
+    rule = f'word = "more"\nwhere = {{W = ["5", "10"]}}\n{KG_ABOVE_PKG}'
+    some = judged(rule, ("KG", "5", "2"), ("PKG", "5", "1"))
+    assert (some.verdict, some.ours) == ("not run", "2x; not run at 10")
+    rows = ("KG", "5", "2"), ("PKG", "5", "1"), ("KG", "10", "2"), ("PKG", "10", "1")
+    assert judged(rule, *rows).verdict == "holds"
+    assert judged(rule, ("KG", "5", "1"), ("PKG", "5", "2")).verdict == "does not hold"
+
+
+def test_an_order_needs_only_the_steps_that_are_there():
+    rule = 'word = "more"\nrising = {W = ["5", "10", "50"]}\n'
+    assert judged(rule, ("KG", "5", "1"), ("KG", "50", "2")).ours == "2x"
+    rows = ("KG", "5", "1"), ("KG", "10", "3"), ("KG", "50", "2")
+    assert judged(rule, *rows).ours.endswith("fails in 1: 50, KG (0.667x)")
+
+
+def test_a_claim_holds_if_it_holds_for_every_measure():
+    text = MEASURE.replace('measure = "load"', 'measure = ["load", "cost"]') + (
+        f'word = "more"\n{KG_ABOVE_PKG}'
+    )
+    other = MEASURE.partition("[[claims]]")[0].replace("load", "cost").replace("Load", "Cost")
+    (claim,) = read_claims(other + text)
+
+    def verdict(kg: str, *costs: str):
+        columns = ["Method", "W", "Load", *["Cost" for _ in costs[:1]]]
+        cells = [["KG", "5", kg, *costs[:1]], ["PKG", "5", "1", *costs[1:]]]
+        return claim.verdict({"a-table": [{"title": "", "columns": columns, "cells": cells}]})
+
+    assert verdict("2", "2", "1") == "holds"
+    assert verdict("2", "1", "2") == "does not hold"
+    assert verdict("2") == "not run"
+    assert verdict("0.5") == "does not hold"
