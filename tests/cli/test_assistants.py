@@ -12,8 +12,8 @@ from tests.diagnosis.writing import skewed
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 anyio = pytest.importorskip("anyio")
+jsonschema = pytest.importorskip("jsonschema")
 
-import jsonschema  # noqa: E402
 from mcp import Client, StdioServerParameters  # noqa: E402
 
 SERVER = StdioServerParameters(

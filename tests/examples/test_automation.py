@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -71,20 +72,25 @@ def test_the_action_fails_once_and_writes_a_summary(tmp_path):
 
 def test_the_dag_of_airflow(tmp_path):
     pytest.importorskip("airflow.sdk", reason="Airflow is not installed")
-    from airflow.exceptions import AirflowFailException
-
+    failed = pytest.importorskip("airflow.exceptions").AirflowFailException
     example = loaded("airflow_diagnosis")
     example.EARLIER = tmp_path / "earlier.json"
     example.LOGS = str(skewed().write(tmp_path / "log"))
     dag = example.diagnose_spark_jobs()
     (task,) = dag.tasks
-    with pytest.raises(AirflowFailException, match=r"orders: stage 0: .* 2\.5x faster"):
+    with pytest.raises(failed, match=r"orders: stage 0: .* 2\.5x faster"):
         task.python_callable()
     task.python_callable()  # nothing is new
 
 
+class Webhook(http.server.ThreadingHTTPServer):
+    """A server that keeps what is posted."""
+
+    posted: list[Any]
+
+
 class Hooks(http.server.BaseHTTPRequestHandler):
-    """Keeps what is posted."""
+    server: Webhook
 
     def do_POST(self):
         length = int(self.headers["Content-Length"])
@@ -98,7 +104,7 @@ class Hooks(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hooks():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hooks)
+    server = Webhook(("127.0.0.1", 0), Hooks)
     server.posted = []
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

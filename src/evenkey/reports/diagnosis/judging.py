@@ -10,15 +10,17 @@ from evenkey.reports.diagnosis.causes import cause_of
 from evenkey.reports.diagnosis.findings import Change, Finding
 from evenkey.reports.diagnosis.reading.spark_plans import is_streaming, shape_of
 from evenkey.reports.diagnosis.reasons import why_change, why_few_tasks
-from evenkey.reports.diagnosis.remedies import remedies_for, why_none
+from evenkey.reports.diagnosis.remedies import kind_of, remedies_for, why_none
 from evenkey.reports.diagnosis.spark_answers import answers_of_spark, notes_of_spark
 from evenkey.reports.diagnosis.stage_runs import Run, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenkey.reports.diagnosis.causes import Cause
     from evenkey.reports.diagnosis.findings import Verdict
     from evenkey.reports.diagnosis.reading.spark_application import Application
+    from evenkey.reports.diagnosis.reading.spark_plans import KeyedRead
     from evenkey.reports.diagnosis.remedies import Confidence, Remedy
     from evenkey.reports.diagnosis.thresholds import Thresholds
 
@@ -57,11 +59,12 @@ _RANKS = {"change": 0, "unsure": 1}
 def _finding(application: Application, runs: Sequence[Run], thresholds: Thresholds) -> Finding:
     work = Work.of(runs, application.slots)
     stream = is_streaming(work.worst.execution.plan)
-    cause = cause_of(work, thresholds)
+    read = work.worst.read
+    cause: Cause = "none" if _is_combined(read) else cause_of(work, thresholds)
     version, slots = application.version, application.slots
     remedies = answers_of_spark(work.worst, cause, version, slots, stream=stream)
     if cause in ("skewed keys", "null keys"):
-        remedies += remedies_for(work.worst.read, slots, stream=stream)
+        remedies += remedies_for(read, slots, stream=stream)
     changes = [_change(work, each) for each in remedies]
     changes.sort(key=lambda each: (each.remedy.by != "spark", -each.gain))
     fullness = {what: together(runs, what) for what in ("rows", "bytes", "seconds")}
@@ -71,6 +74,12 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
         changes = [each for each in changes if each.gain >= _LEAST_HELP]
         finding = replace(finding, notes=tuple(notes_of_spark(work.worst, version)))
     return replace(finding, verdict=verdict, reason=reason, changes=tuple(changes))
+
+
+def _is_combined(read: KeyedRead) -> bool:
+    """Return whether Spark combines rows before each exchange of its own aggregate."""
+    combined = bool(read.exchanges) and all(each.combined for each in read.exchanges)
+    return combined and kind_of(read) == "own aggregate"
 
 
 def _change(work: Work, remedy: Remedy) -> Change:
@@ -87,7 +96,7 @@ def _change(work: Work, remedy: Remedy) -> Change:
 
 def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
     """Return the verdict on a stage, and the reason in a sentence."""
-    if finding.combined and finding.kind == "own aggregate":
+    if _is_combined(finding.run.read):
         return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
     if finding.cause in ("none", "slow task"):
         return _of_balanced(finding, limits)

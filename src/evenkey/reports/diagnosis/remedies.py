@@ -20,9 +20,17 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.reading.spark_plans import KeyedRead
 
 How = Literal[
-    *("split", "whole"),
-    *("broadcast", "adaptive", "nulls", "drop", "partitions", "rebalance"),
-    *("repartition", "memory", "replace"),
+    "split",
+    "whole",
+    "broadcast",
+    "adaptive",
+    "nulls",
+    "drop",
+    "partitions",
+    "rebalance",
+    "repartition",
+    "memory",
+    "replace",
 ]
 """What a remedy does. evenkey splits keys over workers, or places each key on one worker."""
 
