@@ -76,7 +76,7 @@ def test_only_the_side_that_spark_can_broadcast_counts(kind, sizes, code):
     assert [each.code for each in found] == ([] if code is None else [code])
 
 
-def test_adaptive_execution_is_told_which_partitions_to_split():
+def test_settings_say_which_partitions_adaptive_execution_splits():
     (answer,) = answers(run_of(join(), HOT, mebibytes=200))
     assert answer.how == "adaptive"
     assert answer.code.splitlines() == [

@@ -130,10 +130,10 @@ def test_the_listener_posts_when_a_query_ends(spark, tmp_path, hooks, log, posts
         f"http://127.0.0.1:{hooks.server_port}/hooks", str(tmp_path / "log")
     )
     ended = threading.Event()
-    told = listener.onQueryTerminated
+    own_method = listener.onQueryTerminated
 
     def after(event):
-        told(event)
+        own_method(event)
         ended.set()
 
     listener.onQueryTerminated = after
