@@ -80,7 +80,12 @@ def _diagnose(
     ] = _USUAL.least_seconds,
     form: Annotated[
         Literal["text", "json", "markdown"],
-        typer.Option("--format", help="Form of the report.", rich_help_panel=_AUTOMATION),
+        typer.Option(
+            "--format",
+            metavar="text|json|markdown",
+            help="Form of the report.",
+            rich_help_panel=_AUTOMATION,
+        ),
     ] = "text",
     fail_above: Annotated[
         float | None,

@@ -108,7 +108,12 @@ class Diagnosis:
         return compared(every, earlier, self.thresholds.least_seconds)
 
     def to_markdown(self, since: Comparison | None = None) -> str:
-        """Return the diagnosis as Markdown, with its comparison with an earlier one.
+        """Return the diagnosis as Markdown: the stages to change, then a table of all stages.
+
+        Parameters
+        ----------
+        since
+            Comparison with an earlier diagnosis, which `since` returned; None: none.
 
         Examples
         --------
