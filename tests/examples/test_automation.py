@@ -72,7 +72,7 @@ def test_the_action_fails_once_and_writes_a_summary(tmp_path):
 
 def test_the_dag_of_airflow(tmp_path):
     pytest.importorskip("airflow.sdk", reason="Airflow is not installed")
-    failed = pytest.importorskip("airflow.exceptions").AirflowFailException
+    failed = pytest.importorskip("airflow.sdk.exceptions").AirflowFailException
     example = loaded("airflow_diagnosis")
     example.EARLIER = tmp_path / "earlier.json"
     example.LOGS = str(skewed().write(tmp_path / "log"))
