@@ -33,8 +33,9 @@ from rich.console import Console
 from evenkey import spark as eks
 from evenkey.core.metrics import makespan
 from evenkey.reports.diagnosis import diagnose
-from evenkey.reports.diagnosis.log_reader import READ, read_log
-from evenkey.reports.diagnosis.logs import find_logs
+from evenkey.reports.diagnosis.reading.log_reader import READ, read_log
+from evenkey.reports.diagnosis.reading.logs import find_logs
+from evenkey.reports.diagnosis.reading.spark_settings import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,14 +55,14 @@ USUAL = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.shuffle.partitions": str(SLOTS),
 }
-METRICS = ("records read", "shuffle records written", "number of output rows")
-PROPERTIES = ("spark.task.cpus", "spark.sql.execution.id", "sql.streaming.queryId")
+METRICS = ("records read", "shuffle records written", "number of output rows", "data size")
+PROPERTIES = ("spark.task.cpus", "spark.sql.execution.id", "sql.streaming.queryId", *KNOWN)
 KEPT = ROOT / "tests" / "diagnosis" / "logs"
 LONG = (
     *("physicalPlanDescription", "details", "Details", "RDD Info", "JVM Information", "Log Urls"),
     *("Hadoop Properties", "System Properties", "Metrics Properties", "Classpath Entries"),
     *("Stage Infos", "modifiedConfigs", "jobTags", "Attributes", "Resources", "Host", "metadata"),
-    *("Input Metrics", "Output Metrics", "Shuffle Write Metrics", "Updated Blocks", "User"),
+    *("Output Metrics", "Shuffle Write Metrics", "Updated Blocks", "User"),
     *("Push Based Shuffle", "Task Executor Metrics"),
 )
 LOGS, CHANGED = "logs", "changed"
@@ -449,15 +450,15 @@ def longest_stage(job: Job) -> float:
     )
 
 
-def keep(jobs: Iterable[Job]) -> None:
+def keep(jobs: Iterable[Job], into: Path = KEPT) -> None:
     """Write the events of each log that the diagnosis reads, compressed, for the tests."""
     for job in jobs:
         (log,) = find_logs(BUILD / LOGS / job.name).logs
         lines = [json.dumps(trimmed(event)) for event in log.events(READ)]
-        KEPT.mkdir(exist_ok=True)
+        into.mkdir(exist_ok=True)
         text = "".join(f"{line}\n" for line in lines).replace(f"{ROOT}/", "")
         content = gzip.compress(text.encode(), mtime=0)
-        (KEPT / f"{job.name}.gz").write_bytes(content)
+        (into / f"{job.name}.gz").write_bytes(content)
 
 
 def trimmed(thing: Any) -> Any:

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from evenkey import PipelineConfig, run
 from evenkey.pipeline.runs.driving.timing import ran
-from evenkey.reports.diagnosis.logs import find_logs
+from evenkey.reports.diagnosis.reading.logs import find_logs
 from evenkey.spark.sessions.starting import session
 
 if TYPE_CHECKING:

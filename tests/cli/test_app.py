@@ -66,3 +66,11 @@ def test_commands_that_need_no_spark_do_not_import_it():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[0, 0, 0, 0, 0, 0, 0, 0, 2, 2] False"
+
+
+def test_a_missing_extra_of_mcp_is_named(invoke, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    said = invoke("mcp")
+    assert said.exit_code == 2
+    assert "evenkey mcp needs the package mcp" in said.stderr
+    assert "pip install 'evenkey[mcp]'" in said.stderr

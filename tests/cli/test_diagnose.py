@@ -59,7 +59,7 @@ def test_a_stage_that_was_merged_into_one_task_is_explained(invoke, tmp_path):
     log.replanned(0, adaptive(applied(counter=7, partitions=200)))
     log.stage(0, [1000], [12.0])
     said = " ".join(invoke("diagnose", log.write(tmp_path / "log")).stdout.split())
-    assert "one task" in said
+    assert "few tasks" in said
     assert "merged its 200 partitions into one task, because they hold only 10 KiB" in said
     assert "1 of 4 slots did all the work" in said
     assert "balanced" not in said
@@ -93,3 +93,83 @@ def test_spark_is_not_imported(log):
     )
     command = [sys.executable, "-c", program, "diagnose", str(log)]
     subprocess.run(command, check=True, capture_output=True)
+
+
+def test_a_gain_above_a_limit_has_its_own_exit_code_and_a_line(invoke, log):
+    failed = invoke("diagnose", log, "--fail-above", 1.5)
+    assert failed.exit_code == 3
+    assert failed.stderr.splitlines()[-1] == (
+        "orders: stage 0: FlatMapGroupsInPandas by customer, collect at /srv/orders.py:17: "
+        "2.5x faster, 4.5 s saved (skewed keys)"
+    )
+    assert "log: 1 stage to change" in failed.stdout
+    passed = invoke("diagnose", log, "--fail-above", 2.6)
+    assert passed.exit_code == 0
+    assert "x faster" not in passed.stderr
+
+
+def test_json_stays_json_where_a_gain_is_above_the_limit(invoke, log):
+    failed = invoke("diagnose", log, "--format", "json", "--fail-above", 1.5)
+    assert failed.exit_code == 3
+    assert json.loads(failed.stdout)["named"] == 1
+
+
+def test_a_change_of_low_confidence_does_not_fail(invoke, tmp_path):
+    log = Log()
+    log.execution(0, applied(partitions=1))
+    log.stage(0, [1000], [12.0])
+    said = invoke("diagnose", log.write(tmp_path / "log"), "--fail-above", 1.5)
+    assert said.exit_code == 0
+    assert "4.0x faster (3.0 s), confidence low" in " ".join(said.stdout.split())
+
+
+def test_markdown(invoke, log):
+    said = invoke("diagnose", log, "--format", "markdown").stdout
+    assert said.startswith("## 1 stage to change\n\n### orders (app-orders)\n")
+    assert '```python\neks.groupBy(df, "customer", workers=4).applyInPandas(' in said
+    (row,) = (each for each in said.splitlines() if each.startswith("| 0 |"))
+    assert "| 2.80 | 7.5 | 2.50 | change |" in row
+
+
+def test_a_report_has_one_form(invoke, log):
+    said = invoke("diagnose", log, "--json", "--format", "markdown")
+    assert said.exit_code == 2
+    assert "pass one of the two" in said.stderr
+
+
+def test_what_got_worse_since_an_earlier_diagnosis(invoke, tmp_path, log):
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(invoke("diagnose", log, "--format", "json").stdout)
+    same = invoke("diagnose", log, "--earlier", earlier, "--fail-above", 1.5)
+    assert same.exit_code == 0
+    assert "nothing is new, worse or fixed" in same.stdout
+    slower = skewed(seconds_a_row=0.02).write(tmp_path / "slower")
+    worse = invoke("diagnose", slower, "--earlier", earlier, "--fail-above", 1.5)
+    assert worse.exit_code == 3
+    text = "a change would save 9.0 s, 4.5 s before"
+    assert text in " ".join(worse.stdout.split())
+    listed = json.loads(invoke("diagnose", slower, "--earlier", earlier, "--json").stdout)["since"]
+    assert [len(listed[name]) for name in ("new", "worse", "fixed")] == [0, 1, 0]
+
+
+def test_stages_that_are_new_or_fixed(invoke, tmp_path, log):
+    balanced = Log()
+    balanced.execution(0, applied())
+    balanced.stage(0, [250] * 4, [3.0] * 4)
+    before = balanced.write(tmp_path / "balanced")
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(invoke("diagnose", before, "--json").stdout)
+    assert invoke("diagnose", log, "--earlier", earlier, "--fail-above", 1.5).exit_code == 3
+    earlier.write_text(invoke("diagnose", log, "--json").stdout)
+    said = invoke("diagnose", before, "--earlier", earlier).stdout
+    fixed = "fixed: orders: FlatMapGroupsInPandas by customer, collect at /srv/orders.py"
+    assert fixed in " ".join(said.split())
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"applications": [{"findings": [{}]}]}'])
+def test_an_earlier_diagnosis_must_be_one(invoke, tmp_path, log, text):
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(text)
+    said = invoke("diagnose", log, "--earlier", earlier)
+    assert said.exit_code == 2
+    assert "evenkey diagnose LOGS --format json > FILE" in said.stderr

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.reports.diagnosis.after_remedies import Work, hottest_rows
+from evenkey.reports.diagnosis.after_remedies import Work
+from evenkey.reports.diagnosis.reading.spark_application import Execution, Task
+from evenkey.reports.diagnosis.reading.spark_plans import keyed_reads, node_of
 from evenkey.reports.diagnosis.remedies import Remedy
-from evenkey.reports.diagnosis.spark_application import Execution, Task
-from evenkey.reports.diagnosis.spark_plans import keyed_reads, node_of
 from evenkey.reports.diagnosis.stage_runs import Run
+from evenkey.reports.diagnosis.task_times import hottest_rows
 from tests.diagnosis.writing import applied, exchange, node
 
 SPLIT, WHOLE = (Remedy(how, "", "") for how in ("split", "whole"))

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.reports.diagnosis import diagnose, limits
+from evenkey.reports.diagnosis import diagnose
+from evenkey.reports.diagnosis.reading import limits
 from tests.diagnosis.writing import skewed
 
 PLAN = """== Physical Plan ==

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.reports.diagnosis import diagnose, limits
+from evenkey.reports.diagnosis import diagnose
+from evenkey.reports.diagnosis.reading import limits
 from tests.diagnosis.writing import Log, adaptive, applied, skewed
 
 GOOD = skewed().text().encode()
@@ -64,7 +65,7 @@ def test_input_beyond_a_limit_is_not_read(tmp_path, monkeypatch, limit, value, s
         file.write(GOOD + b"\n" * 5_000_000)
     monkeypatch.setattr(limits, limit, value)
     if limit == "LOG_BYTES":
-        monkeypatch.setattr("evenkey.reports.diagnosis.packing._CHUNK_BYTES", len(GOOD))
+        monkeypatch.setattr("evenkey.reports.diagnosis.reading.packing._CHUNK_BYTES", len(GOOD))
         assert said in cautions(tmp_path / "log.gz")
     else:
         with pytest.raises(ConfigurationError, match=said):

@@ -12,11 +12,16 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as eks
 from evenkey.aggregators import Fold
+from evenkey.reports.diagnosis.join_answers import Slow, of_null_keys, of_skewed_join
+from evenkey.reports.diagnosis.reading.spark_application import Execution, Task
+from evenkey.reports.diagnosis.reading.spark_plans import KeyedRead, keyed_reads, node_of
+from evenkey.reports.diagnosis.reading.spark_settings import KNOWN, PARTITIONS, bytes_of
 from evenkey.reports.diagnosis.remedies import remedies_for
-from evenkey.reports.diagnosis.spark_plans import KeyedRead, keyed_reads, node_of
+from evenkey.reports.diagnosis.stage_runs import Run, Writing
 from tests.diagnosis.writing import applied, exchange, node
 
 WORKERS = 3
+TASKS = (Task(0, 0.0, 1.0, 9, 90),)
 
 
 class YourFold(Fold):
@@ -165,14 +170,30 @@ def test_a_stage_of_our_own_groupby_is_named_by_the_users_key():
 
 
 @pytest.mark.slow(3)
-def test_a_window_over_whole_keys(df):
-    window = node("Window", "Window [row_number()]", node("Sort", "", exchange(7)))
+def test_a_window_of_python_over_whole_keys(df):
+    window = node("ArrowWindowPython", "", node("Sort", "", exchange(7)))
     by, names = value_of(lines_of(window, "whole"), {"df": df})
     ranked = names["placed"].withColumn("rank", F.row_number().over(by.orderBy("amount")))
     own = Window.partitionBy("customer").orderBy("amount")
     columns = ("customer", "amount", "rank")
     expected = df.withColumn("rank", F.row_number().over(own))
     assert sorted_rows(ranked, *columns) == sorted_rows(expected, *columns)
+
+
+@pytest.mark.slow(6)
+@pytest.mark.parametrize(
+    ("order", "key"),
+    [("amount#3L ASC NULLS FIRST", "amount"), ("amount#3L DESC NULLS LAST", "-amount")],
+)
+def test_a_window_in_pieces(df, order, key):
+    text = f"Window [row_number() windowspecdefinition(...) AS n#9], [customer#1L], [{order}]"
+    window = node("Window", text, node("Sort", "", exchange(7)))
+    code = lines_of(window, "split")
+    result, _ = value_of(code, {"df": df, "columns": {"rank": F.row_number()}})
+    own = Window.partitionBy("customer").orderBy(F.expr(key))
+    columns = ("customer", "amount", "rank")
+    expected = df.withColumn("rank", F.row_number().over(own))
+    assert sorted_rows(result, *columns) == sorted_rows(expected, *columns)
 
 
 def test_rows_behind_a_repartition(df):
@@ -218,3 +239,55 @@ def test_a_join_of_divided_keys(spark, df, kind, how):
     own = left.join(right, ["customer"], how)
     assert sorted_rows(joined, *own.columns) == sorted_rows(own, *own.columns)
     assert own.count() > 0
+
+
+@pytest.mark.slow(4)
+@pytest.mark.parametrize(
+    ("kind", "how"), [("LeftOuter", "left"), ("LeftAnti", "anti"), ("RightOuter", "right")]
+)
+def test_spark_joins_rows_without_null_keys_apart(spark, df, kind, how):
+    text = f"SortMergeJoin [customer#1L], [customer#5L], {kind}"
+    plan = node("SortMergeJoin", text, exchange(7), exchange(8, "customer#5L"))
+    right = spark.createDataFrame(
+        [(0, "a"), (3, "c"), (None, "d"), (77, "e")], "customer long, name string"
+    )
+    run = Run(0, Execution(0, node_of(plan), ""), read_of(plan), TASKS, (9,), None, None)
+    (answer,) = of_null_keys(Slow(run, (4, 1), WORKERS, stream=False))
+    joined, _ = value_of(answer.code, {"left": df, "right": right})
+    own = df.join(right, ["customer"], how)
+    assert sorted_rows(joined, *own.columns) == sorted_rows(own, *own.columns)
+    assert own.where("customer is null").count() > 0
+
+
+@pytest.mark.classic("it reads the plan that ran")
+@pytest.mark.parametrize("kind", ["Inner", "LeftOuter", "LeftSemi", "LeftAnti", "RightOuter"])
+def test_spark_broadcasts_a_side(spark, df, kind):
+    text = f"SortMergeJoin [customer#1L], [customer#5L], {kind}"
+    plan = node("SortMergeJoin", text, exchange(7), exchange(8, "customer#5L"))
+    writing = (Writing(0.0, 1, 5_000), Writing(0.0, 1, 4_000))
+    right = spark.range(50).withColumnRenamed("id", "customer")
+    run = Run(0, Execution(0, node_of(plan), ""), read_of(plan), TASKS, (9,), None, None, writing)
+    (answer,) = of_skewed_join(Slow(run, (4, 3), WORKERS, stream=False))
+    joined, _ = value_of(answer.code, {"left": df, "right": right})
+    assert "BroadcastHashJoin" in joined._jdf.queryExecution().toString()
+
+
+def test_spark_has_the_settings_with_the_defaults_that_are_assumed(spark):
+    for name, default in KNOWN.items():
+        if name == PARTITIONS:  # which the session of the tests sets
+            continue
+        given = {name: spark.conf.get(name)}
+        is_size = default.endswith("MB")
+        assert bytes_of(given, name) == bytes_of({}, name) if is_size else given[name] == default
+
+
+def test_sql_has_an_as_of_join(spark):
+    ours = spark.newSession()
+    ours.conf.set("spark.sql.join.asofJoin.enabled", "true")
+    ours.sql("SELECT 1 AS k, 5 AS at").createOrReplaceTempView("left_rows")
+    ours.sql("SELECT 1 AS k, 3 AS at, 'x' AS v").createOrReplaceTempView("right_rows")
+    rows = ours.sql(
+        "SELECT v FROM left_rows ASOF JOIN right_rows "
+        "MATCH_CONDITION (left_rows.at >= right_rows.at) ON left_rows.k = right_rows.k"
+    ).collect()
+    assert [row.v for row in rows] == ["x"]

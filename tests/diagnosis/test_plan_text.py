@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.reports.diagnosis.plan_text import read_plan
-from evenkey.reports.diagnosis.spark_plans import keyed_reads
+from evenkey.reports.diagnosis.reading.plan_text import read_plan
+from evenkey.reports.diagnosis.reading.spark_plans import keyed_reads
 
 ADAPTIVE = """== Physical Plan ==
 AdaptiveSparkPlan (21)

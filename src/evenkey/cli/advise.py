@@ -104,7 +104,7 @@ def _advise(
             from evenkey.reports.advice import check_page
 
             check_page(html)
-        taken, long_records = _sample(config, sample, cast("Sampling", sampling))
+        taken, long_records = sample_of(config, sample, cast("Sampling", sampling))
     paths = tuple(map(str, config.input))
     setting = advice.Setting(paths, split, config.key, aggregator, long_records)
     with step_bar("advise", "simulations", "compiling") as show:
@@ -127,7 +127,7 @@ def _worker_counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sample, bool]:
+def sample_of(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sample, bool]:
     """Return a sample of the input, and whether its records span several lines."""
     from evenkey.pipeline.aggregate import opened_records
     from evenkey.reports import advice

@@ -9,6 +9,7 @@ import typer
 
 from evenkey.cli import (
     advise,
+    assistants,
     compare,
     dashboard,
     dataset,
@@ -28,7 +29,8 @@ app = Commands(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _command in (run, compare, simulate, advise, diagnose, dashboard, dataset, papers):
+_commands = (run, compare, simulate, advise, diagnose, dashboard, dataset, assistants, papers)
+for _command in _commands:
     _command.register(app)
 
 

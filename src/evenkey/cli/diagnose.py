@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,13 +11,20 @@ from evenkey.cli.diagnosis_text import print_diagnosis
 from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, print_json, shortened
 from evenkey.cli.progress_bars import step_bar
-from evenkey.reports.diagnosis import Thresholds, diagnose
+from evenkey.core.checking import number
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.diagnosis import Thresholds, diagnose, read_earlier
 
 if TYPE_CHECKING:
-    from evenkey.reports.diagnosis import Diagnosis
+    from collections.abc import Sequence
+
+    from evenkey.reports.diagnosis import Comparison, Diagnosis, Finding
 
 _USUAL = Thresholds()
 _PANEL = "Thresholds"
+_AUTOMATION = "Automation"
+_ABOVE = 3
+"""Exit code if the speedup of a stage exceeds ``--fail-above``."""
 
 
 def register(app: typer.Typer) -> None:
@@ -71,12 +78,47 @@ def _diagnose(
             metavar="SECONDS", help="Minimum wall time saved, in seconds.", rich_help_panel=_PANEL
         ),
     ] = _USUAL.least_seconds,
+    form: Annotated[
+        Literal["text", "json", "markdown"],
+        typer.Option(
+            "--format",
+            metavar="text|json|markdown",
+            help="Form of the report.",
+            rich_help_panel=_AUTOMATION,
+        ),
+    ] = "text",
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            help="End with exit code 3 if the speedup of a stage to change exceeds FACTOR, and "
+            "print a line for each on standard error.",
+            rich_help_panel=_AUTOMATION,
+            show_default=False,
+        ),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Earlier diagnosis, as --format json printed it: report what is new, worse and "
+            "fixed. --fail-above then counts only stages that are new or worse.",
+            rich_help_panel=_AUTOMATION,
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the stages of finished jobs that skewed keys slow down, and the lines to change.
 
     Reads Spark's event logs and does not start Spark.
     """
+    if as_json and form == "markdown":
+        message = "--json and --format markdown: a report has one form; pass one of the two"
+        raise ConfigurationError(message)
+    if fail_above is not None:
+        number("fail_above", fail_above, least=1)
+    before = None if earlier is None else read_earlier(earlier)
     if page is not None:
         from evenkey.reports.diagnosis import check_page
 
@@ -90,18 +132,31 @@ def _diagnose(
             least_seconds=least_seconds,
             on_progress=lambda done, total, name: show(done >> 20, total >> 20, shortened(name)),
         )
-    _print(found, page, as_json=as_json)
+    since = None if before is None else found.since(before)
+    _print(found, since, page, "json" if as_json else form)
+    if fail_above is not None:
+        _fail((found if since is None else since).above(fail_above))
 
 
-def _print(found: Diagnosis, page: Path | None, *, as_json: bool) -> None:
+def _print(found: Diagnosis, since: Comparison | None, page: Path | None, form: str) -> None:
     written = None
     if page is not None:
         from evenkey.reports.diagnosis import write_page
 
         written = str(write_page(found, page))
-    if as_json:
-        print_json({**found.to_json(), "page": written})
-        return
-    print_diagnosis(found)
-    if written is not None:
-        typer.echo(f"page: {written}")
+    if form == "json":
+        compared = None if since is None else since.to_json()
+        print_json({**found.to_json(), "since": compared, "page": written})
+    elif form == "markdown":
+        typer.echo(found.to_markdown(since), nl=False)
+    else:
+        print_diagnosis(found, since)
+        if written is not None:
+            typer.echo(f"page: {written}")
+
+
+def _fail(findings: Sequence[Finding]) -> None:
+    for each in findings:
+        typer.echo(each.line, err=True)
+    if findings:
+        raise typer.Exit(_ABOVE)

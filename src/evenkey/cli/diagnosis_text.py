@@ -12,26 +12,31 @@ from evenkey.cli.output import number, print_point, print_title, whole
 from evenkey.reports.diagnosis import stage_names, stage_title
 
 if TYPE_CHECKING:
-    from evenkey.reports.diagnosis import Diagnosed, Diagnosis, Finding
+    from evenkey.reports.diagnosis import Comparison, Diagnosed, Diagnosis, Finding
 
 _VERDICTS = {
     "change": "change",
+    "unsure": "try",
     "combined": "combined",
-    "one task": "one task",
     "balanced": "balanced",
     "small": "little to gain",
     "none": "nothing to change",
 }
 
 
-def print_diagnosis(diagnosis: Diagnosis) -> None:
-    """Print the stages of each application, the stages to change first."""
+def print_diagnosis(diagnosis: Diagnosis, since: Comparison | None = None) -> None:
+    """Print the stages of each application, the stages to change first.
+
+    With a comparison with an earlier diagnosis, what changed since then is printed before them.
+    """
     console = Console()
     count = len(diagnosis.named)
     noun = "stage" if count == 1 else "stages"
     print_title(console, f"{diagnosis.source}: {count or 'no'} {noun} to change")
     for caution in diagnosis.cautions:
         _say(console, caution)
+    if since is not None:
+        _print_since(console, since)
     for each in diagnosis.applications:
         _print_application(console, each)
     if any(each.findings for each in diagnosis.applications):
@@ -40,6 +45,18 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
             console,
             "rows, bytes, time: the largest task over the mean; costs: wall time lost to skew.",
         )
+
+
+def _print_since(console: Console, since: Comparison) -> None:
+    console.print()
+    print_title(console, "Since the earlier diagnosis")
+    items = [
+        *(f"new: {each.text}" for each in since.new),
+        *(f"worse: {each.text}" for each in since.worse),
+        *(f"fixed: {each}" for each in since.fixed),
+    ]
+    for item in items or ["nothing is new, worse or fixed"]:
+        print_point(console, item)
 
 
 def _print_application(console: Console, diagnosed: Diagnosed) -> None:
@@ -52,8 +69,9 @@ def _print_application(console: Console, diagnosed: Diagnosed) -> None:
     )
     for caution in diagnosed.cautions:
         _say(console, caution)
-    for finding in diagnosed.named:
-        _print_change(console, finding)
+    for finding in diagnosed.findings:
+        if finding.verdict in ("change", "unsure"):
+            _print_change(console, finding)
     if diagnosed.findings:
         _print_table(console, diagnosed)
 
@@ -64,15 +82,13 @@ def _print_change(console: Console, finding: Finding) -> None:
     _say(console, f"{finding.reason[0].upper()}{finding.reason[1:]}.")
     _say(
         console,
-        f"The stage took {number(finding.work.seconds, 1)} s; skew between its tasks costs "
+        f"The stage took {number(finding.work.seconds, 1)} s; tasks of different length cost "
         f"{number(finding.work.skew_cost, 1)} s of this.",
     )
+    for note in finding.notes:
+        _say(console, note)
     for change in finding.changes:
-        print_point(
-            console,
-            f"{change.remedy.condition} {number(change.gain, 1)}x faster "
-            f"({number(change.seconds, 1)} s, with {number(change.counting, 1)} s to count keys)",
-        )
+        print_point(console, change.text)
         for line in change.remedy.code.splitlines():
             console.print(f"    {line}", highlight=False, markup=False, soft_wrap=True)
 
@@ -91,19 +107,24 @@ def _print_table(console: Console, diagnosed: Diagnosed) -> None:
             *(number(over_mean[what]) for what in ("rows", "bytes", "seconds")),
             number(each.work.seconds, 1),
             number(each.work.skew_cost, 1),
-            _VERDICTS[each.verdict],
+            _verdict(each),
         )
     console.print(table)
     for each in diagnosed.findings:
-        if each.verdict != "change":
+        if each.verdict not in ("change", "unsure"):
             print_point(console, f"{stage_title(each)}: {_reason(each)}")
+
+
+def _verdict(finding: Finding) -> str:
+    to_change = finding.verdict in ("change", "unsure")
+    return _VERDICTS[finding.verdict] + (f": {finding.cause}" if to_change else "")
 
 
 def _reason(finding: Finding) -> str:
     words = [finding.reason]
     if len(finding.work.runs) > 1:
         words.append(f"{whole(len(finding.work.runs))} runs of one plan")
-    if finding.adaptive and finding.verdict != "one task":
+    if finding.adaptive and finding.cause != "few tasks":
         words.append(f"adaptive execution: {', '.join(finding.adaptive)}")
     return "; ".join(words)
 

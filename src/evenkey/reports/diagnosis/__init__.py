@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
-from evenkey.reports.diagnosis.diagnosing import Diagnosed, Diagnosis, diagnose
-from evenkey.reports.diagnosis.findings import Change, Finding, stage_names, stage_title
-from evenkey.reports.diagnosis.spark_application import Application, Execution, Stage, Task
+from evenkey.reports.diagnosis.diagnosing import Diagnosis, diagnose
+from evenkey.reports.diagnosis.earlier_diagnosis import Comparison, read_earlier
+from evenkey.reports.diagnosis.findings import Change, Diagnosed, Finding, stage_names, stage_title
+from evenkey.reports.diagnosis.reading.spark_application import Application, Execution, Stage, Task
 from evenkey.reports.diagnosis.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Application",
     "Change",
+    "Comparison",
     "Diagnosed",
     "Diagnosis",
     "Execution",
@@ -31,6 +33,7 @@ __all__ = [
     "Task",
     "Thresholds",
     "diagnose",
+    "read_earlier",
     "stage_names",
     "stage_title",
 ]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.core.metrics import makespan
-from evenkey.reports.diagnosis.task_times import Line, fit_line, fullness, skew_cost
+from evenkey.reports.diagnosis.saved_time import Played, saved_time
+from evenkey.reports.diagnosis.task_times import Line, explained, fit_line, fullness, skew_cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.reports.diagnosis.remedies import Remedy
     from evenkey.reports.diagnosis.stage_runs import Run
-
-_FEW_TASKS = 3
-"""With fewer tasks than this, the rows of the hottest key cannot be estimated."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Work:
             return cls(runs, slots, taken, by_output=False)
         outputs = [each for run in runs for each in run.outputs or ()]
         given = fit_line(outputs, seconds)
-        better = _off(given, outputs, seconds) < _off(taken, rows, seconds)
+        better = explained(given, outputs, seconds) > explained(taken, rows, seconds)
         return cls(runs, slots, given if better else taken, by_output=better)
 
     @property
@@ -70,6 +67,18 @@ class Work:
         """The run whose largest task exceeds the mean by the most rows."""
         return max(self.runs, key=lambda run: max(run.rows) - statistics.fmean(run.rows))
 
+    @property
+    def explained(self) -> float:
+        """Share of the variance of the tasks' seconds that `line` explains, from 0 to 1."""
+        seconds = [each for run in self.runs for each in run.seconds]
+        return explained(
+            self.line, [each for run in self.runs for each in self.drivers(run)], seconds
+        )
+
+    def drivers(self, run: Run) -> Sequence[int]:
+        """Return the rows of a run's tasks by which `line` gives their seconds."""
+        return run.outputs if self.by_output and run.outputs is not None else run.rows
+
     def predicted(self, remedy: Remedy) -> float:
         """Return the wall time that the runs would have with a remedy, in seconds.
 
@@ -78,8 +87,11 @@ class Work:
         seconds of a task from its rows. Other time, such as that of a slow host, stays. The time to
         count keys is added (see `counting`).
         """
-        saved = sum(self._saved(run, remedy) for run in self.runs)
+        saved = sum(saved_time(self._played(run), remedy) for run in self.runs)
         return self.seconds - saved + self.counting(remedy)
+
+    def _played(self, run: Run) -> Played:
+        return Played(self.runs, run, self.line, self.drivers(run), self.slots)
 
     def counting(self, remedy: Remedy) -> float:
         """Return the wall time to read a remedy's input once more and count its keys, in seconds.
@@ -87,38 +99,8 @@ class Work:
         This is a lower bound. It is the time of the stages that wrote the input, but stages before
         them may have to run again too.
         """
-        return sum(sum(run.writing[: remedy.counted]) for run in self.runs)
-
-    def _saved(self, run: Run, remedy: Remedy) -> float:
-        drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
-        now = makespan([self.line.at(drivers[each]) for each in run.order_begun], self.slots)
-        # With the remedy there are as many tasks as now, but at least one per slot; each task has
-        # the fixed time of the line.
-        tasks = max(len(run.tasks), self.slots)
-        longest = self.line.at(max(drivers))
-        after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)
-        if remedy.how == "whole":
-            after = max(after, min(longest, self.line.at(hottest_rows(drivers))))
-        return now - after
-
-
-def hottest_rows(rows: Sequence[int]) -> float:
-    """Estimate the rows of the hottest key: the rows of the largest task less the usual rows.
-
-    A log counts rows per task, not per key. We assume that the largest task has the rows of the
-    hottest key, and as many rows of other keys as the median of the other tasks. The estimate is at
-    most the rows of the largest task. It is 0 if there are fewer than 3 tasks.
-
-    Examples
-    --------
-    >>> hottest_rows([100, 110, 90, 900])
-    800
-    """
-    if len(rows) < _FEW_TASKS:
-        return 0
-    most = max(rows)
-    others = sorted(rows)[:-1]
-    return most - min(most, statistics.median(others))
+        read = (each for run in self.runs for each in run.writing[: remedy.counted])
+        return remedy.readings * sum(each.seconds for each in read)
 
 
 def together(runs: Sequence[Run], what: str) -> float:
@@ -138,7 +120,3 @@ def together(runs: Sequence[Run], what: str) -> float:
         return fullness(series[0])
     means = sum(statistics.fmean(each) for each in series)
     return sum(map(max, series)) / means if means else 1.0
-
-
-def _off(line: Line, values: Sequence[float], seconds: Sequence[float]) -> float:
-    return sum((line.at(value) - took) ** 2 for value, took in zip(values, seconds, strict=True))

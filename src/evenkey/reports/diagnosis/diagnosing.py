@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from evenkey.core.checking import check_path
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.stores import local_path, scheme_of
-from evenkey.reports.diagnosis.history_server import is_address, read_server
+from evenkey.reports.diagnosis.earlier_diagnosis import compared
+from evenkey.reports.diagnosis.findings import Diagnosed
 from evenkey.reports.diagnosis.judging import find
-from evenkey.reports.diagnosis.log_reader import read_log
-from evenkey.reports.diagnosis.logs import find_logs, listed
+from evenkey.reports.diagnosis.markdown_report import markdown_of
+from evenkey.reports.diagnosis.reading.history_server import is_address, read_server
+from evenkey.reports.diagnosis.reading.log_reader import read_log
+from evenkey.reports.diagnosis.reading.logs import find_logs, listed
 from evenkey.reports.diagnosis.thresholds import Thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from evenkey.reports.diagnosis.earlier_diagnosis import Comparison
     from evenkey.reports.diagnosis.findings import Finding
-    from evenkey.reports.diagnosis.logs import EventLog
-    from evenkey.reports.diagnosis.spark_application import Application
+    from evenkey.reports.diagnosis.reading.logs import EventLog
+    from evenkey.reports.diagnosis.reading.spark_application import Application
 
 OnBytes: TypeAlias = "Callable[[int, int, str], None]"
 """A function that is called with the bytes read so far, all bytes, and the name of the log."""
@@ -32,44 +36,6 @@ FORMULA = (
     "of the stage's input."
 )
 """How costs and gains are computed, as reports print it."""
-
-
-@dataclass(frozen=True)
-class Diagnosed:
-    """Findings of one application.
-
-    Parameters
-    ----------
-    application
-        The application.
-    findings
-        One finding for each stage with a keyed shuffle; the stages to change come first.
-    cautions
-        What is unknown about the application; each caution is a sentence.
-    """
-
-    application: Application
-    findings: tuple[Finding, ...]
-    cautions: tuple[str, ...]
-
-    @property
-    def named(self) -> tuple[Finding, ...]:
-        """The stages to change."""
-        return tuple(each for each in self.findings if each.verdict == "change")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the findings as values that JSON can represent."""
-        known = self.application
-        return {
-            "id": known.id,
-            "name": known.name,
-            "spark": known.version,
-            "slots": known.slots,
-            "seconds": known.seconds,
-            "source": known.source,
-            "cautions": list(self.cautions),
-            "findings": [each.to_json() for each in self.findings],
-        }
 
 
 @dataclass(frozen=True)
@@ -106,6 +72,55 @@ class Diagnosis:
     def named(self) -> tuple[Finding, ...]:
         """The stages to change, of all applications."""
         return tuple(each for one in self.applications for each in one.named)
+
+    def above(self, gain: float) -> tuple[Finding, ...]:
+        """Return the stages to change whose predicted speedup exceeds `gain`.
+
+        Changes of low confidence do not count.
+
+        Examples
+        --------
+        >>> len(diagnose(event_log).above(1.2)), len(diagnose(event_log).above(100))
+        (1, 0)
+        """
+        return tuple(each for each in self.named if each.sure_gain > gain)
+
+    def since(self, earlier: Mapping[str, Any]) -> Comparison:
+        """Return which stages are new, got worse, or were fixed since an earlier diagnosis.
+
+        Parameters
+        ----------
+        earlier
+            What `to_json` returned for the earlier diagnosis.
+
+        Raises
+        ------
+        ConfigurationError
+            `earlier` is no diagnosis of this version of evenkey.
+
+        Examples
+        --------
+        >>> diagnosis = diagnose(event_log)
+        >>> diagnosis.since(diagnosis.to_json())
+        Comparison(new=(), worse=(), fixed=())
+        """
+        every = (finding for one in self.applications for finding in one.findings)
+        return compared(every, earlier, self.thresholds.least_seconds)
+
+    def to_markdown(self, since: Comparison | None = None) -> str:
+        """Return the diagnosis as Markdown: the stages to change, then a table of all stages.
+
+        Parameters
+        ----------
+        since
+            Comparison with an earlier diagnosis, which `since` returned; None: none.
+
+        Examples
+        --------
+        >>> diagnose(event_log).to_markdown().splitlines()[0]
+        '## 1 stage to change'
+        """
+        return markdown_of(self.applications, self.cautions, since)
 
     def to_json(self) -> dict[str, Any]:
         """Return the diagnosis as values that JSON can represent."""

@@ -16,8 +16,8 @@ from evenkey.reports.pictures import write_page as write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evenkey.reports.diagnosis.diagnosing import Diagnosed, Diagnosis
-    from evenkey.reports.diagnosis.findings import Finding
+    from evenkey.reports.diagnosis.diagnosing import Diagnosis
+    from evenkey.reports.diagnosis.findings import Diagnosed, Finding
     from evenkey.reports.pictures import Plot
 
 _TEMPLATE = resources.files(__package__) / "templates" / "diagnosis.html"
@@ -37,6 +37,7 @@ _COLUMNS = (
     Column("wall", "wall time, s", ",.1f"),
     Column("cost", "skew costs, s", ",.1f"),
     Column("gain", "speedup", ".2f"),
+    Column("cause", "cause"),
     Column("adaptive", "adaptive execution"),
     Column("reason", "what to do"),
 )
@@ -92,7 +93,7 @@ def _plot(finding: Finding) -> Plot:
         panels=Grid("measure", "{} of each task"),
         kind="bars",
         baseline="mean",
-        note=_predicted(finding, finding.changes[0].seconds),
+        note=_predicted(finding, finding.best.seconds) if finding.best else "",
     )
     return chart.plot(tasks)
 
@@ -110,7 +111,7 @@ def _predicted(finding: Finding, seconds: float) -> str:
 def _table(diagnosed: Diagnosed) -> Table:
     known, frame = diagnosed.application, pd.DataFrame([_row(each) for each in diagnosed.findings])
     return Table(
-        f"{known.name} ({known.id}): all stages with a keyed shuffle",
+        f"{known.name} ({known.id}): stages",
         [column for column in _COLUMNS if frame[column.name].notna().any()],
         frame,
         f"Spark {known.version}, {known.slots:,} slots. " + " ".join(diagnosed.cautions),
@@ -127,7 +128,8 @@ def _row(finding: Finding) -> dict[str, Any]:
         **finding.fullness,
         "wall": finding.work.seconds,
         "cost": finding.work.skew_cost,
-        "gain": finding.changes[0].gain if finding.changes else None,
+        "gain": finding.gain if finding.changes else None,
+        "cause": finding.cause,
         "adaptive": ", ".join(finding.adaptive) or None,
         "reason": finding.reason,
     }

@@ -1,4 +1,4 @@
-"""Remedies: the changes that evenkey offers for the work of a stage, as lines of code.
+"""Remedies: the changes that a diagnosis offers, and those of evenkey for the work of a stage.
 
 Which remedies fit depends on the operator of the stage. If partial results of a key can be merged,
 keys can be split. If the work needs all rows of a key together, keys stay whole and can only be
@@ -12,13 +12,30 @@ from dataclasses import dataclass, replace
 from string import Template
 from typing import TYPE_CHECKING, Literal
 
+from evenkey.reports.diagnosis.window_text import runs_python, window_order
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.reports.diagnosis.spark_plans import KeyedRead
+    from evenkey.reports.diagnosis.reading.spark_plans import KeyedRead
 
-How = Literal["split", "whole"]
-"""What happens to keys: they are split over workers, or each key is placed on one worker."""
+How = Literal[
+    "split",
+    "whole",
+    "broadcast",
+    "adaptive",
+    "nulls",
+    "drop",
+    "partitions",
+    "rebalance",
+    "repartition",
+    "memory",
+    "replace",
+]
+"""What a remedy does. evenkey splits keys over workers, or places each key on one worker."""
+
+Confidence = Literal["high", "medium", "low"]
+"""How far the predicted effect of a change can be relied on."""
 
 _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("StreamingSymmetricHashJoin", "TransformWithState", "StreamingDeduplicate"), "state"),
@@ -34,7 +51,7 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
 _STATEFUL = "StateStore"
 _OWN = "__evenkey_"
 
-_JOINS = {
+KIND_OF_JOIN = {
     "Inner": "inner",
     "LeftOuter": "left",
     "LeftSemi": "semi",
@@ -46,25 +63,40 @@ _JOINS = {
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change to the user's code.
+    """A change to the user's code or settings.
 
     Parameters
     ----------
     how
-        What happens to keys.
+        What it does.
     condition
         The condition under which the change can be made, or what else the change needs.
     code
         The lines to write.
-    counted
-        Number of exchanges whose input is read once more, to count the keys for a plan. 0 in a
-        stream, because its plans use the counts of earlier epochs.
+    counted, readings
+        Number of exchanges whose input is read again, to count the keys for a plan, and how often.
+        0 in a stream, because its plans use the counts of earlier epochs.
+    by
+        Whose answer it is: ``evenkey``, or ``spark`` if Spark alone suffices.
+    certainty
+        The most confidence that its predicted effect deserves, whatever the log says.
+    piece_bytes
+        For ``adaptive``, the size in bytes of the pieces of a large partition.
     """
 
     how: How
     condition: str
     code: str
     counted: int = 1
+    readings: int = 1
+    by: Literal["evenkey", "spark"] = "evenkey"
+    certainty: Confidence = "high"
+    piece_bytes: int = 0
+
+    @classmethod
+    def of_spark(cls, how: How, condition: str, code: str, certainty: Confidence) -> Remedy:
+        """Return an answer of Spark itself, which needs no counting."""
+        return cls(how, condition, code, 0, by="spark", certainty=certainty)
 
 
 def kind_of(read: KeyedRead) -> str:
@@ -75,8 +107,10 @@ def kind_of(read: KeyedRead) -> str:
     str
         ``groups``, ``cogroups``, ``aggregate`` (a Python aggregate), ``own aggregate`` (an
         aggregate of Spark), ``join``, ``window``, ``write``, ``state``, or ``rows`` (work row by
-        row after a repartition).
+        row after a repartition), or ``scan``.
     """
+    if not read.exchanges:
+        return "scan"
     for names, kind in _KINDS:
         if read.operator.startswith(names):
             return kind
@@ -96,21 +130,25 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
     stream
         Whether the stage belongs to an epoch of a streaming query.
     """
-    names, note = _names(read.exchanges[0].keys)
-    listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
+    names, note = names_of(read.exchanges[0].keys)
+    listed = quoted_names(names)
     key = listed if len(names) == 1 else f"[{listed}]"
-    other, noted = _names(read.exchanges[-1].keys)
+    other, noted = names_of(read.exchanges[-1].keys)
     note = note or noted
+    order = window_order(read.text)
     filled = {
         "key": key,
         "keys": listed,
-        "other_keys": ", ".join(json.dumps(each, ensure_ascii=False) for each in other),
+        "other_keys": quoted_names(other),
+        "order": order,
         "workers": workers,
         "method": "applyInArrow" if read.operator.endswith("InArrow") else "applyInPandas",
     }
     kind = kind_of(read)
     if kind == "join":
         remedies = _of_join(read, stream=stream)
+    elif kind == "window" and order and not stream and not runs_python(read):
+        remedies = [_OVER]
     elif kind == "rows":
         remedies = [_SPREAD] if not stream else []
     elif kind in _BY_KIND and not stream:
@@ -120,11 +158,10 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
     else:
         remedies = []
     return [
-        Remedy(
-            each.how,
-            " ".join(filter(None, (each.condition, note))),
-            Template(each.code).substitute(filled),
-            each.counted,
+        replace(
+            each,
+            condition=" ".join(filter(None, (each.condition, note))),
+            code=Template(each.code).substitute(filled),
         )
         for each in remedies
     ]
@@ -160,6 +197,7 @@ _WHOLE = Remedy(
     "whole",
     "if it needs all rows of a key:",
     "eks.groupBy(df, $keys, workers=$workers).$method(work, schema)",
+    certainty="medium",
 )
 _COGROUPS = Remedy(
     "whole",
@@ -167,18 +205,29 @@ _COGROUPS = Remedy(
     "eks.groupBy(left, $keys, workers=$workers).cogroup(eks.groupBy(right, $other_keys))"
     ".$method(work, schema)",
     counted=2,
+    certainty="medium",
 )
 _PLACED = Remedy(
     "whole",
     "if it needs all rows of a key; the rows get two more columns, worker and split:",
     'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
     'key=$key)\nplaced.groupBy($keys, "split").agg(...)',
+    certainty="medium",
 )
 _WINDOW = Remedy(
     "whole",
     "keys stay whole, and the hottest keys are placed first:",
     'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
     'key=$key)\nWindow.partitionBy($keys, "split")',
+    certainty="medium",
+)
+_OVER = Remedy(
+    "split",
+    "columns has a function of Spark for each new column, such as F.row_number(), and no order "
+    "value has more rows than a task should have:",
+    "eks.over(df, $key, $order, columns, workers=$workers)",
+    readings=3,
+    certainty="medium",
 )
 _SPREAD = Remedy(
     "split",
@@ -201,18 +250,23 @@ _BY_KIND = {
 
 def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
     """Return the remedy for a join: spread one side of a hot key over workers, copy the other."""
-    how = _JOINS.get(read.join_type or "")
+    how = KIND_OF_JOIN.get(read.join_type or "")
     if how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
         return []
     code = f'eks.join(left, right, [$keys], "{how}", workers=$workers)'
     notes = ["if one side is static:"] if stream else []
-    names = [_names(exchange.keys)[0] for exchange in read.exchanges]
+    names = [names_of(exchange.keys)[0] for exchange in read.exchanges]
     if names[0] != names[1]:
         notes.append("if the key has the same name on both sides:")
     return [Remedy("split", " ".join(notes), code, 0 if stream else 2)]
 
 
-def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
+def quoted_names(names: Sequence[str]) -> str:
+    """Return the names of columns as arguments in code."""
+    return ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
+
+
+def names_of(keys: Sequence[str]) -> tuple[Sequence[str], str]:
     """Return the columns of a key, and a note on what to do first if a column is an expression."""
     # A stage of evenkey's own groupBy has an additional key column, which is left out.
     keys = [each for each in keys if not each.startswith(_OWN)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
+
+_FEW_TASKS = 3
+"""With fewer tasks than this, the rows of the hottest key cannot be estimated."""
 
 
 def skew_cost(seconds: Sequence[float], slots: int) -> float:
@@ -59,6 +63,40 @@ def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
     if fixed < 0:
         fixed, slope = 0.0, float((x * y).sum() / (x * x).sum())
     return Line(round(fixed, 12), round(slope, 12))
+
+
+def explained(line: Line, rows: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return the share of the variance of the seconds that a line explains; 0 if it explains none.
+
+    Examples
+    --------
+    >>> rows, seconds = [10, 10, 10, 90], [1, 1, 1, 5]
+    >>> explained(fit_line(rows, seconds), rows, seconds)
+    1.0
+    """
+    mean = sum(seconds) / len(seconds)
+    spread = sum((took - mean) ** 2 for took in seconds)
+    off = sum((line.at(value) - took) ** 2 for value, took in zip(rows, seconds, strict=True))
+    return max(0.0, 1 - off / spread) if spread else 0.0
+
+
+def hottest_rows(rows: Sequence[int]) -> float:
+    """Estimate the rows of the hottest key: the rows of the largest task less the usual rows.
+
+    A log counts rows per task, not per key. We assume that the largest task has the rows of the
+    hottest key, and as many rows of other keys as the median of the other tasks. The estimate is at
+    most the rows of the largest task. It is 0 if there are fewer than 3 tasks.
+
+    Examples
+    --------
+    >>> hottest_rows([100, 110, 90, 900])
+    800
+    """
+    if len(rows) < _FEW_TASKS:
+        return 0
+    most = max(rows)
+    others = sorted(rows)[:-1]
+    return most - min(most, statistics.median(others))
 
 
 def fullness(values: Sequence[float]) -> float:

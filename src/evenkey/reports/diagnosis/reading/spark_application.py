@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.reports.diagnosis.spark_plans import Node
+    from evenkey.reports.diagnosis.reading.spark_plans import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,14 @@ class Task:
     rows, bytes
         Numbers of rows and bytes that the task read from shuffles.
     counted
-        Number of rows by accumulator id: rows read from each exchange, and output rows of
-        operators. Empty if the source does not have these numbers.
+        Counts by accumulator id: rows read from each exchange, output rows of operators, and
+        bytes written to each exchange. Empty if the source does not have these numbers.
+    input_rows, input_bytes
+        Numbers of rows and bytes that the task read from files and tables.
+    spilled
+        Number of bytes that the task wrote to disk because they did not fit into memory.
+    executor, host
+        Where the task ran; empty if unknown.
     """
 
     index: int
@@ -35,6 +41,11 @@ class Task:
     rows: int
     bytes: int
     counted: Mapping[int, int] = field(default_factory=dict)
+    input_rows: int = 0
+    input_bytes: int = 0
+    spilled: int = 0
+    executor: str = ""
+    host: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,8 @@ class Execution:
     records_read
         Number of rows read from each exchange, by the exchange's accumulator id in `plan`. Only
         filled for a source whose tasks have no accumulators, such as the REST API.
+    settings
+        Spark's settings of the query, as far as they were set: those in `spark_settings.KNOWN`.
     """
 
     number: int
@@ -83,6 +96,7 @@ class Execution:
     call_site: str
     query: str | None = None
     records_read: Mapping[int, int] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenkey.reports.diagnosis import limits
+from evenkey.reports.diagnosis.reading import limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +21,9 @@ RECORDS_READ = "records read"
 
 RECORDS_WRITTEN = "shuffle records written"
 """Metric of an exchange: the number of rows that the tasks before the exchange wrote."""
+
+DATA_SIZE = "data size"
+"""Metric of an exchange: the number of bytes of the rows that were written, before compression."""
 
 OUTPUT_ROWS = "number of output rows"
 
@@ -48,6 +51,7 @@ _WRAPPERS = (
     "AppendColumns",
 )
 _OF_STREAMS = ("MicroBatchScan", "StateStore", "RealTimeStreamScan", "WithState", "Streaming")
+_SCANS = ("Scan ", "FileScan", "BatchScan")
 _CUTS = ("BroadcastExchange", "BroadcastQueryStage", "Subquery", "ReusedSubquery")
 
 
@@ -117,9 +121,11 @@ class Exchange:
         Whether an aggregate before the exchange leaves one row per key and task.
     adaptive
         How adaptive execution changed the partitions: any of ``coalesced``, ``skewed``, ``local``.
-    counter, written
-        Accumulator ids that count the rows read from the exchange, and the rows written to it.
-        None: unknown.
+    counter, written, size
+        Accumulator ids that count the rows read from the exchange, and the rows and bytes written
+        to it. None: unknown.
+    nullable
+        Whether the first key can be null. False: a filter before the exchange leaves out nulls.
     """
 
     keys: tuple[str, ...]
@@ -129,18 +135,21 @@ class Exchange:
     adaptive: tuple[str, ...]
     counter: int | None
     written: int | None = None
+    size: int | None = None
+    nullable: bool = True
 
 
 @dataclass(frozen=True)
 class KeyedRead:
-    """An operator and the keyed exchanges that it reads.
+    """An operator and the keyed exchanges that it reads; or a scan, which reads no exchange.
 
     Parameters
     ----------
     operator, text
         Name of the operator, and the line that Spark prints for it.
     exchanges
-        The exchanges that the operator reads: one, or one for each side of a join, in order.
+        The exchanges that the operator reads: one, or one for each side of a join, in order. Empty
+        for a scan of files.
     alone
         Whether all tasks of the stage do this work. False if, for example, the stage has a union.
     output
@@ -183,6 +192,15 @@ def keyed_reads(plan: Node) -> list[KeyedRead]:
                     KeyedRead(reader.name, reader.text, keyed, alone, reader.counter(OUTPUT_ROWS))
                 )
     return reads
+
+
+def scans(plan: Node) -> list[KeyedRead]:
+    """Find the operators that read files or tables, in the order of the plan from its root."""
+    return [
+        KeyedRead(node.name, node.text, (), alone=True, output=node.counter(OUTPUT_ROWS))
+        for node in _all(plan)
+        if node.name.startswith(_SCANS)
+    ]
 
 
 def is_streaming(plan: Node) -> bool:
@@ -257,7 +275,15 @@ def _exchange(way: tuple[Node, ...], node: Node) -> Exchange | None:
         tuple(each for each in ("coalesced", "skewed", "local") if each in notes),
         node.counter(RECORDS_READ),
         node.counter(RECORDS_WRITTEN),
+        node.counter(DATA_SIZE),
+        nullable=not _without_nulls(node, found["keys"]),
     )
+
+
+def _without_nulls(node: Node, keys: str) -> bool:
+    """Return whether a filter below an exchange leaves out rows whose first key is null."""
+    first = keys.partition(",")[0]
+    return any(f"isnotnull({first})" in each.text for each in _all(node))
 
 
 def _combines(node: Node) -> bool:

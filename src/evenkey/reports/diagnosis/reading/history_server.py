@@ -24,17 +24,17 @@ from urllib.parse import quote, urlsplit
 
 from evenkey.core.addresses import without_password
 from evenkey.core.errors import ConfigurationError
-from evenkey.reports.diagnosis import limits
-from evenkey.reports.diagnosis.live_application import read_live
-from evenkey.reports.diagnosis.log_reader import STRANGE, read_log
-from evenkey.reports.diagnosis.logs import find_logs
+from evenkey.reports.diagnosis.reading import limits
+from evenkey.reports.diagnosis.reading.live_application import read_live
+from evenkey.reports.diagnosis.reading.log_reader import STRANGE, read_log
+from evenkey.reports.diagnosis.reading.logs import find_logs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from urllib.parse import SplitResult
 
-    from evenkey.reports.diagnosis.logs import EventLog
-    from evenkey.reports.diagnosis.spark_application import Application
+    from evenkey.reports.diagnosis.reading.logs import EventLog
+    from evenkey.reports.diagnosis.reading.spark_application import Application
 
 NEWEST = 20
 """Number of applications that are read from a history server if no application is given."""

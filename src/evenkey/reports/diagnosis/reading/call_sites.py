@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evenkey.reports.diagnosis import limits
+from evenkey.reports.diagnosis.reading import limits
 
 _SITE = re.compile(r"[\w.$]+ at [^\s()]+:\d+")
 _NOT_A_PLACE = ("NativeMethodAccessorImpl", "<unknown>", "DirectMethodHandleAccessor", ":0")

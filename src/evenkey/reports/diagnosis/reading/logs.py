@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.reports.diagnosis import limits
-from evenkey.reports.diagnosis.packing import CutError, unpacked
+from evenkey.reports.diagnosis.reading import limits
+from evenkey.reports.diagnosis.reading.packing import CutError, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

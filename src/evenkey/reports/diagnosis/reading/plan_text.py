@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from evenkey.reports.diagnosis import limits
-from evenkey.reports.diagnosis.spark_plans import Node
+from evenkey.reports.diagnosis.reading import limits
+from evenkey.reports.diagnosis.reading.spark_plans import Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

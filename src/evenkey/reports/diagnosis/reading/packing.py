@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
-from evenkey.reports.diagnosis import limits
+from evenkey.reports.diagnosis.reading import limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

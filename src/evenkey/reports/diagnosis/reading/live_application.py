@@ -10,16 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evenkey.reports.diagnosis.call_sites import call_site
-from evenkey.reports.diagnosis.limits import figure, text, whole
-from evenkey.reports.diagnosis.plan_text import read_plan
-from evenkey.reports.diagnosis.spark_application import Application, Execution, Stage, Task
-from evenkey.reports.diagnosis.spark_plans import RECORDS_READ
+from evenkey.reports.diagnosis.reading.call_sites import call_site
+from evenkey.reports.diagnosis.reading.limits import figure, text, whole
+from evenkey.reports.diagnosis.reading.plan_text import read_plan
+from evenkey.reports.diagnosis.reading.spark_application import Application, Execution, Stage, Task
+from evenkey.reports.diagnosis.reading.spark_plans import RECORDS_READ
+from evenkey.reports.diagnosis.reading.spark_settings import known_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from evenkey.reports.diagnosis.spark_plans import Node
+    from evenkey.reports.diagnosis.reading.spark_plans import Node
 
     Ask = Callable[[str], Any]
 
@@ -48,7 +49,7 @@ def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
     executions: dict[int, Execution] = {}
     of_stages: dict[int, int] = {}
     for each in _pages(ask, "sql?details=true&planDescription=true"):
-        execution = _execution(each)
+        execution = _execution(each, known_settings(properties))
         if execution is not None:
             executions[execution.number] = execution
             for job in (*each.get("successJobIds", ()), *each.get("runningJobIds", ())):
@@ -71,7 +72,7 @@ def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
 def _stages(ask: Ask, of_stages: Mapping[int, int]) -> Iterator[Stage]:
     complete = ask("stages?status=complete")
     for each in sorted(complete, key=lambda one: whole(one["stageId"])):
-        if not each["shuffleReadRecords"]:
+        if not each["shuffleReadRecords"] and not each.get("inputBytes"):
             continue
         path = f"stages/{whole(each['stageId'])}/{whole(each['attemptId'])}/taskList"
         tasks = {
@@ -88,17 +89,24 @@ def _stages(ask: Ask, of_stages: Mapping[int, int]) -> Iterator[Stage]:
 
 
 def _task(answer: Mapping[str, Any]) -> Task:
-    read = answer["taskMetrics"]["shuffleReadMetrics"]
+    metrics = answer["taskMetrics"]
+    read, source = metrics["shuffleReadMetrics"], metrics.get("inputMetrics") or {}
     return Task(
         whole(answer["index"]),
         figure(answer["taskId"]),  # ids are in the order in which tasks are launched
         max(0.0, figure(answer["duration"])) / 1000,
         whole(read["recordsRead"]),
         whole(read["remoteBytesRead"]) + whole(read["localBytesRead"]),
+        {},
+        whole(source.get("recordsRead", 0)),
+        whole(source.get("bytesRead", 0)),
+        whole(metrics.get("diskBytesSpilled", 0)),
+        text(answer.get("executorId", "")),
+        text(answer.get("host", "")),
     )
 
 
-def _execution(answer: Mapping[str, Any]) -> Execution | None:
+def _execution(answer: Mapping[str, Any], settings: Mapping[str, str]) -> Execution | None:
     plan = read_plan(str(answer.get("planDescription", "")))
     if plan is None:
         return None
@@ -117,7 +125,8 @@ def _execution(answer: Mapping[str, Any]) -> Execution | None:
     # Spark numbers the nodes from the root of the plan down, in the order in which its text lists
     # them. So the n-th exchange in the text is the n-th exchange by number.
     place = call_site(answer.get("description"), None)
-    return Execution(whole(answer["id"]), _numbered(plan, numbers), place, None, totals)
+    numbered = _numbered(plan, numbers)
+    return Execution(whole(answer["id"]), numbered, place, None, totals, settings)
 
 
 def _numbered(node: Node, numbers: Iterator[int]) -> Node:

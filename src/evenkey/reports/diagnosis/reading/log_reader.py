@@ -6,28 +6,30 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.reports.diagnosis.call_sites import call_site
-from evenkey.reports.diagnosis.limits import figure, text, whole
-from evenkey.reports.diagnosis.logs import listed
-from evenkey.reports.diagnosis.spark_application import Application, Execution, Stage, Task
-from evenkey.reports.diagnosis.spark_plans import (
+from evenkey.reports.diagnosis.reading.call_sites import call_site
+from evenkey.reports.diagnosis.reading.limits import figure, text, whole
+from evenkey.reports.diagnosis.reading.logs import listed
+from evenkey.reports.diagnosis.reading.spark_application import Application, Execution, Stage, Task
+from evenkey.reports.diagnosis.reading.spark_plans import (
+    DATA_SIZE,
     OUTPUT_ROWS,
     RECORDS_READ,
     RECORDS_WRITTEN,
     Node,
     node_of,
 )
+from evenkey.reports.diagnosis.reading.spark_settings import known_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenkey.reports.diagnosis.logs import EventLog
+    from evenkey.reports.diagnosis.reading.logs import EventLog
 
 KNOWN_VERSIONS = (3, 4)
 """Major versions of Spark whose log format this module supports."""
 
 _SQL = "org.apache.spark.sql.execution.ui."
-_COUNTED = frozenset({RECORDS_READ, RECORDS_WRITTEN, OUTPUT_ROWS})
+_COUNTED = frozenset({RECORDS_READ, RECORDS_WRITTEN, OUTPUT_ROWS, DATA_SIZE})
 _SUCCESS = "Success"
 
 STRANGE = (
@@ -81,6 +83,8 @@ class _Seen:
     slots: int = 0
     cores_a_task: int = 1
     strange: int = 0
+    settings: dict[str, str] = field(default_factory=dict)
+    changed_settings: dict[int, dict[str, str]] = field(default_factory=dict)
     plans: dict[int, Node] = field(default_factory=dict)
     places: dict[int, str] = field(default_factory=dict)
     queries: dict[int, str] = field(default_factory=dict)
@@ -92,7 +96,13 @@ class _Seen:
     def application(self, log: EventLog) -> Application:
         """Build the application from the collected state."""
         executions = {
-            number: Execution(number, plan, self.places[number], self.queries.get(number))
+            number: Execution(
+                number,
+                plan,
+                self.places[number],
+                self.queries.get(number),
+                settings={**self.settings, **self.changed_settings.get(number, {})},
+            )
             for number, plan in self.plans.items()
         }
         stages = tuple(
@@ -175,6 +185,7 @@ def _application_end(seen: _Seen, event: dict[str, Any]) -> None:
 def _environment(seen: _Seen, event: dict[str, Any]) -> None:
     properties = event["Spark Properties"]
     seen.cores_a_task = max(1, whole(properties.get("spark.task.cpus", 1)))
+    seen.settings = known_settings(properties)
 
 
 def _executor_added(seen: _Seen, event: dict[str, Any]) -> None:
@@ -211,7 +222,8 @@ def _stage_completed(seen: _Seen, event: dict[str, Any]) -> None:
 def _task_end(seen: _Seen, event: dict[str, Any]) -> None:
     if event["Task End Reason"]["Reason"] != _SUCCESS or not event.get("Task Metrics"):
         return
-    info, read = event["Task Info"], event["Task Metrics"]["Shuffle Read Metrics"]
+    info, metrics = event["Task Info"], event["Task Metrics"]
+    read, source = metrics["Shuffle Read Metrics"], metrics.get("Input Metrics") or {}
     launched, finished = figure(info["Launch Time"]), figure(info["Finish Time"])
     task = Task(
         whole(info["Index"]),
@@ -224,6 +236,11 @@ def _task_end(seen: _Seen, event: dict[str, Any]) -> None:
             for each in info.get("Accumulables", ())
             if each.get("Name") in _COUNTED and "Update" in each
         },
+        whole(source.get("Records Read", 0)),
+        whole(source.get("Bytes Read", 0)),
+        whole(metrics.get("Disk Bytes Spilled", 0)),
+        text(info.get("Executor ID", "")),
+        text(info.get("Host", "")),
     )
     seen.tasks.setdefault(whole(event["Stage ID"]), {})[task.index] = task
     seen.last = max(seen.last, finished)
@@ -233,6 +250,7 @@ def _execution_start(seen: _Seen, event: dict[str, Any]) -> None:
     number = whole(event["executionId"])
     seen.plans[number] = node_of(event["sparkPlanInfo"])
     seen.places[number] = call_site(event.get("description"), event.get("details"))
+    seen.changed_settings[number] = known_settings(event.get("modifiedConfigs") or {})
 
 
 def _plan_update(seen: _Seen, event: dict[str, Any]) -> None:

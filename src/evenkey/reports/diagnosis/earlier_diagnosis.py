@@ -1,0 +1,201 @@
+"""Compare a diagnosis with an earlier one: which stages are new, got worse, or were fixed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.diagnosis.findings import stage_title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from evenkey.reports.diagnosis.findings import Finding
+    from evenkey.reports.diagnosis.reading.spark_application import Application
+
+_WORSE = 1.2
+"""A stage got worse if the possible saving grew by at least this factor."""
+
+_TO_CHANGE = ("change", "unsure")
+_LINE_NUMBER = re.compile(r":\d+$")
+
+_Key = tuple[object, ...]
+
+
+class Later(NamedTuple):
+    """A stage to change, and what its change would have saved in the earlier diagnosis.
+
+    Parameters
+    ----------
+    finding
+        The stage, in the later diagnosis.
+    before
+        Seconds that a change would have saved earlier; None: it was not a stage to change.
+    """
+
+    finding: Finding
+    before: float | None
+
+    @property
+    def text(self) -> str:
+        """The stage, and what a change would save now and before, in a line."""
+        what = f"{self.finding.application.name}: {stage_title(self.finding)}"
+        now = f"a change would save {self.finding.saved:,.1f} s"
+        return f"{what}: {now}" + ("" if self.before is None else f", {self.before:,.1f} s before")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Stages to change, compared with those of an earlier diagnosis.
+
+    A stage is the same if its application's name, its operator, its keys and the file of its call
+    site are the same. Of several applications with one name, the last one in the earlier diagnosis
+    counts.
+
+    Parameters
+    ----------
+    new
+        Stages that were not to be changed earlier.
+    worse
+        Stages whose possible saving grew by a factor of at least 1.2, and by at least
+        `Thresholds.least_seconds`.
+    fixed
+        Stages that were to be changed earlier, and are not any more; each as a line of text.
+    """
+
+    new: tuple[Later, ...]
+    worse: tuple[Later, ...]
+    fixed: tuple[str, ...]
+
+    def above(self, gain: float) -> tuple[Finding, ...]:
+        """Return the stages that are new or worse, and whose predicted speedup exceeds `gain`.
+
+        As in `Diagnosis.above`, only changes of at least medium confidence count.
+        """
+        later = (each.finding for each in (*self.new, *self.worse))
+        return tuple(each for each in later if each.verdict == "change" and each.sure_gain > gain)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as values that JSON can represent."""
+        return {
+            "new": [each.text for each in self.new],
+            "worse": [each.text for each in self.worse],
+            "fixed": list(self.fixed),
+        }
+
+
+def read_earlier(file: Path) -> dict[str, Any]:
+    """Read an earlier diagnosis, as ``evenkey diagnose --format json`` prints it.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, or is no diagnosis.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        message = f"{file}: cannot be read as an earlier diagnosis ({_reason(error)}); {_FIX}"
+        raise ConfigurationError(message) from None
+    if not isinstance(found, dict) or "applications" not in found:
+        message = f"{file}: is no diagnosis; {_FIX}"
+        raise ConfigurationError(message)
+    return found
+
+
+_FIX = "pass a file written with: evenkey diagnose LOGS --format json > FILE"
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or "it is not JSON"
+
+
+def compared(
+    findings: Iterable[Finding], earlier: Mapping[str, Any], least_seconds: float
+) -> Comparison:
+    """Compare findings with an earlier diagnosis.
+
+    Parameters
+    ----------
+    findings
+        All findings of the later diagnosis.
+    earlier
+        The earlier diagnosis, as `Diagnosis.to_json` returns it.
+    least_seconds
+        By how many seconds a stage's possible saving must have grown to be worse.
+
+    Raises
+    ------
+    ConfigurationError
+        `earlier` is no diagnosis of this version of evenkey.
+    """
+    try:
+        before = {key: each for key, each in _earlier(earlier) if each["verdict"] in _TO_CHANGE}
+        saved = {key: float(each["saved_seconds"]) for key, each in before.items()}
+    except (LookupError, TypeError, ValueError, AttributeError):
+        message = f"the earlier diagnosis lacks figures of this version of evenkey; {_FIX}"
+        raise ConfigurationError(message) from None
+    findings = list(findings)
+    keys = list(_numbered(_key(each.application, each) for each in findings))
+    found = {
+        key: Later(each, saved.get(key))
+        for key, each in zip(keys, findings, strict=True)
+        if each.verdict in _TO_CHANGE
+    }
+    # An application that did not run again was not fixed.
+    ran = {each.application.name for each in findings}
+    return Comparison(
+        tuple(each for each in found.values() if each.before is None),
+        tuple(each for each in found.values() if _is_worse(each, least_seconds)),
+        tuple(_line(key) for key in before if key not in found and key[0] in ran),
+    )
+
+
+def _is_worse(later: Later, least_seconds: float) -> bool:
+    if later.before is None:
+        return False
+    now = later.finding.saved
+    return now >= _WORSE * later.before and now - later.before >= least_seconds
+
+
+def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, Any]]]:
+    for application in earlier["applications"]:
+        findings = application["findings"]
+        keys = _numbered(
+            (
+                str(application["name"]),
+                str(each["operator"]),
+                tuple(map(str, each["keys"])),
+                _file(str(each["call_site"] or "")),
+            )
+            for each in findings
+        )
+        yield from zip(keys, findings, strict=True)
+
+
+def _key(application: Application, finding: Finding) -> _Key:
+    run = finding.run
+    return (application.name, run.read.operator, finding.keys, _file(run.execution.call_site))
+
+
+def _numbered(keys: Iterable[_Key]) -> Iterator[_Key]:
+    """Add to each key the number of equal keys before it."""
+    seen: Counter[_Key] = Counter()
+    for key in keys:
+        yield (*key, seen[key])
+        seen[key] += 1
+
+
+def _file(call_site: str) -> str:
+    return _LINE_NUMBER.sub("", call_site)
+
+
+def _line(key: _Key) -> str:
+    application, operator, keys, place, _ = key
+    by = f" by {', '.join(keys)}" if isinstance(keys, tuple) and keys else ""
+    return f"{application}: {operator}{by}" + (f", {place}" if place else "")
