@@ -9,6 +9,7 @@ import numpy as np
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings.planned.filling import Before, Limits, Pieces, fill
+from evenkey.groupings.planned.staying import keep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,13 +168,18 @@ def make_plan(
 ) -> Plan:
     """Place keys and buckets on workers, so that all loads are proportional to the capacities.
 
-    Items are keys and buckets. They are placed in descending order of load. An item stays on a
-    worker of the previous plan if the load of this worker then is at most
-    ``(1 + tolerance + stickiness)`` times its fair load. Otherwise the item goes to the worker with
-    most capacity left, if the load of this worker then is at most ``(1 + tolerance)`` times its
-    fair load. A key that fits on no worker is split: it fills workers one after the other, first
-    its workers of the previous plan, until the rest of the key fits on one worker. A bucket is
-    never split.
+    Items are keys and buckets. Without a previous plan, they are placed in descending order of
+    load. An item goes to the worker with most capacity left, if the load of this worker then is at
+    most ``(1 + tolerance)`` times its fair load. A key that fits on no worker is split: it fills
+    workers one after the other until the rest of the key fits on one worker. A bucket is never
+    split.
+
+    With a previous plan, an item stays on its worker unless the items of this worker that are not
+    split exceed ``(1 + tolerance + stickiness)`` times its fair load. Such a worker loses as few
+    keys as possible, and buckets only after all its keys. These are placed as above. Split keys
+    then fill the remaining capacity, first on their workers of the previous plan, and the hottest
+    keys last. The idea to move few keys under a bound on balance is from B. Gedik (VLDB Journal 23,
+    2014).
 
     Guarantees: every split fills a worker, so there are at most W - 1 splits, as in McNaughton's
     wrap-around rule (Management Science 6, 1959). So there are at most W - 1 more (worker, key)
@@ -224,6 +230,7 @@ def make_plan(
     >>> plan.owners.tolist(), plan.loads.round(2).tolist()
     ([3, 3, 3, 3, 3, 3, 3, 3], [16.08, 16.08, 15.84, 16.0])
     """
+    first = previous is None
     previous = _checked(keys, counts, bucket_counts, capacities, previous)
     ascending = np.argsort(keys)
     keys, counts = keys[ascending], counts[ascending]
@@ -234,12 +241,14 @@ def make_plan(
     homes = np.concatenate((previous.owners[buckets], previous.owners))
     before = Before(homes, earlier, previous.starts, previous.places)
     limits = Limits(fair * (1 + tolerance), fair * stickiness, fair * tolerance)
-    if bucket_keys is None:
+    if bucket_keys is not None:
+        items, workers, parts, moved = _buckets_first(loads, before, limits, bucket_keys)
+    elif first:
         items, workers, parts, moved = fill(
             np.argsort(-loads, kind="stable"), loads, before, limits
         )
     else:
-        items, workers, parts, moved = _buckets_first(loads, before, limits, bucket_keys)
+        items, workers, parts, moved = keep(loads, before, limits)
     owners = np.empty(len(bucket_counts), dtype=np.int32)
     of_buckets = items >= len(keys)
     owners[items[of_buckets] - len(keys)] = workers[of_buckets]
