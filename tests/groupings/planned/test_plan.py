@@ -38,8 +38,28 @@ def places(plan, kind, name):
     return [int(plan.owners[int(name) % len(plan.owners)])]
 
 
+def loads_as_before(keys, counts, rests, previous):
+    """Return the loads of workers under the previous plan, key by key and bucket by bucket."""
+    held = [0.0] * previous.workers
+    for bucket, load in enumerate(rests.tolist()):
+        held[previous.owners[bucket]] += load
+    for key, load in zip(keys.tolist(), counts.tolist(), strict=True):
+        workers, shares = places(previous, "key", key), [1.0]
+        if len(workers) > 1:
+            row = previous.keys.tolist().index(key)
+            shares = previous.shares[previous.starts[row] : previous.starts[row + 1]].tolist()
+        for worker, share in zip(workers, shares, strict=True):
+            held[worker] += share * load
+    return np.array(held)
+
+
 def twin(keys, counts, rests, capacities, previous, *, stays):
     fair = capacities / capacities.sum() * np.concatenate((counts[np.argsort(keys)], rests)).sum()
+    most = fair * (1 + TOLERANCE) + fair * STICKINESS
+    if stays and (loads_as_before(keys, counts, rests, previous) <= most).all():
+        items = [("key", key) for key in keys.tolist()]
+        items += [("bucket", bucket) for bucket in range(len(rests))]
+        return {item: places(previous, *item) for item in items}
     return naive.plan(
         dict(zip(keys.tolist(), counts.tolist(), strict=True)),
         rests.tolist(),
@@ -109,6 +129,14 @@ def test_few_keys_move_and_no_bucket_if_loads_change_by_chance():
     assert all(each.loads.max() <= 1.01 * each.loads.mean() for each in plans)
     assert sum(each.moved_buckets for each in plans[1:]) == 0
     assert sum(each.moved_keys for each in plans[1:]) <= 9 * workers
+
+
+def test_a_plan_that_is_balanced_enough_keeps_the_shares_of_split_keys():
+    keys, rests = np.array([7], dtype=np.uint64), np.full(64, 1.0)
+    plan = make_plan(keys, np.array([100.0]), rests, np.ones(4))
+    again = make_plan(keys, np.array([100.2]), rests, np.ones(4), plan)
+    np.testing.assert_allclose(again.shares, plan.shares, rtol=1e-12)
+    assert again.places.tolist() == plan.places.tolist()
 
 
 def test_a_worker_with_too_much_load_loses_the_smallest_key_that_is_enough():

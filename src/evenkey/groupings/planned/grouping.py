@@ -93,7 +93,7 @@ class PlannedGrouping(Grouping):
         How far above its fair load a plan may fill a worker, as a share of the fair load.
     stickiness
         How much more load a worker may get through keys that were on it in the previous plan, as a
-        share of its fair load.
+        share of its fair load. Keys leave a worker only if its load exceeds this bound.
     decay
         Weight of earlier epochs relative to the last epoch. Once per epoch, the counts of all
         earlier epochs are multiplied by this factor, so that keys that are no longer hot are

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings.planned.filling import Before, Limits, Pieces, fill
-from evenkey.groupings.planned.staying import keep
+from evenkey.groupings.planned.keeping import keep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -169,17 +169,19 @@ def make_plan(
     """Place keys and buckets on workers, so that all loads are proportional to the capacities.
 
     Items are keys and buckets. Without a previous plan, they are placed in descending order of
-    load. An item goes to the worker with most capacity left, if the load of this worker then is at
-    most ``(1 + tolerance)`` times its fair load. A key that fits on no worker is split: it fills
-    workers one after the other until the rest of the key fits on one worker. A bucket is never
-    split.
+    load. An item stays on its worker in `unplanned` if the load of this worker then is at most
+    ``(1 + tolerance + stickiness)`` times its fair load. Otherwise the item goes to the worker with
+    most capacity left, if the load of this worker then is at most ``(1 + tolerance)`` times its
+    fair load. A key that fits on no worker is split: it fills workers one after the other, first
+    its workers of the previous plan, until the rest of the key fits on one worker. A bucket is
+    never split.
 
-    With a previous plan, an item stays on its worker unless the items of this worker that are not
-    split exceed ``(1 + tolerance + stickiness)`` times its fair load. Such a worker loses as few
-    keys as possible, and buckets only after all its keys. These are placed as above. Split keys
-    then fill the remaining capacity, first on their workers of the previous plan, and the hottest
-    keys last. The idea to move few keys under a bound on balance is from B. Gedik (VLDB Journal 23,
-    2014).
+    With a previous plan, all items stay, with their shares, if no worker then exceeds
+    ``(1 + tolerance + stickiness)`` times its fair load. Otherwise an item stays unless the items
+    that are on its worker alone exceed this load. Such a worker loses as few keys as possible, and
+    buckets only after all its keys. These are placed as above. Split keys then fill the remaining
+    capacity in the same way, the hottest keys last. Moving few keys under a bound on balance
+    follows B. Gedik (VLDB Journal 23, 2014).
 
     Guarantees: every split fills a worker, so there are at most W - 1 splits, as in McNaughton's
     wrap-around rule (Management Science 6, 1959). So there are at most W - 1 more (worker, key)
@@ -239,7 +241,7 @@ def make_plan(
     loads = np.concatenate((counts, bucket_counts))
     fair = capacities / capacities.sum() * loads.sum()
     homes = np.concatenate((previous.owners[buckets], previous.owners))
-    before = Before(homes, earlier, previous.starts, previous.places)
+    before = Before(homes, earlier, previous.starts, previous.places, previous.shares)
     limits = Limits(fair * (1 + tolerance), fair * stickiness, fair * tolerance)
     if bucket_keys is not None:
         items, workers, parts, moved = _buckets_first(loads, before, limits, bucket_keys)
@@ -305,7 +307,7 @@ def _place_buckets(
     """
     order, workers = np.argsort(-loads, kind="stable"), len(remaining)
     none = np.empty(0, dtype=np.int64)
-    before = Before(owners, none, none, owners)
+    before = Before(owners, none, none, owners, np.empty(0))
     placed = np.empty(len(loads), dtype=np.int32)
     # Here the capacity of a worker is a number of keys, not a load: the mean number of keys per
     # worker, and a little more for buckets that stay.

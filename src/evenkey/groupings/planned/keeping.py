@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def keep(loads: NDArray[np.float64], before: Before, limits: Limits) -> Pieces:
     """Place items where the previous plan had them, and move the fewest that balance needs.
 
-    A worker whose whole items, those on one worker only, exceed its limit loses some of them: the
+    If no worker exceeds its limit, nothing changes, not even the shares of split keys. Otherwise a
+    worker whose whole items, those on one worker only, exceed its limit loses some of them: the
     key with the least load that is enough, or else its hottest key and then further ones. It loses
     buckets only after all its keys. These items are placed first, in descending order of load.
     Split keys then fill the remaining capacity in ascending order of load, because the hottest keys
@@ -35,6 +36,16 @@ def keep(loads: NDArray[np.float64], before: Before, limits: Limits) -> Pieces:
         How much load each worker can take.
     """
     homes, split = _homes(before)
+    whole, parts = np.flatnonzero(~split), _split_as_before(np.flatnonzero(split), loads, before)
+    same = Pieces(
+        np.concatenate((whole, parts.items)),
+        np.concatenate((homes[whole], parts.workers)),
+        np.concatenate((loads[whole], parts.loads)),
+        parts.moved,
+    )
+    total = np.bincount(same.workers, same.loads, minlength=len(limits.remaining))
+    if (total <= limits.remaining + limits.extra).all():
+        return same
     stays = ~split
     held = np.bincount(homes[stays], loads[stays], minlength=len(limits.remaining))
     excess = held - limits.remaining - limits.extra
@@ -62,6 +73,19 @@ def _homes(before: Before) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     homes[own] = before.places[before.starts[rows]]
     split[own] = np.diff(before.starts)[rows] > 1
     return homes, split
+
+
+def _split_as_before(
+    split: NDArray[np.int64], loads: NDArray[np.float64], before: Before
+) -> Pieces:
+    """Return the pieces of split keys by their previous shares."""
+    rows = before.rows[split]
+    lengths = np.diff(before.starts)[rows] if len(rows) else rows
+    ends = np.cumsum(lengths)
+    entries = np.arange(lengths.sum()) - np.repeat(ends - lengths - before.starts[rows], lengths)
+    items = np.repeat(split, lengths)
+    parts = loads[items] * before.shares[entries]
+    return Pieces(items, before.places[entries], parts, np.zeros(len(loads), dtype=bool))
 
 
 def _leaving(
