@@ -38,7 +38,7 @@ def share_moved(epochs: Iterable[Counts], workers: int, most: float) -> float:
     moves = 0
     for counts in epochs:
         limit = most * sum(counts.values()) / workers
-        room, demand = [limit] * workers, []
+        space, demand = [limit] * workers, []
         whole: list[list[tuple[int, int]]] = [[] for _ in range(workers)]
         for key, count in counts.items():
             if key not in held:
@@ -46,20 +46,20 @@ def share_moved(epochs: Iterable[Counts], workers: int, most: float) -> float:
             elif len(held[key]) == 1:
                 whole[held[key][0]].append((count, key))
         for worker, mine in enumerate(whole):
-            room[worker] -= sum(count for count, _ in mine)
-            given_up = _given_up(mine, -room[worker])
-            room[worker] += sum(part for part, _ in given_up)
+            space[worker] -= sum(count for count, _ in mine)
+            given_up = _given_up(mine, -space[worker])
+            space[worker] += sum(part for part, _ in given_up)
             demand += given_up
         split = [(counts[key], key) for key in counts if len(held.get(key, ())) > 1]
         for count, key in sorted(split):
             left = float(count)
             for worker in held[key]:
-                part = min(left, room[worker])
-                room[worker] -= part
+                part = min(left, space[worker])
+                space[worker] -= part
                 left -= part
             if left > 0:
                 demand.append((left, key))
-        moves += _placed(sorted(demand, reverse=True), held, room)
+        moves += _placed(sorted(demand, reverse=True), held, space)
     return moves / len(held)
 
 
@@ -74,9 +74,9 @@ def _given_up(mine: list[tuple[int, int]], excess: float) -> list[tuple[float, i
     return parts
 
 
-def _placed(demand: list[tuple[float, int]], held: dict[int, list[int]], room: list[float]) -> int:
+def _placed(demand: list[tuple[float, int]], held: dict[int, list[int]], space: list[float]) -> int:
     """Place loads on the workers with most capacity, and return how many pairs of old keys came."""
-    heap = [(-each, worker) for worker, each in enumerate(room)]
+    heap = [(-each, worker) for worker, each in enumerate(space)]
     heapq.heapify(heap)
     moves, old = 0, {key for _, key in demand if key in held}
     for load, key in demand:

@@ -76,7 +76,7 @@ class Spread(Balance):
         "Keys of earlier epochs on workers that had not held them, counted once per such worker.",
         lambda seen: seen.counts.moved_keys,
         label="moved keys",
-        shown=("chart", "comparison"),
+        shown=("chart",),
         decimals=0,
         counts_up=True,
     )
@@ -85,7 +85,7 @@ class Spread(Balance):
         "Load of the moved keys on these workers, of all load.",
         lambda seen: 100 * seen.counts.moved_load,
         label="moved load",
-        shown=("chart", "comparison"),
+        shown=("chart",),
     )
     size_imbalance: float = figure(
         "load",

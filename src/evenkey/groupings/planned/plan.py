@@ -165,6 +165,7 @@ def make_plan(
     tolerance: float = 0.005,
     stickiness: float = 0.005,
     bucket_keys: NDArray[np.float64] | None = None,
+    compact: bool = False,
 ) -> Plan:
     """Place keys and buckets on workers, so that all loads are proportional to the capacities.
 
@@ -213,6 +214,10 @@ def make_plan(
         buckets of a worker hold at most 1.02 times the mean number of keys, or the mean plus the
         keys of the largest bucket if that is more. The load of a worker is within the bound above,
         unless the load of its buckets alone exceeds this bound.
+    compact
+        Whether to place all items in descending order of load, as without a previous plan. An item
+        then stays only if its worker still has capacity. A hot key is on fewer workers, and more
+        items move.
 
     Raises
     ------
@@ -245,7 +250,7 @@ def make_plan(
     limits = Limits(fair * (1 + tolerance), fair * stickiness, fair * tolerance)
     if bucket_keys is not None:
         items, workers, parts, moved = _buckets_first(loads, before, limits, bucket_keys)
-    elif first:
+    elif first or compact:
         items, workers, parts, moved = fill(
             np.argsort(-loads, kind="stable"), loads, before, limits
         )
