@@ -48,6 +48,8 @@ class FakeReport:
             "max_over_mean": 1.31623,
             "stddev_percent": 4.7041,
             "dist_cost": 3.2149,
+            "moved_keys": 31,
+            "moved_load": 2.5,
             "cardinality_imbalance": 12.5,
             "makespan_ms": 12_345.6,
             "messages_per_second": 1000 * PACE.get(self.config.grouping, 1.0),

@@ -28,6 +28,8 @@ def test_no_epochs_have_no_median():
         "epoch_stddev_percent": nothing,
         "epoch_dist_cost": nothing,
         "epoch_dist_cost_lower_bound": nothing,
+        "epoch_moved_keys": nothing,
+        "epoch_moved_load": nothing,
         "epoch_size_imbalance": nothing,
         "epoch_cardinality_imbalance": nothing,
         "epoch_key_split_ratio": nothing,

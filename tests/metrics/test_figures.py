@@ -83,6 +83,8 @@ def test_figures_of_a_run_are_those_of_the_functions():
         stddev_percent=stddev_percent(loads),
         dist_cost=4 / 3,
         dist_cost_lower_bound=dist_cost_lower_bound([3, 5, 4], 3),
+        moved_keys=0,
+        moved_load=0.0,
         size_imbalance=2.0,
         cardinality_imbalance=2 - 4 / 3,
         key_split_ratio=4 / 3,

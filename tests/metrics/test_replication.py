@@ -60,6 +60,24 @@ def test_batches_add_up(batches):
     assert figures(counts) == naive([message for batch in batches for message in batch])
 
 
+@given(st.lists(messages, max_size=4))
+def test_keys_have_moved_to_workers_that_did_not_hold_them(epochs):
+    """A new key on several workers has not moved; the run adds up the epochs."""
+    run, known, held, moves = PairCounts(WORKERS), set(), set(), []
+    for epoch in epochs:
+        counts = added(PairCounts(WORKERS, run), epoch)
+        moved = [(w, key, n) for w, key, n in epoch if key in known and (w, key) not in held]
+        assert counts.moved_keys == len({(w, key) for w, key, _ in moved})
+        load, total = (sum(n for *_, n in each) for each in (moved, epoch))
+        assert counts.moved_load == pytest.approx(load / total if total else 0)
+        run.merge(counts)
+        moves.append((counts.moved_keys, load))
+        known |= {key for _, key, _ in epoch}
+        held |= {(w, key) for w, key, _ in epoch}
+    assert run.moved_keys == sum(keys for keys, _ in moves)
+    assert run.moved_load * max(1, run.loads.sum()) == pytest.approx(sum(n for _, n in moves))
+
+
 @given(messages)
 def test_without_counts_each_message_counts_once(batch):
     once = [(worker, key, 1) for worker, key, _ in batch]

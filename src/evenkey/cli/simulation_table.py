@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
-from evenkey.core.metrics import shown_in
+from evenkey.core.metrics import FIGURES, shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +50,7 @@ def _cells(figures: dict[str, Any]) -> dict[str, str]:
     cells = {each.heading: each.cell(figures[each.name]) for each in shown_in("simulation")}
     if "epochs" in figures:
         cells["worst epoch"] = number(figures["epoch_max_over_mean"]["max"], 3)
+        cells["moved"] = FIGURES["moved_keys"].cell(figures["moved_keys"])
     if "agreement" in figures:
         cells["agree %"] = number(100 * (1 - figures["agreement"]["disagreement"]), 1)
     if not {"epochs", "agreement"} & figures.keys():

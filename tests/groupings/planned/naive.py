@@ -8,12 +8,23 @@ GOLDEN = 0.6180339887498949
 APART = 0.7548776662466927
 
 
-def plan(keys, buckets, remaining, extra, before):
-    """Place ``{item: load}`` on workers; `before` has the previous workers of keys and buckets."""
+def plan(keys, buckets, remaining, extra, before, *, stays):
+    """Place ``{item: load}`` on workers; `before` has the previous workers of keys and buckets.
+
+    If `stays` is true, items leave their workers only if a worker has too much load.
+    """
     pieces = {}  # type: ignore[var-annotated]
     tolerance = [load * 0.005 / 1.005 for load in remaining]
     items = [*sorted(keys.items()), *enumerate(buckets)]
     order = sorted(range(len(items)), key=lambda i: -items[i][1])
+    if stays:
+        had = [before("key" if i < len(keys) else "bucket", items[i][0]) for i in range(len(items))]
+        leaving = leave([load for _, load in items], len(keys), had, remaining, extra)
+        for i, was in enumerate(had):
+            if len(was) == 1 and i not in leaving:
+                pieces[("key" if i < len(keys) else "bucket", items[i][0])] = {was[0]: items[i][1]}
+        split = [i for i in order if len(had[i]) > 1]
+        order = [i for i in order if i in leaving] + split[::-1]
     for i in order:
         (name, load), is_key = items[i], i < len(keys)
         mine = pieces[("key" if is_key else "bucket", name)] = {}
@@ -35,6 +46,22 @@ def plan(keys, buckets, remaining, extra, before):
             emptiest = max(range(len(remaining)), key=lambda w: (remaining[w], -w))
             pieces_of = [(emptiest, remaining[emptiest])]
     return pieces
+
+
+def leave(loads, keys, had, remaining, extra):
+    """Return the items that leave overloaded workers, and let `remaining` exclude all others."""
+    leaving = []
+    for worker, most in enumerate(extra):
+        mine = sorted((i for i in range(len(had)) if had[i] == [worker]), key=lambda i: loads[i])
+        excess = sum(loads[i] for i in mine) - remaining[worker] - most
+        for kind in ([i for i in mine if i < keys], [i for i in mine if i >= keys]):
+            while excess > 0 and kind:
+                out = next((i for i in kind if loads[i] >= excess), kind[-1])
+                kind.remove(out)
+                leaving.append(out)
+                excess -= loads[out]
+        remaining[worker] -= sum(loads[i] for i in mine if i not in leaving)
+    return leaving
 
 
 def route(keys, plan, source):

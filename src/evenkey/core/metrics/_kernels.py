@@ -37,6 +37,16 @@ def insert(table, word):
     return True
 
 
+@njit(cache=True, inline="always")
+def contains(table, word):
+    """Return whether a table with a free slot has a fingerprint."""
+    mask = np.uint64(len(table) - 1)
+    slot = word & mask
+    while table[slot] != EMPTY and table[slot] != word:
+        slot = (slot + np.uint64(1)) & mask
+    return table[slot] == word
+
+
 @njit(cache=True)
 def insert_all(table, words):
     """Insert all fingerprints of another table; return how many are new."""
@@ -86,13 +96,23 @@ def keys_of_workers(pairs, bits, held):
 
 
 @njit(cache=True)
-def insert_pairs(pairs, keys, counts, workers, hashes, weights, bits):
-    """Insert (worker, key) pairs and add to key counts; return how many pairs and keys are new."""
-    new_pairs, new_keys = 0, 0
+def insert_pairs(pairs, keys, counts, workers, hashes, weights, bits, earlier):
+    """Insert (worker, key) pairs and add to key counts.
+
+    `earlier` has the pairs and the keys of earlier epochs. Return how many pairs and keys are new,
+    how many pairs have moved, and the load of all moved pairs. A pair has moved if its key occurred
+    in earlier epochs, but not on its worker.
+    """
+    earlier_pairs, earlier_keys = earlier
+    new_pairs, new_keys, moved_pairs, moved_load = 0, 0, 0, 0
     for i in range(len(hashes)):
-        if insert(pairs, _pair(hashes[i], workers[i], bits)):
-            new_pairs += 1
+        pair, key = _pair(hashes[i], workers[i], bits), fingerprint(hashes[i], 0)
         weight = weights[i] if len(weights) else 1
-        if add_to(keys, counts, fingerprint(hashes[i], 0), weight):
+        new = insert(pairs, pair)
+        new_pairs += new
+        if not contains(earlier_pairs, pair) and contains(earlier_keys, key):
+            moved_pairs += new
+            moved_load += weight
+        if add_to(keys, counts, key, weight):
             new_keys += 1
-    return new_pairs, new_keys
+    return new_pairs, new_keys, moved_pairs, moved_load

@@ -71,6 +71,22 @@ class Spread(Balance):
         "Lower bound of DistCost at an imbalance of 5 %.",
         lambda seen: seen.counts.dist_cost_lower_bound,
     )
+    moved_keys: float = figure(
+        "keys",
+        "Keys of earlier epochs on workers that had not held them, counted once per such worker.",
+        lambda seen: seen.counts.moved_keys,
+        label="moved keys",
+        shown=("chart",),
+        decimals=0,
+        counts_up=True,
+    )
+    moved_load: float = figure(
+        "percent",
+        "Load of the moved keys on these workers, of all load.",
+        lambda seen: 100 * seen.counts.moved_load,
+        label="moved load",
+        shown=("chart",),
+    )
     size_imbalance: float = figure(
         "load",
         "The maximum load of a worker less the mean load (our reading of the size imbalance of the "

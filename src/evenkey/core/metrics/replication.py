@@ -84,6 +84,8 @@ class LoadCounts:
     ----------
     workers
         Number of workers, W.
+    earlier
+        Not used: see `PairCounts`.
 
     Raises
     ------
@@ -98,7 +100,8 @@ class LoadCounts:
     ([2, 1, 1], nan)
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, earlier: LoadCounts | None = None) -> None:
+        del earlier
         check_workers(workers)
         self.workers = workers
         self._loads = np.zeros(workers, dtype=np.int64)
@@ -161,6 +164,16 @@ class LoadCounts:
         return math.nan
 
     @property
+    def moved_keys(self) -> float:
+        """Number of pairs of a known key and a new worker; NaN if pairs are not counted."""
+        return math.nan
+
+    @property
+    def moved_load(self) -> float:
+        """Load of these pairs as a fraction of all load; NaN if pairs are not counted."""
+        return math.nan
+
+    @property
     def keys_held(self) -> NDArray[np.number]:
         """Number of distinct keys of each worker, shape [W]; NaN if they are not counted."""
         return np.full(self.workers, math.nan)
@@ -210,6 +223,10 @@ class PairCounts(LoadCounts):
     ----------
     workers
         Number of workers, W.
+    earlier
+        Counts of all earlier epochs, if these are the counts of one epoch. A key that occurred in
+        earlier epochs has moved to each worker that did not have it. Counts of epochs that are
+        merged add up what has moved. None: no key has moved.
 
     Raises
     ------
@@ -222,11 +239,23 @@ class PairCounts(LoadCounts):
     >>> counts.add(np.array([0, 1, 0, 2]), np.array([7, 7, 7, 8], dtype=np.uint64))
     >>> counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost
     ([2, 1, 1], 3, 2, 1.5)
+
+    In the next epoch key 8 moves to worker 0, with half of the load:
+
+    >>> epoch = PairCounts(workers=3, earlier=counts)
+    >>> epoch.add(np.array([0, 0, 1, 2]), np.array([8, 8, 7, 9], dtype=np.uint64))
+    >>> epoch.moved_keys, epoch.moved_load
+    (1, 0.5)
     """
 
-    def __init__(self, workers: int) -> None:
-        super().__init__(workers)
+    def __init__(self, workers: int, earlier: PairCounts | None = None) -> None:
+        super().__init__(workers, earlier)
         self._pairs = Fingerprints()
+        none = Fingerprints()
+        self._earlier = (
+            (none, none) if earlier is None else (earlier._pairs, earlier._keys)  # noqa: SLF001
+        )
+        self._moved_pairs = self._moved_load = 0
         self._bits = np.uint64(max(1, (workers - 1).bit_length()))
         self._keys = CountedFingerprints()
 
@@ -245,6 +274,8 @@ class PairCounts(LoadCounts):
     def merge(self, other: Self) -> None:
         """Add the counts of `other`, as `LoadCounts.merge` does."""
         super().merge(other)
+        self._moved_pairs += other._moved_pairs
+        self._moved_load += other._moved_load
         self._pairs.update(other._pairs)
         self._keys.add(other._keys)
 
@@ -257,6 +288,16 @@ class PairCounts(LoadCounts):
     def keys(self) -> int:
         """Number of distinct keys."""
         return self._keys.held
+
+    @property
+    def moved_keys(self) -> int:
+        """Number of pairs whose key occurred in earlier epochs, but not on their worker."""
+        return self._moved_pairs
+
+    @property
+    def moved_load(self) -> float:
+        """Load of the pairs in `moved_keys` as a fraction of all load; 0 without load."""
+        return self._moved_load / max(1, int(self._loads.sum()))
 
     @property
     def keys_held(self) -> NDArray[np.int64]:
@@ -287,7 +328,8 @@ class PairCounts(LoadCounts):
 
         self._pairs.reserve(len(keys))
         self._keys.reserve(len(keys))
-        pairs, new = _kernels.insert_pairs(
+        earlier_pairs, earlier_keys = self._earlier
+        pairs, new, moved_pairs, moved_load = _kernels.insert_pairs(
             self._pairs.table,
             self._keys.table,
             self._keys.counts,
@@ -295,6 +337,9 @@ class PairCounts(LoadCounts):
             keys,
             counts,
             self._bits,
+            (earlier_pairs.table, earlier_keys.table),
         )
+        self._moved_pairs += moved_pairs
+        self._moved_load += moved_load
         self._pairs.held += pairs
         self._keys.held += new

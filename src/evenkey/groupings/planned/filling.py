@@ -46,14 +46,15 @@ class Before:
         int32[n], owner of each bucket; for a key, the owner of its bucket.
     rows
         int64[k], index of each key in `starts`; -1: the key had no workers of its own.
-    starts, places
-        `Plan.starts` and `Plan.places` of the previous plan: the workers of the keys in it.
+    starts, places, shares
+        The same arrays of the previous `Plan`: the workers of the keys in it.
     """
 
     homes: NDArray[np.int32]
     rows: NDArray[np.int64]
     starts: NDArray[np.int64]
     places: NDArray[np.int32]
+    shares: NDArray[np.float64]
 
 
 class Pieces(NamedTuple):

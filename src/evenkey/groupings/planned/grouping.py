@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.planned.exact_counts import KeyCounts
 
+    _Items = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]
+
 Planning = Literal["auto", "previous", "current", "fit"]
 
 _BUCKETS_PER_WORKER = 64
@@ -91,7 +93,7 @@ class PlannedGrouping(Grouping):
         How far above its fair load a plan may fill a worker, as a share of the fair load.
     stickiness
         How much more load a worker may get through keys that were on it in the previous plan, as a
-        share of its fair load.
+        share of its fair load. Keys leave a worker only if its load exceeds this bound.
     decay
         Weight of earlier epochs relative to the last epoch. Once per epoch, the counts of all
         earlier epochs are multiplied by this factor, so that keys that are no longer hot are
@@ -319,14 +321,27 @@ class PlannedGrouping(Grouping):
         # worker.
         least = statistics.total / len(statistics.bucket_loads)
         items = statistics.items(least, None if previous is None else previous.keys)
-        many = len(statistics.sketch.items()) == statistics.sketch.capacity
+        return make_plan(
+            *items,
+            capacities,
+            previous,
+            tolerance=self._tolerance(statistics, workers, items),
+            stickiness=self.stickiness,
+        )
+
+    def _tolerance(self, statistics: KeyStatistics, workers: int, items: _Items) -> float:
+        """Choose the tolerance for which a plan without a previous plan splits few enough keys.
+
+        The previous plan has no influence, so a plan that stays is as balanced as a new one.
+        """
+        if len(statistics.sketch.items()) == statistics.sketch.capacity:
+            return self.tolerance
+        worth, capacities = self._worth(statistics, workers), self.worker_capacities(workers)
         for tolerance in (self.tolerance, *(each for each in _WIDER if each > self.tolerance)):
-            plan = make_plan(
-                *items, capacities, previous, tolerance=tolerance, stickiness=self.stickiness
-            )
-            if many or plan.extra_pairs <= self._worth(statistics, workers):
+            plan = make_plan(*items, capacities, tolerance=tolerance, stickiness=self.stickiness)
+            if plan.extra_pairs <= worth:
                 break
-        return plan
+        return tolerance
 
     def _balanced_keys_plan(
         self, statistics: KeyStatistics, capacities: NDArray[np.float64], previous: Plan | None

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings.planned.filling import Before, Limits, Pieces, fill
+from evenkey.groupings.planned.keeping import keep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,16 +165,24 @@ def make_plan(
     tolerance: float = 0.005,
     stickiness: float = 0.005,
     bucket_keys: NDArray[np.float64] | None = None,
+    compact: bool = False,
 ) -> Plan:
     """Place keys and buckets on workers, so that all loads are proportional to the capacities.
 
-    Items are keys and buckets. They are placed in descending order of load. An item stays on a
-    worker of the previous plan if the load of this worker then is at most
+    Items are keys and buckets. Without a previous plan, they are placed in descending order of
+    load. An item stays on its worker in `unplanned` if the load of this worker then is at most
     ``(1 + tolerance + stickiness)`` times its fair load. Otherwise the item goes to the worker with
     most capacity left, if the load of this worker then is at most ``(1 + tolerance)`` times its
     fair load. A key that fits on no worker is split: it fills workers one after the other, first
     its workers of the previous plan, until the rest of the key fits on one worker. A bucket is
     never split.
+
+    With a previous plan, all items stay, with their shares, if no worker then exceeds
+    ``(1 + tolerance + stickiness)`` times its fair load. Otherwise an item stays unless the items
+    that are on its worker alone exceed this load. Such a worker loses as few keys as possible, and
+    buckets only after all its keys. These are placed as above. Split keys then fill the remaining
+    capacity in the same way, the hottest keys last. Moving few keys under a bound on balance
+    follows B. Gedik (VLDB Journal 23, 2014).
 
     Guarantees: every split fills a worker, so there are at most W - 1 splits, as in McNaughton's
     wrap-around rule (Management Science 6, 1959). So there are at most W - 1 more (worker, key)
@@ -205,6 +214,10 @@ def make_plan(
         buckets of a worker hold at most 1.02 times the mean number of keys, or the mean plus the
         keys of the largest bucket if that is more. The load of a worker is within the bound above,
         unless the load of its buckets alone exceeds this bound.
+    compact
+        Whether to place all items in descending order of load, as without a previous plan. An item
+        then stays only if its worker still has capacity. A hot key is on fewer workers, and more
+        items move.
 
     Raises
     ------
@@ -224,6 +237,7 @@ def make_plan(
     >>> plan.owners.tolist(), plan.loads.round(2).tolist()
     ([3, 3, 3, 3, 3, 3, 3, 3], [16.08, 16.08, 15.84, 16.0])
     """
+    first = previous is None
     previous = _checked(keys, counts, bucket_counts, capacities, previous)
     ascending = np.argsort(keys)
     keys, counts = keys[ascending], counts[ascending]
@@ -232,14 +246,16 @@ def make_plan(
     loads = np.concatenate((counts, bucket_counts))
     fair = capacities / capacities.sum() * loads.sum()
     homes = np.concatenate((previous.owners[buckets], previous.owners))
-    before = Before(homes, earlier, previous.starts, previous.places)
+    before = Before(homes, earlier, previous.starts, previous.places, previous.shares)
     limits = Limits(fair * (1 + tolerance), fair * stickiness, fair * tolerance)
-    if bucket_keys is None:
+    if bucket_keys is not None:
+        items, workers, parts, moved = _buckets_first(loads, before, limits, bucket_keys)
+    elif first or compact:
         items, workers, parts, moved = fill(
             np.argsort(-loads, kind="stable"), loads, before, limits
         )
     else:
-        items, workers, parts, moved = _buckets_first(loads, before, limits, bucket_keys)
+        items, workers, parts, moved = keep(loads, before, limits)
     owners = np.empty(len(bucket_counts), dtype=np.int32)
     of_buckets = items >= len(keys)
     owners[items[of_buckets] - len(keys)] = workers[of_buckets]
@@ -296,7 +312,7 @@ def _place_buckets(
     """
     order, workers = np.argsort(-loads, kind="stable"), len(remaining)
     none = np.empty(0, dtype=np.int64)
-    before = Before(owners, none, none, owners)
+    before = Before(owners, none, none, owners, np.empty(0))
     placed = np.empty(len(loads), dtype=np.int32)
     # Here the capacity of a worker is a number of keys, not a load: the mean number of keys per
     # worker, and a little more for buckets that stay.

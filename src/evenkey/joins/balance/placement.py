@@ -103,6 +103,7 @@ def divided(before: Placement, loads: NDArray[np.float64], workers: int) -> Plac
         np.ones(workers),
         _as_plan(before, len(others), workers),
         stickiness=_STAYS,
+        compact=True,
     )
     owners, copies = plan.owners[:partitions].tolist(), {}
     for row, partition in enumerate(plan.keys.tolist()):

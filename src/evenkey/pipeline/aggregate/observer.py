@@ -141,15 +141,16 @@ class Observer:
 
     def _placed_in(self, epoch: int, table: pa.Table) -> dict[str, Value]:
         """Add an epoch's messages; return the figures of the epoch."""
-        counts = PairCounts(self._workers_of(epoch))
+        workers = self._workers_of(epoch)
+        if workers != self._counts.workers:
+            # The balance is undefined over epochs with different numbers of workers: start anew.
+            self._counts, self._imbalances = PairCounts(workers), []
+        counts = PairCounts(workers, self._counts)
         counts.add(
             table["worker"].to_numpy(),
             hash_strings(table["key"].combine_chunks()),
             table[self._load].to_numpy(),
         )
-        if counts.workers != self._counts.workers:
-            # The balance is undefined over epochs with different numbers of workers: start anew.
-            self._counts, self._imbalances = PairCounts(counts.workers), []
         self._counts.merge(counts)
         messages = int(pc.sum(table["messages"]).as_py())
         self._messages += messages
