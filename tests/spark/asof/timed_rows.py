@@ -167,11 +167,9 @@ def by_pandas(
     second: Any = right.select(*on, time, "seq").toPandas()
     first = first.dropna().sort_values(time, kind="stable")
     second = second.dropna().sort_values([time, "seq"])
+    second["seq"] = second["seq"].astype(str)  # missing values would make numbers inexact
     for side in (first, second):
         for name in on:
             side[name] = side[name].astype(str)
     found = pd.merge_asof(first, second, on=time, by=on or None, **options)
-    return {
-        int(row.id): None if pd.isna(row.seq) else int(row.seq)
-        for row in found.astype({"seq": "object"}).itertuples()
-    }
+    return {int(row.id): None if pd.isna(row.seq) else int(row.seq) for row in found.itertuples()}
