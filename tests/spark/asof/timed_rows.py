@@ -163,10 +163,11 @@ def by_pandas(
     left: DataFrame, right: DataFrame, on: list[str], time: str, **options: Any
 ) -> dict[int, int | None]:
     """Return the matches of rows without nulls by `pandas.merge_asof`."""
-    first: Any = left.select("id", *on, time).toPandas()
-    second: Any = right.select(*on, time, "seq").toPandas()
-    first = first.dropna().sort_values(time, kind="stable")
-    second = second.dropna().sort_values([time, "seq"])
+    # In Spark, as pandas would turn whole numbers with nulls into doubles.
+    first: Any = left.select("id", *on, time).dropna().toPandas()
+    second: Any = right.select(*on, time, "seq").dropna().toPandas()
+    first = first.sort_values(time, kind="stable")
+    second = second.sort_values([time, "seq"])
     second["seq"] = second["seq"].astype(str)  # missing values would make numbers inexact
     for side in (first, second):
         for name in on:

@@ -76,5 +76,5 @@ class GivenTimes(NamedTuple):
 
 
 def text_of(column: Column) -> str:
-    """Return a column as text."""
-    return str(column).removeprefix("Column<'").removesuffix("'>")
+    """Return a column as text, the same in all sessions: only over Connect are names quoted."""
+    return str(column).removeprefix("Column<'").removesuffix("'>").replace("`", "")

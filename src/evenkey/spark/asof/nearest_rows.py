@@ -61,7 +61,7 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
     direction
         ``backward``: the last right row at or before the time of the left row. ``forward``: the
         first right row at or after it. ``nearest``: the nearer of both; if they are equally far
-        away, the one before.
+        away, the earlier one.
     tolerance
         The largest distance of the times of a match: a timedelta for dates and timestamps, else a
         number, at least 0. None: any distance.
