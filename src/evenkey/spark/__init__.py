@@ -1,4 +1,4 @@
-"""Operators on Spark DataFrames, batch, streaming and real time: groupBy, join, over, route.
+"""Operators on Spark DataFrames, batch, streaming and real time: groupBy, join, over, asof_join.
 
 The first argument of each operator is a DataFrame, so ``df.transform`` can chain operators::
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evenkey.spark.aggregates.aggregation import aggregate
     from evenkey.spark.aggregates.by_worker import aggregate_by_worker
     from evenkey.spark.aggregates.merge_parts import merge_workers
+    from evenkey.spark.asof import asof_join
     from evenkey.spark.explaining import explain
     from evenkey.spark.groups import Grouped, fit, groupBy
     from evenkey.spark.joins import join
@@ -38,6 +39,7 @@ __all__ = [
     "LoadObserver",
     "aggregate",
     "aggregate_by_worker",
+    "asof_join",
     "explain",
     "fit",
     "groupBy",

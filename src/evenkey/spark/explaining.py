@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
+from evenkey.spark.asof import asof_join
+from evenkey.spark.asof.match_request import MatchRequest
 from evenkey.spark.groups import groupBy
 from evenkey.spark.groups.explain_groups import explain_groups
 from evenkey.spark.joins import join
@@ -37,7 +39,7 @@ def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs)
     Parameters
     ----------
     operator
-        `groupBy`, `join`, `over` or `partition_for_write`.
+        `groupBy`, `join`, `asof_join`, `over` or `partition_for_write`.
     arguments, options
         The arguments of the operator.
 
@@ -94,7 +96,12 @@ def _windows(*arguments: Any, **options: Any) -> Explanation:
     return explain_over(WindowRequest.of(*arguments, **options))
 
 
+def _matches(*arguments: Any, **options: Any) -> Explanation:
+    return explain_over(MatchRequest.of(*arguments, **options).windows)
+
+
 _EXPLAINED: dict[Callable[..., Any], Callable[..., Explanation]] = {
+    asof_join: _matches,
     groupBy: _groups,
     join: _join,
     over: _windows,

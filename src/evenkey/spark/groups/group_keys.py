@@ -205,6 +205,12 @@ def unplaceable(keys: Keys) -> str | None:
         for part in parts_of_type(kind):
             if has_collation(part):
                 return f"{text} has a collation, by which keys with different bytes can be equal"
-            if any(each.__name__ in _UNHASHED for each in type(part).__mro__):
-                return f"{text} is of type {kind.simpleString()}, which has no hash"
+        if not has_hash(kind):
+            return f"{text} is of type {kind.simpleString()}, which has no hash"
     return None
+
+
+def has_hash(kind: DataType) -> bool:
+    """Return whether Spark hashes values of a type."""
+    types = (each.__name__ for part in parts_of_type(kind) for each in type(part).__mro__)
+    return _UNHASHED.isdisjoint(types)

@@ -34,8 +34,7 @@ def explain_over(request: WindowRequest) -> Explanation:
         f"{given.name}: {_way(steps)}"
         for given, steps in zip(request.given, request.steps, strict=True)
     )
-    name = f"over({request.shown})"
-    return Explanation(name, request.workers, (_placement(request, plan, notes),))
+    return Explanation(request.shown, request.workers, (_placement(request, plan, notes),))
 
 
 def _way(steps: Served | str) -> str:

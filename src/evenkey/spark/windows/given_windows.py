@@ -67,20 +67,20 @@ def key_list(given: object) -> list[str | Column]:
     return _listed("partition_by", given)
 
 
-def order_list(df: DataFrame, given: object) -> list[Ordering]:
-    """Return the argument `order_by` as a list of columns and directions.
+def order_list(df: DataFrame, given: object, what: str = "order_by") -> list[Ordering]:
+    """Return an argument with an order as a list of columns and directions.
 
     Raises
     ------
     ConfigurationError
         It is empty, or has something else than names and columns.
     """
-    found = _listed("order_by", given)
+    found = _listed(what, given)
     if not found:
-        message = "order_by = []: keys are cut at values of an order; name at least one column"
+        message = f"{what} = []: there is no order; name at least one column"
         raise ConfigurationError(message)
     session = df.sparkSession
-    columns = (_column(df, each, "order_by") for each in found)
+    columns = (column_of(df, each, what) for each in found)
     return [Ordering(*direction_of(session, column)) for column in columns]
 
 
@@ -94,7 +94,14 @@ def _listed(name: str, given: object) -> list[str | Column]:
     return found  # type: ignore[return-value]
 
 
-def _column(df: DataFrame, given: str | Column, what: str) -> Column:
+def column_of(df: DataFrame, given: str | Column, what: str) -> Column:
+    """Return a column that the user named or passed.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column.
+    """
     found = expression_of(df, given)
     if isinstance(found, Column):
         return found
@@ -120,8 +127,8 @@ def given_columns(
         A column is not one window function, has a name that is taken, or Spark refuses the window.
     """
     _check_columns(df, columns)
-    order = [_column(df, each, "order_by") for each in _listed("order_by", orders)]
-    by = [_column(df, each, "partition_by") for each in keys]
+    order = [column_of(df, each, "order_by") for each in _listed("order_by", orders)]
+    by = [column_of(df, each, "partition_by") for each in keys]
     # By a constant, so that Spark does not warn of a window without keys: evenkey cuts it.
     window = Window.partitionBy(*(by or [F.lit(0)])).orderBy(*order)
     calls = {name: call_of(df.sparkSession, column) for name, column in columns.items()}

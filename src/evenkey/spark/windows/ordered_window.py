@@ -104,6 +104,17 @@ def over(
     request = WindowRequest.of(
         df, partition_by, order_by, columns, rows_between, range_between, workers, state, cost
     )
+    return windowed(request)
+
+
+def windowed(request: WindowRequest) -> DataFrame:
+    """Return the rows with all columns of a request; the plan is logged.
+
+    Raises
+    ------
+    ConfigurationError, RunError
+        As for `over`.
+    """
     plan = planned(request)
     logger.info("%s", plan)
     if plan.cuts is None:

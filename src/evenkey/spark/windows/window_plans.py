@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WindowPlan:
-    """What `over` does and why; ``str`` returns it as one line, which `over` logs.
+    """What a call does and why; ``str`` returns it as one line, which the operator logs.
 
     Parameters
     ----------
     shown, workers
-        Keys and order as text, and the number of workers.
+        The call as text, and the number of workers.
     reason
         Why Spark's own windows compute all columns; None: evenkey made a plan.
     memory
@@ -49,7 +49,7 @@ class WindowPlan:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        begin = f"over({self.shown}): "
+        begin = f"{self.shown}: "
         if self.reason is not None:
             return f"{begin}Spark's own windows ({self.reason})"
         if self.cuts is None:
@@ -89,7 +89,7 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
     shown, workers, grouping = request.shown, request.workers, PlannedGrouping()
     if request.reason is not None:
         return WindowPlan(shown, workers, request.reason, {}, None)
-    kept = KeptPlan.at(request.df.sparkSession, request.state, f"over({shown})", workers)
+    kept = KeptPlan.at(request.df.sparkSession, request.state, shown, workers)
     known = kept.find()
     if known and not counts:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known))

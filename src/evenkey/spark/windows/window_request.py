@@ -44,6 +44,8 @@ class WindowRequest:
     ----------
     df
         The user's DataFrame.
+    shown
+        The call as text: the operator, the keys and the order.
     given
         The columns that the user wants.
     keys
@@ -59,6 +61,7 @@ class WindowRequest:
     """
 
     df: DataFrame
+    shown: str
     given: tuple[Given, ...]
     keys: Keys
     orders: tuple[SortOrder, ...]
@@ -109,8 +112,10 @@ class WindowRequest:
         ]
         neighbours = Neighbours.all_of([each for each in known if each is not None])
         steps = rows.steps(frame, copies=bool(neighbours))
+        order = ", ".join(each.shown for each in rows.orders)
         return cls(
             df,
+            f"over({', '.join(rows.keys.shown)} order by {order})",
             given,
             replace(rows.keys, frame=rows.with_left(steps)),
             rows.orders,
@@ -136,12 +141,6 @@ class WindowRequest:
     def key_names(self) -> list[str]:
         """Names of the key columns, quoted."""
         return [quoted_name(name) for name in self.keys.names]
-
-    @property
-    def shown(self) -> str:
-        """The keys and the order, as text."""
-        order = ", ".join(each.shown for each in self.orders)
-        return f"{', '.join(self.keys.shown)} order by {order}"
 
     @property
     def reason(self) -> str | None:

@@ -1,0 +1,129 @@
+"""As-of joins give the matches of a plain join of all pairs, of pandas, and of Spark's own."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from tests.spark.asof.timed_rows import (
+    TIMES,
+    TOLERANCES,
+    WORKERS,
+    by_pandas,
+    joined,
+    left_rows,
+    matched,
+    right_rows,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DIRECTIONS: tuple[Any, ...] = ("backward", "forward", "nearest")
+RULES = [*zip(DIRECTIONS * 2, [True] * 3 + [False] * 3, [False, True] * 3, strict=True)]
+"""Direction, whether equal times match, and whether there is a tolerance."""
+OWN_JOIN = "SELECT l.id, r.other FROM asof_left l LEFT ASOF JOIN asof_right r"
+
+
+def rule(name: str, direction: str, exact: bool, bounded: bool) -> dict[str, Any]:  # noqa: FBT001
+    tolerance = TOLERANCES[name] if bounded else None
+    return {"direction": direction, "allow_exact_matches": exact, "tolerance": tolerance}
+
+
+def test_some_matches(session):
+    left, right = left_rows(session, 200), right_rows(session, 100)
+    options = rule("whole", "nearest", False, True)  # noqa: FBT003
+    found = matched(left, right, ["user"], "whole", **options)
+    assert found == joined(left, right, ["user"], "whole", **options)
+    assert len(found) == 200
+
+
+@pytest.mark.slow(7)
+@pytest.mark.parametrize("name", TIMES)
+def test_times_of_all_types_under_all_rules(session, name):
+    left, right = left_rows(session).cache(), right_rows(session).cache()
+    for each in RULES:
+        options = rule(name, *each)
+        found = matched(left, right, ["user"], name, cuts=False, **options)
+        assert found == joined(left, right, ["user"], name, **options), each
+    matched(left, right, ["user"], name)
+
+
+@pytest.mark.slow(5)
+@pytest.mark.parametrize("name", ["whole", "long", "time", "local"])
+def test_pandas_finds_the_same(session, name):
+    left, right = left_rows(session).cache(), right_rows(session).cache()
+    for each in RULES:
+        options = rule(name, *each)
+        wanted = by_pandas(left, right, ["user"], name, **options)
+        found = matched(left, right, ["user"], name, cuts=False, **options)
+        assert {id_: found[id_] for id_ in wanted} == wanted, each
+        assert {found[id_] for id_ in found.keys() - wanted.keys()} == {None}
+
+
+@pytest.mark.slow(4)
+@pytest.mark.parametrize("name", ["whole", "decimal", "day", "real"])
+def test_sparks_own_join_finds_rows_of_the_same_time(session, name):
+    """Of right rows with equal times, Spark's join takes either; it misses infinite times."""
+    if session.version < "4.3":
+        pytest.skip("Spark's SQL has ASOF JOIN since 4.3")
+    session.conf.set("spark.sql.join.asofJoin.enabled", "true")
+    known = f"abs({name}) < double('Infinity')" if name == "real" else "true"
+    left_rows(session).where(known).createOrReplaceTempView("asof_left")
+    right = right_rows(session).where(known).select("user", F.col(name).alias("other"))
+    right.createOrReplaceTempView("asof_right")
+    left = session.table("asof_left")
+    for direction, exact in itertools.product(("backward", "forward"), (True, False)):
+        sign = {"backward": ">", "forward": "<"}[direction] + ("=" if exact else "")
+        condition = f"MATCH_CONDITION (l.{name} {sign} r.other) ON l.user = r.user"
+        own = session.sql(f"{OWN_JOIN} {condition}")
+        options: dict[str, Any] = {"direction": direction, "allow_exact_matches": exact}
+        found = operators.asof_join(
+            left, right, "user", name, "other", workers=WORKERS, **options
+        ).select("id", "other")
+        assert sorted(found.collect(), key=str) == sorted(own.collect(), key=str), sign
+
+
+def test_left_rows_without_a_match_are_left_out(session):
+    left, right = left_rows(session, 200), right_rows(session, 60)
+    options: dict[str, Any] = {"how": "inner", "tolerance": 10}
+    found = matched(left, right, ["user"], "whole", **options)
+    assert found == joined(left, right, ["user"], "whole", **options)
+    assert None not in found.values()
+    assert 0 < len(found) < 200
+
+
+ORDERS: dict[str, Callable[[], Any]] = {
+    "ascending": lambda: "seq",
+    "descending": lambda: F.desc("seq"),
+    "two columns": lambda: [F.desc_nulls_first("bid"), "seq"],
+}
+
+
+@pytest.mark.slow(3)
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_order_decides_between_right_rows_of_equal_times(session, order):
+    """Forward takes the first row of each day, so without the other rows the result is the same."""
+    given = ORDERS[order]()
+    left, right = left_rows(session), right_rows(session, 1000)
+    right = right.withColumn("day", F.expr("date_add(date'1969-12-01', cast(bid % 5 as int))"))
+    window = Window.partitionBy("user", "day").orderBy(
+        *(given if order == "two columns" else [given])
+    )
+    first = right.withColumn("n", F.row_number().over(window)).where("n = 1").drop("n")
+    found = matched(left, right, "user", "day", direction="forward", right_order=given)
+    assert found == matched(left, first, "user", "day", direction="forward", cuts=False)
+
+
+def test_without_an_order_the_rows_decide(session):
+    left, right = left_rows(session, 300), right_rows(session, 300)
+    right = right.withColumn("whole", F.expr("whole div 100"))
+    found = matched(left, right, "user", "whole", right_order=None)
+    again = matched(left, right.repartition(7).sort("bid"), "user", "whole", right_order=None)
+    assert found == again
+    assert {*found.values()} > {None}
