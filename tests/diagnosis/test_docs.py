@@ -1,4 +1,4 @@
-"""The Python code of docs/diagnose.md runs, and its limits are those of the code."""
+"""The Python code of docs/diagnose.md runs; its limits and its output are those of the code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from evenkey.reports.diagnosis import Thresholds
+from evenkey.cli.diagnosis_text import print_diagnosis
+from evenkey.reports.diagnosis import Thresholds, diagnose
 from tests.diagnosis.writing import skewed
 from tests.snippets.blocks import snippets
 
@@ -28,3 +29,11 @@ def test_the_limits_are_those_of_the_code():
     rows = dict(re.findall(r"^\| `(least_\w+)` \| ([\d.]+) \|", GUIDE, re.MULTILINE))
     usual = dataclasses.asdict(Thresholds())
     assert {name: float(value) for name, value in rows.items()} == usual
+
+
+def test_the_output_is_that_of_a_kept_log(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    print_diagnosis(diagnose(Path(__file__).parent / "causes" / "join-hot.gz"))
+    (shown,) = re.findall(r"^```text\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert shown in "\n".join(printed)

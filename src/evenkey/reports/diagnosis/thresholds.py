@@ -17,7 +17,7 @@ class Thresholds:
         Minimum ratio of the largest task's rows to the mean rows of the stage's tasks. An imbalance
         below this ratio is about that of random placement.
     least_gain
-        Minimum speedup of the stage by evenkey.
+        Minimum speedup of the stage by a change, Spark's own or evenkey's.
     least_seconds
         Minimum wall time saved, over all runs of the stage, in seconds.
 
