@@ -98,10 +98,10 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
     The matches are those of ``pandas.merge_asof`` under every plan. pandas takes the last or the
     first of several right rows with equal times in the order of its rows, which Spark does not
     have: pass `right_order`. A row whose time or key is null, or whose time is NaN, matches
-    nothing; with an equality ``<=>``, null keys match each other.
+    nothing; with an equality ``<=>``, null keys match each other, as they always do in pandas.
 
-    Both sides are read several times, and must have the same rows each time: cache or checkpoint
-    rows that are random or that a changing source returns.
+    The call runs Spark jobs, and the result reads both sides several times. If these reads return
+    different rows, the result is wrong, as for `over`.
 
     Examples
     --------

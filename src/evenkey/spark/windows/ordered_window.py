@@ -81,13 +81,17 @@ def over(
 
     Notes
     -----
-    Values, types and nullability are those of Spark's own window under every plan. Only doubles can
-    differ, within 1e-9 relative: sums and averages of floating-point numbers, averages of integers,
-    variances and standard deviations, which Spark itself adds up in another order each time. As in
-    Spark, functions that depend on the order of rows with equal order values may give either value.
+    Values, types and nullability are those of Spark's own window under every plan, except where
+    doubles are added up: sums and averages of floating-point numbers, averages of integers,
+    variances and standard deviations. They are added up in another order, so rounding differs;
+    where large positive and negative values cancel, the relative difference has no bound. In ANSI
+    mode, a sum of integers also fails if the sum of a piece does not fit its type. As in Spark,
+    functions that depend on the order of rows with equal order values may give either value.
 
-    `df` is read several times, and must have the same rows each time: cache or checkpoint rows that
-    are random or that a changing source returns.
+    The call runs Spark jobs, which count the keys and sample the rows of hot keys. The result reads
+    `df` several times. If these reads return different rows, it is wrong, which nothing detects:
+    write rows that are random, or that a changing source returns, to a table or a checkpoint first.
+    A cache is no guarantee, because Spark computes lost blocks again.
 
     Columns that cannot be computed on pieces are computed by Spark's own window, in this same call;
     `explain` names them, with the reason.
