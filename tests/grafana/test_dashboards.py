@@ -24,7 +24,7 @@ TITLES = [
     *("Epoch duration p50", "Epoch duration p99", "Rejected", "Late"),
     *("Lag", "Rows of state", "Size of state"),
     *("Max/mean by epoch", "StdDev by epoch", "DistCost by epoch"),
-    *("Throughput by epoch", "Epoch duration"),
+    *("Moved keys by epoch", "Moved load by epoch", "Throughput by epoch", "Epoch duration"),
     *("Rejected by epoch", "Late by epoch", "Lag by epoch"),
     "Rows of state by epoch",
     *("Load of each worker", "Hottest keys"),
@@ -232,6 +232,11 @@ def check(title, report, values):
         assert {round(value, 9) for value in values} <= {
             round(each.max_over_mean, 9) for each in report.epochs
         }
+    for name in ("Moved keys", "Moved load"):
+        if title == f"{name} by epoch":
+            field = name.lower().replace(" ", "_")
+            moved = {round(getattr(each, field), 9) for each in report.epochs}
+            assert {round(value, 9) for value in values} <= moved
     if title == "Hottest keys":
         assert len(values) >= 10
     if title == "Epoch duration":

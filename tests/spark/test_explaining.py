@@ -117,7 +117,7 @@ def test_explanations_without_figures(plain, rows):
 
 
 def test_what_cannot_be_explained(rows):
-    with pytest.raises(ConfigurationError, match="operator = route: explain knows groupBy, join, "):
+    with pytest.raises(ConfigurationError, match="operator = route: explain knows asof_join, "):
         eks.explain(eks.route, rows, "k")
     with pytest.raises(ConfigurationError, match="there is no column 'x'; there are: k, v"):
         eks.explain(eks.partition_for_write, rows, "x", files=2)

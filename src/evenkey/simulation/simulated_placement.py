@@ -27,9 +27,8 @@ class Placement:
     """
 
     def __init__(self, workers: int, *, by_epoch: bool, replication: bool) -> None:
-        self._counts = PairCounts if replication else LoadCounts
-        self._whole = self._counts(workers)
-        self._epoch = self._counts(workers, self._whole) if by_epoch else self._whole
+        self._whole = PairCounts(workers) if replication else LoadCounts(workers)
+        self._epoch = self._whole.of_next_epoch() if by_epoch else self._whole
         self._by_epoch = by_epoch
         self._messages = 0
         self.epochs: list[EpochMetrics] = []
@@ -45,7 +44,7 @@ class Placement:
             self.epochs.append(EpochMetrics.of_epoch(len(self.epochs), self._epoch, self._messages))
             self._messages = 0
             self._whole.merge(self._epoch)
-            self._epoch = self._counts(self._whole.workers, self._whole)
+            self._epoch = self._whole.of_next_epoch()
 
     def metrics(self, messages: int, average_imbalance: float) -> RunMetrics:
         """Compute the metrics of the whole stream; with epochs, of all epochs that have ended."""

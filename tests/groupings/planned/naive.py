@@ -13,7 +13,7 @@ def plan(keys, buckets, remaining, extra, before, *, stays):
 
     If `stays` is true, items leave their workers only if a worker has too much load.
     """
-    pieces = {}  # type: ignore[var-annotated]
+    pieces = {}
     tolerance = [load * 0.005 / 1.005 for load in remaining]
     items = [*sorted(keys.items()), *enumerate(buckets)]
     order = sorted(range(len(items)), key=lambda i: -items[i][1])

@@ -106,6 +106,10 @@ class LoadCounts:
         self.workers = workers
         self._loads = np.zeros(workers, dtype=np.int64)
 
+    def of_next_epoch(self) -> Self:
+        """Return empty counts of the epoch that follows these."""
+        return type(self)(self.workers, self)
+
     def add(
         self,
         workers: NDArray[np.integer],
@@ -250,14 +254,13 @@ class PairCounts(LoadCounts):
 
     def __init__(self, workers: int, earlier: PairCounts | None = None) -> None:
         super().__init__(workers, earlier)
-        self._pairs = Fingerprints()
+        self._pairs, self._keys = Fingerprints(), CountedFingerprints()
         none = Fingerprints()
         self._earlier = (
             (none, none) if earlier is None else (earlier._pairs, earlier._keys)  # noqa: SLF001
         )
         self._moved_pairs = self._moved_load = 0
         self._bits = np.uint64(max(1, (workers - 1).bit_length()))
-        self._keys = CountedFingerprints()
 
     def add(
         self,

@@ -145,7 +145,7 @@ class Observer:
         if workers != self._counts.workers:
             # The balance is undefined over epochs with different numbers of workers: start anew.
             self._counts, self._imbalances = PairCounts(workers), []
-        counts = PairCounts(workers, self._counts)
+        counts = self._counts.of_next_epoch()
         counts.add(
             table["worker"].to_numpy(),
             hash_strings(table["key"].combine_chunks()),
