@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.papers.claims import PAPERS, read_claims, register, words
+from evenkey.papers.claims import PAPERS, documents, read_claims, register, words
 
 CLAIMS = [claim for claims in register().values() for claim in claims]
 FOLDER = os.environ.get("EVENKEY_PAPERS")
@@ -66,6 +66,8 @@ def test_quotations_are_the_documents_words(name):
     for claim in register()[name]:
         for quote in (claim.quote, *(place.quote for place in claim.also)):
             assert spaced(quote) in text, claim.id
+    for each in documents()[name].left_out:
+        assert spaced(each.quote) in text, each.quote
 
 
 def test_no_place_is_listed_twice():
@@ -76,6 +78,22 @@ def test_no_place_is_listed_twice():
         for at, quote in [*claim.also]
     ]
     assert len(places) == len(set(places))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_statement_is_a_claim_and_left_out(name):
+    claims = {
+        quote
+        for claim in register()[name]
+        for quote in (claim.quote, *(place.quote for place in claim.also))
+    }
+    left_out = [each.quote for each in documents()[name].left_out]
+    assert len(left_out) == len(set(left_out))
+    assert not claims & set(left_out)
+
+
+def test_only_claims_that_are_judged_are_so_by_construction():
+    assert all(claim.criteria for claim in CLAIMS if claim.by_construction)
 
 
 def quoted(text: str) -> set[float]:
