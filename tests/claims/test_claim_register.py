@@ -22,6 +22,7 @@ NOT_QUOTED = {
     "dkg-80-percent-on-one": "80 % are 8 times the mean of ten machines",
     "dkg-80-percent-on-two": "40 % are 4 times the mean of ten machines",
     "dkg-cost-range": "the number of workers is 10",
+    "dkg-two-to-n": "the number of workers is 10",
     **dict.fromkeys(
         (
             f"dkg-t3-{method}-{figure}"
@@ -31,6 +32,7 @@ NOT_QUOTED = {
         "ratios of the quoted numbers and SG's",
     ),
     "pkg-above-two-over-n": "they follow from the formula and p1",
+    "pkg-data-zf-p1": "they follow from the formula",
     "pkg-exactly-two-workers": "two is a word",
     "pkg-shuffle-all-workers": "W is 10",
     "pkg-t3-pkg": "ratios of the quoted numbers",
@@ -41,6 +43,7 @@ NOT_QUOTED = {
     "pkg-q4-four-choices": "four is a word",
     "pkg-q4-nine-choices": "nine is a word",
     "pkg-q5-memory-half": "half is a word",
+    "reference-half-skewed": "half of 80 % is 40 %",
     "reference-table-shuffle": "there are 10 workers",
     "reference-threshold": "they follow from the formula",
 }
