@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.papers.claims import PAPERS, read_claims, register, words
+from evenkey.papers.claims import PAPERS, documents, read_claims, register, words
 
 CLAIMS = [claim for claims in register().values() for claim in claims]
 FOLDER = os.environ.get("EVENKEY_PAPERS")
@@ -22,6 +22,7 @@ NOT_QUOTED = {
     "dkg-80-percent-on-one": "80 % are 8 times the mean of ten machines",
     "dkg-80-percent-on-two": "40 % are 4 times the mean of ten machines",
     "dkg-cost-range": "the number of workers is 10",
+    "dkg-two-to-n": "the number of workers is 10",
     **dict.fromkeys(
         (
             f"dkg-t3-{method}-{figure}"
@@ -31,6 +32,7 @@ NOT_QUOTED = {
         "ratios of the quoted numbers and SG's",
     ),
     "pkg-above-two-over-n": "they follow from the formula and p1",
+    "pkg-data-zf-p1": "they follow from the formula",
     "pkg-exactly-two-workers": "two is a word",
     "pkg-shuffle-all-workers": "W is 10",
     "pkg-t3-pkg": "ratios of the quoted numbers",
@@ -41,6 +43,7 @@ NOT_QUOTED = {
     "pkg-q4-four-choices": "four is a word",
     "pkg-q4-nine-choices": "nine is a word",
     "pkg-q5-memory-half": "half is a word",
+    "reference-half-skewed": "half of 80 % is 40 %",
     "reference-table-shuffle": "there are 10 workers",
     "reference-threshold": "they follow from the formula",
 }
@@ -66,6 +69,8 @@ def test_quotations_are_the_documents_words(name):
     for claim in register()[name]:
         for quote in (claim.quote, *(place.quote for place in claim.also)):
             assert spaced(quote) in text, claim.id
+    for each in documents()[name].left_out:
+        assert spaced(each.quote) in text, each.quote
 
 
 def test_no_place_is_listed_twice():
@@ -76,6 +81,22 @@ def test_no_place_is_listed_twice():
         for at, quote in [*claim.also]
     ]
     assert len(places) == len(set(places))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_statement_is_a_claim_and_left_out(name):
+    claims = {
+        quote
+        for claim in register()[name]
+        for quote in (claim.quote, *(place.quote for place in claim.also))
+    }
+    left_out = [each.quote for each in documents()[name].left_out]
+    assert len(left_out) == len(set(left_out))
+    assert not claims & set(left_out)
+
+
+def test_only_claims_that_are_judged_are_so_by_construction():
+    assert all(claim.criteria for claim in CLAIMS if claim.by_construction)
 
 
 def quoted(text: str) -> set[float]:

@@ -106,10 +106,12 @@ def test_a_number_is_compared_with_each_of_several_values():
 
 
 def test_values_below_a_floor_are_equal():
-    rule = f'word = "more"\nfloor = 0.1\n{KG_ABOVE_PKG}'
     rows = ("KG", "5", "0.01"), ("PKG", "5", "0.09")
-    assert judged(rule, *rows).verdict == "holds"
-    assert judged(rule, rows[0], ("PKG", "5", "0.11")).verdict == "does not hold"
+    assert judged(f"{SIMILAR}floor = 0.1\n", *rows).verdict == "holds"
+    assert judged(f"{SIMILAR}floor = 0.1\n", rows[0], ("PKG", "5", "0.13")).verdict != "holds"
+    more = f'word = "more"\nfloor = 0.1\n{KG_ABOVE_PKG}'
+    assert judged(more, ("KG", "5", "0.09"), ("PKG", "5", "0.01")).verdict == "does not hold"
+    assert judged(more, ("KG", "5", "0.11"), ("PKG", "5", "0.01")).verdict == "holds"
 
 
 def test_a_number_can_be_subtracted_first():
@@ -150,9 +152,13 @@ def test_a_claim_needs_all_settings_that_it_names_to_hold():
     assert judged(rule, ("KG", "5", "1"), ("PKG", "5", "2")).verdict == "does not hold"
 
 
-def test_an_order_needs_only_the_steps_that_are_there():
+def test_an_order_needs_all_its_steps_to_hold():
     rule = 'word = "more"\nrising = {W = ["5", "10", "50"]}\n'
-    assert judged(rule, ("KG", "5", "1"), ("KG", "50", "2")).ours == "2x"
+    some = judged(rule, ("KG", "5", "1"), ("KG", "50", "2"))
+    assert (some.verdict, some.ours) == ("not run", "2x; not run at 10")
+    assert judged(rule, ("KG", "5", "2"), ("KG", "50", "1")).verdict == "does not hold"
+    rows = ("KG", "5", "1"), ("KG", "10", "2"), ("KG", "50", "3")
+    assert judged(rule, *rows).verdict == "holds"
     rows = ("KG", "5", "1"), ("KG", "10", "3"), ("KG", "50", "2")
     assert judged(rule, *rows).ours.endswith("fails in 1: 50, KG (0.667x)")
 

@@ -91,3 +91,9 @@ def test_values_that_are_wrong_by_half_turn_sizes():
     ]
     assert len(findings) > 50
     assert len(kept) <= (1 - SHARE) * 2 * len(findings), kept
+
+
+def test_claims_that_cannot_fail_hold():
+    built = [each for claims in register().values() for each in claims if each.by_construction]
+    assert built
+    assert [each.id for each in built if each.verdict(OUTCOMES) != "holds"] == []

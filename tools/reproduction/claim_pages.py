@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from evenkey.papers.claims import PAPERS, register, words
+from evenkey.papers.claims import PAPERS, documents, register, words
 from tools.reproduction.markdown import plain, table
 
 if TYPE_CHECKING:
@@ -26,7 +26,15 @@ def counts(outcomes: Mapping[str, Tables]) -> list[str]:
         total += count
         rows.append([f"[{PAPERS[name]}](reproduction/claims-{name}.md)", *_numbers(count)])
     titles = ["document", "claims", *_VERDICTS]
-    return table(titles, [*rows, ["all", *_numbers(total)]])
+    built = sum(bool(claim.by_construction) for claims in register().values() for claim in claims)
+    return [
+        *table(titles, [*rows, ["all", *_numbers(total)]]),
+        (
+            f"{built} claims hold by construction, such as the sizes of generated streams: their "
+            "pages say why our results cannot fail them."
+        ),
+        "",
+    ]
 
 
 def definitions() -> list[str]:
@@ -66,8 +74,15 @@ def _page(
     yield f"{len(claims)} claims at {places} places ({verdicts})."
     yield "The [chapter](../reproduction.md) defines the words of the criteria."
     yield ""
+    document = documents()[name]
+    yield from (f"- {each}" for each in document.reading)
+    yield ""
     rows = [_row(claim, outcomes, notes) for claim in claims]
     yield from table(["Claim", "Criterion and reason", "Ours", "Verdict"], rows)
+    yield "## Statements that are no claims"
+    yield ""
+    left_out = [[f"“{plain(each.quote)}” ({each.at})", each.reason] for each in document.left_out]
+    yield from table(["Statement", "Why it is none"], left_out)
 
 
 def _row(claim: Claim, outcomes: Mapping[str, Tables], notes: Mapping[str, str]) -> list[str]:
@@ -76,7 +91,9 @@ def _row(claim: Claim, outcomes: Mapping[str, Tables], notes: Mapping[str, str])
     found = claim.judged(outcomes)
     criteria = [plain(each.criterion.says) for each in found]
     changes = [f"Changed {each.date}: {each.reason}" for each in claim.changes]
-    reasons = [claim.reason, claim.not_testable, claim.not_run and f"To run: {claim.not_run}"]
+    built = claim.by_construction and f"By construction: {claim.by_construction}"
+    reasons = [claim.reason, built, claim.not_testable]
+    reasons.append(claim.not_run and f"To run: {claim.not_run}")
     ours = []
     for each in found:
         experiment = each.criterion.measure.experiment

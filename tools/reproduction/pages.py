@@ -37,7 +37,12 @@ the papers. `make reproduction` writes it from the register of claims and from t
   run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
   if other settings are missing. **Not testable** means that the statement is about something that
   nobody can measure here.
-- Set-ups, definitions and statements about other systems in related work are not claims.
+- Set-ups, definitions, statements about other systems and theorems of other papers are not claims.
+  Those that resemble claims are listed with the reason at the end of each document's page.
+- Some claims hold **by construction**: our results cannot fail them, such as the size of a stream
+  that is generated with the published size. Their pages say so.
+- Latency is the time of the same runs as throughput, in DKG by the paper's own formula. Claims on
+  both are one measurement, which counts twice.
 - Each page has its command. Results that do not depend on a clock are the same on every machine.
   The **digest** is the SHA-256 of all results of the experiment; the command reproduces it.
 - **Scale** full is the paper's number of messages, quick is shorter

@@ -12,6 +12,7 @@ from evenkey.papers.claims.claim_register import (
     Claim,
     Finding,
     claims_of,
+    documents,
     read_claims,
     register,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Shown",
     "Tables",
     "claims_of",
+    "documents",
     "read_claims",
     "register",
     "words",

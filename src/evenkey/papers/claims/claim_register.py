@@ -25,7 +25,10 @@ PAPERS = {
 }
 """The documents that the register covers, by the names of their files."""
 
-_TEXTS = {"id", "at", "quote", "also", "reason", "not_testable", "not_run", "changes"}
+_TEXTS = {
+    *("id", "at", "quote", "also", "reason", "by_construction"),
+    *("not_testable", "not_run", "changes"),
+}
 
 
 class Place(NamedTuple):
@@ -33,6 +36,14 @@ class Place(NamedTuple):
 
     at: str
     quote: str
+
+
+class LeftOut(NamedTuple):
+    """A statement of a document that is no claim, and the reason."""
+
+    at: str
+    quote: str
+    reason: str
 
 
 class Change(NamedTuple):
@@ -60,6 +71,8 @@ class Claim:
         Other places that state the same.
     reason
         Why the criterion is what it is, if the definition of its word does not say it.
+    by_construction
+        Why our results cannot fail the criterion; empty if they can.
     not_testable
         Why the claim cannot be tested here; empty if it can.
     not_run
@@ -74,6 +87,7 @@ class Claim:
     criteria: Sequence[Criterion] = ()
     also: Sequence[Place] = ()
     reason: str = ""
+    by_construction: str = ""
     not_testable: str = ""
     not_run: str = ""
     changes: Sequence[Change] = ()
@@ -130,10 +144,34 @@ class Finding(NamedTuple):
         }
 
 
+class Document(NamedTuple):
+    """What the register has of a document.
+
+    Parameters
+    ----------
+    claims
+        Its claims.
+    reading
+        How the claims are read, in sentences.
+    left_out
+        Statements that resemble claims and are none.
+    """
+
+    claims: Sequence[Claim]
+    reading: Sequence[str]
+    left_out: Sequence[LeftOut]
+
+
+@cache
+def documents() -> Mapping[str, Document]:
+    """Return the documents of the register, by the names in `PAPERS`."""
+    return {name: _read(name) for name in PAPERS}
+
+
 @cache
 def register() -> Mapping[str, Sequence[Claim]]:
     """Return all claims, by document."""
-    return {name: _read(name) for name in PAPERS}
+    return {name: document.claims for name, document in documents().items()}
 
 
 def claims_of(experiment: str) -> list[Claim]:
@@ -179,8 +217,11 @@ def read_claims(text: str) -> list[Claim]:
     return [_claim(fields, measures) for fields in given["claims"]]
 
 
-def _read(name: str) -> list[Claim]:
-    return read_claims((resources.files(__package__) / f"{name}.toml").read_text("utf-8"))
+def _read(name: str) -> Document:
+    text = (resources.files(__package__) / f"{name}.toml").read_text("utf-8")
+    given = tomllib.loads(text)
+    left_out = [LeftOut(**each) for each in given.get("left_out", ())]
+    return Document(read_claims(text), given.get("reading", ()), left_out)
 
 
 def _measure(name: str, fields: dict[str, Any]) -> Measure:

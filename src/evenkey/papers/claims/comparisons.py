@@ -44,11 +44,6 @@ class Compared(NamedTuple):
         """The first value divided by the second."""
         return ratio(self.one.value, self.two.value)
 
-    @property
-    def equal(self) -> bool:
-        """Whether both values are equal, in all runs."""
-        return self.one == self.two and self.one.least == self.one.most
-
 
 def sides(given: Mapping[str, Any]) -> list[Side]:
     """Expand a side whose keys have several texts to one side for each combination.

@@ -85,8 +85,6 @@ class Criterion:
         The paper's number for each pair, or its limit; 1 if it gives none.
     only
         Texts that other keys must have.
-    ordered
-        Whether the pairs are those of an order of many steps.
     per
         ``each``: every setting counts. ``generally``: three quarters of the settings must agree.
         ``most``, ``median``: the largest or median ratio of all settings counts.
@@ -109,7 +107,6 @@ class Criterion:
     says: str
     numbers: Sequence[float]
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    ordered: bool = False
     per: Literal["each", "generally", "most", "median"] = "each"
     change: bool = False
     upper: bool = True
@@ -149,15 +146,9 @@ class Criterion:
         return Judgement("holds", ours)
 
     def _missing(self, rows: Sequence[Row]) -> list[str]:
-        """Return the texts of keys that the criterion names and no value has.
-
-        The steps of an order need not all be there.
-        """
+        """Return the texts of keys that the criterion names and no value has."""
         named = [(key, text) for key, texts in self.only.items() for text in texts]
-        if not self.ordered:
-            named += [
-                pair for sides in self.pairs for side in sides if side for pair in side.items()
-            ]
+        named += [pair for sides in self.pairs for side in sides if side for pair in side.items()]
         known = {pair for row in rows for pair in row.keys.items()}
         return list(dict.fromkeys(text for key, text in named if (key, text) not in known))
 
@@ -182,8 +173,6 @@ class Criterion:
         return wanted / self.word.tolerance <= figure <= wanted * self.word.tolerance
 
     def _above(self, each: Compared) -> bool:
-        if self.floor and each.equal:
-            return True
         if each.one.least <= each.two.most or each.one.value <= each.two.value:
             return False
         return self.word.least <= each.ratio <= self.word.most

@@ -52,7 +52,6 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
         says=f"{measure.words}: {rule}{_conditions(fields, where)}",
         numbers=numbers,
         only={key: [text] if isinstance(text, str) else text for key, text in where.items()},
-        ordered="rising" in fields,
         per=fields.get("per", "each"),
         change="change" in fields,
         upper="at_least" not in fields,
@@ -67,7 +66,7 @@ def _rule(fields: Mapping[str, Any]) -> _Rule:
     word = fields.get("word", "")
     if "rising" in fields:
         steps = sides(fields["rising"])
-        # All pairs, not only neighbours: a result may lack some of the steps.
+        # All pairs, so that a result that lacks some of the steps can still contradict the order.
         rising = [(more, less) for less, more in itertools.combinations(steps, 2)]
         amount = "" if word == "more" else f", {word} more"
         return "direction", [*rising], [1.0] * len(rising), _chain(steps) + amount
