@@ -44,7 +44,13 @@ def test_some_matches(session):
 
 
 @pytest.mark.slow(7)
-@pytest.mark.parametrize("name", TIMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=() if each in {"whole", "time", "decimal"} else pytest.mark.soak)
+        for each in TIMES
+    ],
+)
 def test_times_of_all_types_under_all_rules(session, name):
     left, right = left_rows(session).cache(), right_rows(session).cache()
     for each in RULES:
