@@ -44,7 +44,7 @@ def server_of_tools() -> Any:
     """
     kit = load_extra("mcp.server.mcpserver", "mcp", "evenkey mcp")
     failure = load_extra("mcp.server.mcpserver.exceptions", "mcp", "evenkey mcp").ToolError
-    from evenkey.cli.assistant_tools import TOOLS
+    from evenkey.cli.assistants.assistant_tools import TOOLS
 
     server = kit.MCPServer("evenkey", instructions=_INSTRUCTIONS, log_level="WARNING")
     for tool in TOOLS:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenkey.cli.advise import sample_of
-from evenkey.cli.assistant_results import (
+from evenkey.cli.assistants.assistant_results import (
     AdviceFound,
     ChangeFound,
     DiagnosisFound,
