@@ -60,7 +60,13 @@ def test_bounded_frames_of_values(session):
 @pytest.mark.parametrize(
     ("direction", "name"), [(F.desc, "whole"), (F.asc_nulls_last, "real"), (F.desc, "tiny")]
 )
-@pytest.mark.parametrize("frame", [(-40, 3), (2, 9), (0, 0), (FIRST, 4), (-2, LAST), (FIRST, -2)])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *((-40, 3), (FIRST, 4), (-2, LAST)),
+        *(pytest.param(each, marks=pytest.mark.soak) for each in ((2, 9), (0, 0), (FIRST, -2))),
+    ],
+)
 def test_other_frames_of_values(session, direction, name, frame):
     rows = ordered_rows.rows(session)
     assert_same(rows, ["user"], [direction(name)], aggregates() | ranks(), range_between=frame)
