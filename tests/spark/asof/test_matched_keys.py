@@ -26,7 +26,7 @@ def test_composite_keys(session):
 def test_keys_by_equalities(session):
     left, right = left_rows(session), right_rows(session)
     other = right.withColumnsRenamed({"user": "account", "kind": "sort"})
-    conditions: Any = [left.user == other.account, left.kind == other.sort]
+    conditions: Any = [left.user == other.account, left.kind == other["sort"]]
     wanted = joined(left, right, ["user", "kind"], "whole")
     found = operators.asof_join(
         left,

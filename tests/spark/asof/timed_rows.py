@@ -126,6 +126,9 @@ def joined(
     order = [
         F.col("apart").asc(),
         F.when(other < given, 0).otherwise(1).asc(),
+        # All times are equally far from an infinite one.
+        F.when(other <= given, other).desc_nulls_last(),
+        other.asc(),
         F.when(backward, F.lit(1)).otherwise(0).desc(),
     ]
     last = F.when(backward, F.col("seq")).desc_nulls_last()
