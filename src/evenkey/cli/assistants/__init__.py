@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     import typer
 
+__all__ = ["register"]
+
 _INSTRUCTIONS = (
     "Find out whether skewed keys slow a Spark job down: diagnose reads its event log. advise "
     "measures the keys of files, simulate compares groupings, explain says what an operator of "
