@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.planned.exact_counts import KeyCounts
 
-    _Items = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]
-
 Planning = Literal["auto", "previous", "current", "fit"]
 
 _BUCKETS_PER_WORKER = 64
@@ -321,27 +319,22 @@ class PlannedGrouping(Grouping):
         # worker.
         least = statistics.total / len(statistics.bucket_loads)
         items = statistics.items(least, None if previous is None else previous.keys)
-        return make_plan(
-            *items,
-            capacities,
-            previous,
-            tolerance=self._tolerance(statistics, workers, items),
-            stickiness=self.stickiness,
-        )
 
-    def _tolerance(self, statistics: KeyStatistics, workers: int, items: _Items) -> float:
-        """Choose the tolerance for which a plan without a previous plan splits few enough keys.
+        def placed(before: Plan | None, tolerance: float) -> Plan:
+            return make_plan(
+                *items, capacities, before, tolerance=tolerance, stickiness=self.stickiness
+            )
 
-        The previous plan has no influence, so a plan that stays is as balanced as a new one.
-        """
         if len(statistics.sketch.items()) == statistics.sketch.capacity:
-            return self.tolerance
-        worth, capacities = self._worth(statistics, workers), self.worker_capacities(workers)
+            return placed(previous, self.tolerance)
+        # The tolerance is the one with which a new plan splits few enough keys, so that a plan that
+        # stays is as balanced as a new one.
+        worth = self._worth(statistics, workers)
         for tolerance in (self.tolerance, *(each for each in _WIDER if each > self.tolerance)):
-            plan = make_plan(*items, capacities, tolerance=tolerance, stickiness=self.stickiness)
+            plan = placed(None, tolerance)
             if plan.extra_pairs <= worth:
                 break
-        return tolerance
+        return plan if previous is None else placed(previous, tolerance)
 
     def _balanced_keys_plan(
         self, statistics: KeyStatistics, capacities: NDArray[np.float64], previous: Plan | None
