@@ -84,8 +84,6 @@ class LoadCounts:
     ----------
     workers
         Number of workers, W.
-    earlier
-        Not used: see `PairCounts`.
 
     Raises
     ------
@@ -100,15 +98,14 @@ class LoadCounts:
     ([2, 1, 1], nan)
     """
 
-    def __init__(self, workers: int, earlier: LoadCounts | None = None) -> None:
-        del earlier
+    def __init__(self, workers: int) -> None:
         check_workers(workers)
         self.workers = workers
         self._loads = np.zeros(workers, dtype=np.int64)
 
     def of_next_epoch(self) -> Self:
         """Return empty counts of the epoch that follows these."""
-        return type(self)(self.workers, self)
+        return type(self)(self.workers)
 
     def add(
         self,
@@ -253,7 +250,7 @@ class PairCounts(LoadCounts):
     """
 
     def __init__(self, workers: int, earlier: PairCounts | None = None) -> None:
-        super().__init__(workers, earlier)
+        super().__init__(workers)
         self._pairs, self._keys = Fingerprints(), CountedFingerprints()
         none = Fingerprints()
         self._earlier = (
@@ -261,6 +258,10 @@ class PairCounts(LoadCounts):
         )
         self._moved_pairs = self._moved_load = 0
         self._bits = np.uint64(max(1, (workers - 1).bit_length()))
+
+    def of_next_epoch(self) -> Self:
+        """Return empty counts of the epoch that follows these, with these as the earlier ones."""
+        return type(self)(self.workers, self)
 
     def add(
         self,
