@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.core.metrics import makespan
 from evenkey.reports.diagnosis.saved_time import Played, saved_time
+from evenkey.reports.diagnosis.slow_places import slow_place
 from evenkey.reports.diagnosis.task_times import Line, explained, fit_line, fullness, skew_cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.reports.diagnosis.remedies import Remedy
+    from evenkey.reports.diagnosis.slow_places import SlowPlace
     from evenkey.reports.diagnosis.stage_runs import Run
 
 
@@ -67,6 +70,11 @@ class Work:
         """The run whose largest task exceeds the mean by the most rows."""
         return max(self.runs, key=lambda run: max(run.rows) - statistics.fmean(run.rows))
 
+    @functools.cached_property
+    def slow_place(self) -> SlowPlace | None:
+        """The host or executor on which tasks are slow; None: there is none."""
+        return slow_place(self.runs)
+
     @property
     def explained(self) -> float:
         """Share of the variance of the tasks' seconds that `line` explains, from 0 to 1."""
@@ -91,7 +99,7 @@ class Work:
         return self.seconds - saved + self.counting(remedy)
 
     def _played(self, run: Run) -> Played:
-        return Played(self.runs, run, self.line, self.drivers(run), self.slots)
+        return Played(run, self.slow_place, self.line, self.drivers(run), self.slots)
 
     def counting(self, remedy: Remedy) -> float:
         """Return the wall time to read a remedy's input once more and count its keys, in seconds.

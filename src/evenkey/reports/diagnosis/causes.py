@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 from evenkey.reports.diagnosis.after_remedies import together
 from evenkey.reports.diagnosis.remedies import kind_of
-from evenkey.reports.diagnosis.slow_places import slow_place
 
 if TYPE_CHECKING:
     from evenkey.reports.diagnosis.after_remedies import Work
@@ -54,7 +53,7 @@ def _cause_beside_keys(work: Work, limits: Thresholds) -> Cause:
     spilled = sum(run.spilled for run in work.runs)
     if spilled > _LEAST_SPILL * sum(sum(run.bytes) for run in work.runs):
         return "spill"
-    if slow_place(work.runs) is not None:
+    if work.slow_place is not None:
         return "slow executor"
     if together(work.runs, "seconds") >= limits.least_fullness:
         return "slow task"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from evenkey.reports.diagnosis.slow_places import slow_place
-
 if TYPE_CHECKING:
     from evenkey.reports.diagnosis.findings import Finding
 
@@ -73,7 +71,7 @@ def _of_spilling(finding: Finding) -> str:
 
 
 def _of_place(finding: Finding) -> str:
-    slow = slow_place(finding.work.runs)
+    slow = finding.work.slow_place
     if slow is None:
         return "an executor is slow"
     return f"tasks on {slow.name} are {slow.factor:.1f}x slower per row than elsewhere"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evenkey.reports.diagnosis.remedies import Remedy
+    from evenkey.reports.diagnosis.slow_places import SlowPlace
     from evenkey.reports.diagnosis.stage_runs import Run
 
 SMALLER = 4
@@ -25,10 +26,10 @@ class Played(NamedTuple):
 
     Parameters
     ----------
-    runs
-        All runs of the stage.
     run
         The run.
+    slow
+        The place where the tasks of all runs of the stage are slow; None: there is none.
     line
         The seconds of a task as a linear function of its rows.
     drivers
@@ -37,8 +38,8 @@ class Played(NamedTuple):
         Number of tasks that can run at the same time.
     """
 
-    runs: Sequence[Run]
     run: Run
+    slow: SlowPlace | None
     line: Line
     drivers: Sequence[int]
     slots: int
@@ -109,7 +110,7 @@ def _without_spilling(played: Played) -> Sequence[float]:
 
 
 _BY_PLACE: dict[str, Callable[[Played], Sequence[float]]] = {
-    "replace": lambda played: usual_seconds(played.runs, played.run),
+    "replace": lambda played: usual_seconds(played.slow, played.run),
     "memory": _without_spilling,
 }
 """Remedies that change the seconds of tasks, not their rows."""

@@ -21,17 +21,24 @@ class SlowPlace(NamedTuple):
 
     Parameters
     ----------
-    name
-        Such as ``executor 3`` or ``host 10.0.0.7``.
-    tasks
-        Its tasks.
+    kind, place
+        Such as ``executor`` and ``3``, or ``host`` and ``10.0.0.7``.
     factor
         Median of its tasks' seconds per row, over that of all other tasks.
     """
 
-    name: str
-    tasks: tuple[Task, ...]
+    kind: str
+    place: str
     factor: float
+
+    @property
+    def name(self) -> str:
+        """Kind and place together."""
+        return f"{self.kind} {self.place}"
+
+    def has(self, task: Task) -> bool:
+        """Return whether a task ran there."""
+        return bool(getattr(task, self.kind) == self.place)
 
 
 def slow_place(runs: Sequence[Run]) -> SlowPlace | None:
@@ -46,24 +53,24 @@ def slow_place(runs: Sequence[Run]) -> SlowPlace | None:
     return None
 
 
-def usual_seconds(runs: Sequence[Run], run: Run) -> list[float]:
+def usual_seconds(slow: SlowPlace | None, run: Run) -> list[float]:
     """Return the seconds of a run's tasks if the slow place were as fast as the others."""
-    slow = slow_place(runs)
     if slow is None:
         return list(run.seconds)
-    there = set(map(id, slow.tasks))
-    return [each.seconds / (slow.factor if id(each) in there else 1) for each in run.tasks]
+    return [
+        task.seconds / (slow.factor if rows and slow.has(task) else 1)
+        for task, rows in zip(run.tasks, run.rows, strict=True)
+    ]
 
 
 def _places(runs: Sequence[Run], kind: str) -> Iterator[SlowPlace]:
-    paces: dict[str, list[tuple[Task, float]]] = {}
+    paces: dict[str, list[float]] = {}
     for run in runs:
         for task, rows in zip(run.tasks, run.rows, strict=True):
             if rows and getattr(task, kind):
-                paces.setdefault(getattr(task, kind), []).append((task, task.seconds / rows))
+                paces.setdefault(getattr(task, kind), []).append(task.seconds / rows)
     for name, here in paces.items():
-        elsewhere = [pace for other in paces if other != name for _, pace in paces[other]]
+        elsewhere = [pace for other in paces if other != name for pace in paces[other]]
         if min(len(here), len(elsewhere)) < _LEAST_TASKS or not statistics.median(elsewhere):
             continue
-        factor = statistics.median(pace for _, pace in here) / statistics.median(elsewhere)
-        yield SlowPlace(f"{kind} {name}", tuple(task for task, _ in here), factor)
+        yield SlowPlace(kind, name, statistics.median(here) / statistics.median(elsewhere))
