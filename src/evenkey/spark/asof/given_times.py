@@ -10,6 +10,7 @@ from pyspark.sql.types import DateType, NumericType, TimestampNTZType, Timestamp
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.asof.matched_keys import check_same
+from evenkey.spark.joins.conditions import text_of
 from evenkey.spark.windows.given_windows import column_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class GivenTimes(NamedTuple):
     @property
     def shown(self) -> list[str]:
         """Both times as text."""
-        return [text_of(each) for each in self]
+        return [unquoted_text(each) for each in self]
 
     def check(self, kinds: Sequence[DataType]) -> None:
         """Check the types of both times.
@@ -75,6 +76,6 @@ class GivenTimes(NamedTuple):
         check_same(", ".join(_NAMES), ", ".join(self.shown), *kinds)
 
 
-def text_of(column: Column) -> str:
+def unquoted_text(column: Column) -> str:
     """Return a column as text, the same in all sessions: only over Connect are names quoted."""
-    return str(column).removeprefix("Column<'").removesuffix("'>").replace("`", "")
+    return text_of(column).replace("`", "")

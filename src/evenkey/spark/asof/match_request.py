@@ -23,7 +23,7 @@ from evenkey.spark.asof.both_sides import (
     together,
     united,
 )
-from evenkey.spark.asof.given_times import GivenTimes, text_of
+from evenkey.spark.asof.given_times import GivenTimes, unquoted_text
 from evenkey.spark.asof.match_rule import MatchRule
 from evenkey.spark.asof.match_windows import window_of
 from evenkey.spark.asof.matched_keys import MatchedKeys
@@ -142,7 +142,7 @@ class MatchRequest:
         names = sides[0].keys
         found = [window_of(rows, each, value, names, orders) for each in rule.searches]
         search = [f"{direction} from {' to '.join(times.shown)}"]
-        search += [text_of(each.column) for each in order]
+        search += [unquoted_text(each.column) for each in order]
         windows = WindowRequest(
             rows,
             shown=f"asof_join({', '.join(keys.shown)}; {', '.join(search)})",
@@ -209,8 +209,8 @@ def _orders(right: NumberedSide, order: Sequence[Ordering]) -> list[SortOrder]:
         sort = SortOrder(name, kind, *each.direction)
         if uncuttable(sort) is not None:
             message = (
-                f"right_order = {text_of(each.column)}: it is of type {kind.simpleString()}; order "
-                "by numbers, text, dates or timestamps"
+                f"right_order = {unquoted_text(each.column)}: it is of type "
+                f"{kind.simpleString()}; order by numbers, text, dates or timestamps"
             )
             raise ConfigurationError(message)
         found.append(sort)

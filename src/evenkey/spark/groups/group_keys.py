@@ -20,6 +20,7 @@ from evenkey.spark.keys.given_columns import (
     hash_of,
     parts_of_type,
     quoted,
+    quoted_name,
     unlogged_errors,
 )
 
@@ -71,6 +72,11 @@ class Keys:
     def columns(self) -> list[Column]:
         """The key columns."""
         return [quoted(name) for name in self.names]
+
+    @property
+    def quoted_names(self) -> list[str]:
+        """Names of the key columns, quoted, so that a name may have any character."""
+        return [quoted_name(name) for name in self.names]
 
     @property
     def types(self) -> list[DataType]:

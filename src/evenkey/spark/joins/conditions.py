@@ -127,15 +127,16 @@ def _equalities(session: SparkSession, condition: Column) -> Iterator[_Equality]
         return
     if name not in (*_EQUAL, _EQUAL_OR_BOTH_NULL):
         message = (
-            f"on = {shown(_text(condition))}: it is not an equality of two columns; pass "
+            f"on = {shown(text_of(condition))}: it is not an equality of two columns; pass "
             "left.a == right.b, or several equalities in a list or joined by &, and filter the "
             "result by other conditions"
         )
         raise ConfigurationError(message)
-    yield _Equality(parts, name == _EQUAL_OR_BOTH_NULL, " = ".join(map(_text, parts)))
+    yield _Equality(parts, name == _EQUAL_OR_BOTH_NULL, " = ".join(map(text_of, parts)))
 
 
-def _text(column: Column) -> str:
+def text_of(column: Column) -> str:
+    """Return a column as Spark prints it."""
     return str(column).removeprefix("Column<'").removesuffix("'>")
 
 

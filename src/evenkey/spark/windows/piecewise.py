@@ -37,7 +37,7 @@ def piecewise(request: WindowRequest, plan: Snapshot, cuts: Cuts) -> DataFrame:
         The pieces of the hot keys.
     """
     keys, served = request.keys, request.served
-    names = request.key_names
+    names = request.keys.quoted_names
     rows = with_pieces(keys.frame, keys.hashed, request.orders, cuts)
     hot = HotRows(rows.where(is_hot(cuts)), names, request.orders)
     if request.neighbours:

@@ -12,7 +12,7 @@ from evenkey.core.checking import check_workers
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.group_keys import keyed, unplaceable
 from evenkey.spark.groups.weights import cost_column
-from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted, quoted_name
+from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 from evenkey.spark.windows.column_parts import name_of
@@ -138,11 +138,6 @@ class WindowRequest:
         return [each for each in self.steps if not isinstance(each, str)]
 
     @property
-    def key_names(self) -> list[str]:
-        """Names of the key columns, quoted."""
-        return [quoted_name(name) for name in self.keys.names]
-
-    @property
     def reason(self) -> str | None:
         """Why all columns are left to Spark's own windows; None: keys may be cut."""
         if not self.served:
@@ -220,7 +215,7 @@ class _Rows:
 
     def steps(self, frame: Frame, *, copies: bool) -> tuple[Served | str, ...]:
         """Return the steps of each column, or why it is left to Spark."""
-        names = [quoted_name(name) for name in self.keys.names]
+        names = self.keys.quoted_names
 
         def of(number: int, call: Call | None, given: Given) -> Served | str:
             reason = why_not(call, frame)
