@@ -31,6 +31,9 @@ _INTERPRETED = {
 CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
 """Whether tests run over Spark Connect (``make connect``)."""
 
+CASES = int(os.environ.get("EVENKEY_CASES", "60"))
+"""How many random cases ``make soak`` draws of windows, and as many of as-of joins."""
+
 
 def compiling(spark: SparkSession) -> SparkSession:
     """Return another session that compiles its plans, as users' sessions do."""

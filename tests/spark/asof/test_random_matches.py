@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import functions as F
 
+from tests.session import CASES
 from tests.spark.asof.timed_rows import (
     TIMES,
     TOLERANCES,
@@ -85,6 +86,6 @@ def test_more_matches(session, seed):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(10, 522))
+@pytest.mark.parametrize("seed", range(10, 10 + CASES))
 def test_many_matches(session, seed):
     compare(session, seed)

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from tests.session import CASES
 from tests.spark.windows import ordered_rows
 from tests.spark.windows.ordered_rows import ORDERS, aggregates, assert_same, numbers, picks, ranks
 
@@ -84,6 +85,6 @@ def test_more_windows(session, seed):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(18, 544))
+@pytest.mark.parametrize("seed", range(18, 18 + CASES))
 def test_many_windows(session, seed):
     compare(session, seed)
