@@ -95,7 +95,7 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
         0: (b"{", "not JSON"),
         300: (b'{"user": ""}', "the key is empty"),
         301: (b"\xff{", "not UTF-8"),
-        400: (b'{"user": "\\ud800"}', "the key holds half of a surrogate pair"),
+        400: (b'{"user": "\\ud800"}', "the key has half a character (a lone surrogate)"),
         401: (b"[" * 100_000, "not JSON"),
         512: (b"{}", "there is no field 'user'"),
         699: (b"", "not JSON"),

@@ -62,14 +62,14 @@ SNAPSHOTS = [
 def test_numbers_out_of_range_are_refused_when_they_are_remembered(name, change):
     _, memory = memory_of(name)
     parse(name).router(WORKERS).remember(memory)
-    with pytest.raises(RunError, match="numbers out of range: delete the file"):
+    with pytest.raises(RunError, match="numbers out of range: delete the newest"):
         parse(name).router(WORKERS).remember(change(memory))
 
 
 @pytest.mark.parametrize(("name", "change"), [case for case in WRONG if case[0] != "prompt"])
 def test_they_are_refused_in_a_snapshot_too(name, change):
     snapshot = memory_of(name)[0].snapshot()
-    with pytest.raises(RunError, match="numbers out of range: delete the file"):
+    with pytest.raises(RunError, match="numbers out of range: delete the newest"):
         parse(name).router(WORKERS).restore(change(snapshot))
 
 
@@ -77,7 +77,7 @@ def test_they_are_refused_in_a_snapshot_too(name, change):
 def test_a_snapshot_of_another_shape_is_refused(name, change):
     snapshot = memory_of(name)[0].snapshot()
     parse(name).router(WORKERS).restore(snapshot)
-    with pytest.raises(RunError, match="numbers out of range: delete the file"):
+    with pytest.raises(RunError, match="numbers out of range: delete the newest"):
         parse(name).router(WORKERS).restore(change(snapshot))
 
 
@@ -88,5 +88,5 @@ def test_a_partitioner_with_numbers_out_of_range_is_refused(name):
     plan = grouping.plan(keys, counts.astype(float), WORKERS)
     change = with_item("place", WORKERS) if name == "item" else with_array("capacity", [1.0])
     grouping.router(WORKERS).remember(plan)
-    with pytest.raises(RunError, match="numbers out of range: delete the file"):
+    with pytest.raises(RunError, match="numbers out of range: delete the newest"):
         grouping.router(WORKERS).remember(change(plan))

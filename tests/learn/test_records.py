@@ -74,7 +74,7 @@ def test_broken_lines_of_json(tmp_path):
         b"[1]": "not a JSON object",
         b'{"text": "x"}': "label is null",
         b'{"label": "tea", "text": ["a"]}': "field 'text' is not a single value",
-        b'{"label": "tea", "text": "\\ud800"}': "field 'text' holds half of a surrogate pair",
+        b'{"label": "tea", "text": "\\ud800"}': "field 'text' has half a character",
         b"\xff": "not UTF-8",
         b"[" * 100_000: "not JSON: ",
     }

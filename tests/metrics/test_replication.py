@@ -176,9 +176,16 @@ def test_lower_bound_lets_keys_fit_exactly():
         assert dist_cost_lower_bound([2 * count, count], 3, 0) == 1.5
 
 
-@pytest.mark.parametrize("arguments", [([1], 0), ([0], 1), ([1], 1, -0.1)])
-def test_the_lower_bound_refuses_bad_arguments(arguments):
-    with pytest.raises(ConfigurationError, match="must be at least 1"):
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (([1], 0), "workers = 0: there must be at least 1 worker"),
+        (([0], 1), "a count is 0: every count must be above 0"),
+        (([1], 1, -0.1), "imbalance = -0.1: must be at least 0"),
+    ],
+)
+def test_the_lower_bound_refuses_bad_arguments(arguments, says):
+    with pytest.raises(ConfigurationError, match=says):
         dist_cost_lower_bound(*arguments)
 
 

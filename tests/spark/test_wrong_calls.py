@@ -253,7 +253,7 @@ OPERATORS: Wrong = [
     ("a stream is aggregated in windows", lambda at: eks.aggregate(at.stream, "value", "pkg", 2)),
 ]
 CLASSES: Wrong = [
-    ("pkg: choices = 0: a key needs at least 1 choice", lambda _: gro.PartialKeyGrouping(0)),
+    ("pkg: choices = 0: must be at least 1 choice", lambda _: gro.PartialKeyGrouping(0)),
     ("pkg: choices = 2.0: must be a whole number", lambda _: gro.PartialKeyGrouping(2.0)),
     ("pkg: choices = '2': must be a whole number", lambda _: gro.PartialKeyGrouping("2")),
     (
@@ -295,7 +295,7 @@ CLASSES: Wrong = [
     ("capacity = 'x'", lambda _: ske.SpaceSaving("x")),
     ("capacity = 0", lambda _: ske.SpaceSaving(0)),
     ("bins = 1.5: must be a whole", lambda _: ske.ApproximateHistogram(1.5)),
-    ("bins = 1: a histogram has 2 to", lambda _: ske.ApproximateHistogram(1)),
+    ("bins = 1: must be from 2 to", lambda _: ske.ApproximateHistogram(1)),
     (
         "DynamicDistributor: threshold = 'high': must be a number",
         lambda _: joi.DynamicDistributor(threshold="high"),

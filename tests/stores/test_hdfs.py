@@ -74,9 +74,8 @@ def test_of_two_namenodes_the_active_one_is_asked(namenode):
 def test_what_a_namenode_refuses_for_good_is_an_error_with_its_words(store, namenode):
     asked = len(namenode.requests)
     namenode.refusals = ["AccessControlException"]
-    with pytest.raises(
-        OSError, match=r"object: HDFS refuses the request: AccessControlException: not now$"
-    ):
+    refused = r"object: HDFS refuses the request \(AccessControlException: not now\): check the"
+    with pytest.raises(OSError, match=refused):
         store.read("object")
     assert len(namenode.requests) == asked + 1
 

@@ -118,7 +118,7 @@ def test_usual_lengths():
 @pytest.mark.parametrize(
     ("options", "fix"),
     [
-        ({"messages": 0}, "messages = 0: a stream has at least 1 message"),
+        ({"messages": 0}, "messages = 0: must be at least 1 message"),
         ({"messages": -1}, "messages = -1"),
         ({"rate": 0.0}, "rate = 0.0: must be above 0"),
         ({"rate": float("nan")}, "rate = nan"),

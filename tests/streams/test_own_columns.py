@@ -260,7 +260,7 @@ def test_json_lines_with_fields_of_their_own():
         "field 'item' is not a single value",
         "the time 'true' of at is no time",
         "field 'paid' is not a single value",
-        "field 'at' holds half of a surrogate pair",
+        "field 'at' has half a character (a lone surrogate)",
     ]
 
 

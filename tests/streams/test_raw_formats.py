@@ -152,7 +152,7 @@ def test_words_of_the_election_and_the_case_of_others():
         (
             "twitter-election",
             '{"entities": {"hashtags": [{"text": "\\ud800"}]}}',
-            "a hashtag holds",
+            "a hashtag has half a character",
         ),
     ],
 )

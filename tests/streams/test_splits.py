@@ -201,7 +201,7 @@ def test_a_null_line_makes_no_message(splitter):
         (b'{"k": "a"}', "there is no field 'n'"),
         (b'{"k": "", "n": 1}', "the key is empty"),
         (b'{"k": {}, "n": 1}', "field 'k' is not a single value"),
-        (b'{"k": "\\ud800", "n": 1}', "the key holds half of a surrogate pair"),
+        (b'{"k": "\\ud800", "n": 1}', "the key has half a character (a lone surrogate)"),
         (b'{"k": "a", "n": 0}', f"the count 0 {BAD_COUNT}"),
         (b'{"k": "a", "n": 1.0}', f"the count 1.0 {BAD_COUNT}"),
         (b'{"k": "a", "n": true}', f"the count True {BAD_COUNT}"),

@@ -97,8 +97,8 @@ class HeavyHitters(Aggregator):
         check_fields(self)
         if self.choices is not None and self.choices < 1:
             message = (
-                f"heavy-hitters: choices = {self.choices}: a key is on at least 1 worker; leave "
-                "choices out if the grouping may send a key to any worker"
+                f"heavy-hitters: choices = {self.choices}: must be at least 1 worker; leave out "
+                "choices if the grouping may send a key to any worker"
             )
             raise ConfigurationError(message)
         check_places(self.name, self.k, self.capacity)

@@ -80,7 +80,7 @@ class Histogram(Aggregator):
         check_fields(self)
         check_capacity(self.bins)
         if self.parts < 1:
-            message = f"histogram: parts = {self.parts}: there must be at least 1 part"
+            message = f"histogram: parts = {self.parts}: must be at least 1 part of equal weight"
             raise ConfigurationError(message)
 
     @property

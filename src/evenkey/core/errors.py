@@ -34,7 +34,7 @@ class ConfigurationError(EvenkeyError, ValueError):
     >>> from evenkey.groupings import PartialKeyGrouping
     >>> PartialKeyGrouping(choices=0)
     Traceback (most recent call last):
-    evenkey.core.errors.ConfigurationError: pkg: choices = 0: a key needs at least 1 choice
+    evenkey.core.errors.ConfigurationError: pkg: choices = 0: must be at least 1 choice
     """
 
 

@@ -57,7 +57,7 @@ class PartialKeyGrouping(Grouping):
     def __post_init__(self) -> None:
         check_fields(self)
         if self.choices < 1:
-            message = f"pkg: choices = {self.choices}: a key needs at least 1 choice"
+            message = f"pkg: choices = {self.choices}: must be at least 1 choice"
             raise ConfigurationError(message)
 
     @property

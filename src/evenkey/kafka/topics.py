@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,13 +30,9 @@ def confluent_kafka() -> Any:
     ConfigurationError
         The package is not installed; the message names the extra to install.
     """
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError as error:
-        message = "producing needs the package confluent-kafka: pip install 'evenkey[kafka]'"
-        raise ConfigurationError(message) from error
-    return confluent_kafka
+    purpose = "a Kafka client without Spark"
+    load_extra("confluent_kafka.admin", "kafka", purpose)
+    return load_extra("confluent_kafka", "kafka", purpose)
 
 
 class Topic:

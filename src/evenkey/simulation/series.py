@@ -70,7 +70,7 @@ class Series:
 
     def __init__(self, samples: int, expected: int | None) -> None:
         if samples < 1:
-            message = f"samples = {samples}: the series needs at least 1 point"
+            message = f"samples = {samples}: must be at least 1 point"
             raise ConfigurationError(message)
         self._endless = expected is None
         self._samples = samples if expected is None else max(1, min(samples, expected))

@@ -54,7 +54,7 @@ class Timeline:
 
     def __init__(self, epoch_messages: int | None, probing_seconds: float | None) -> None:
         if epoch_messages is not None and epoch_messages < 1:
-            message = f"epoch_messages = {epoch_messages}: an epoch has at least 1 message"
+            message = f"epoch_messages = {epoch_messages}: must be at least 1 message"
             raise ConfigurationError(message)
         self._epoch_messages = epoch_messages
         self._probing_seconds = probing_seconds

@@ -217,5 +217,5 @@ def test_a_plan_of_another_size_is_refused():
 )
 def test_arrays_that_are_no_plan_are_refused(name, values):
     arrays = {**unplanned(4, 3).to_arrays(), name: values}
-    with pytest.raises(RunError, match=r"^a plan has numbers out of range"):
+    with pytest.raises(RunError, match=r"^a routing table has numbers out of range"):
         Plan.from_arrays(arrays)

@@ -211,7 +211,7 @@ def test_unequal_workers():
     ("spelling", "says"),
     [
         ("planned(buckets=48)", "must be a power of two"),
-        ("planned(tracked=0)", "at least 1 key must be tracked"),
+        ("planned(tracked=0)", "tracked = 0: must be at least 1 key"),
         ("planned(decay=2)", "must be at most 1"),
         ("planned(stale=-1)", "must be at least 0"),
         ("planned(capacities=2:x)", "give one number above 0 per worker"),

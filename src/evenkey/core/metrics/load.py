@@ -90,6 +90,6 @@ def _checked(loads: ArrayLike) -> NDArray[np.float64]:
         message = f"loads of shape {checked.shape}: give one number per worker, and at least one"
         raise ConfigurationError(message)
     if (checked < 0).any():
-        message = f"loads hold {checked.min():g}: a worker has at least 0 messages"
+        message = f"a load is {checked.min():g}: every load must be at least 0"
         raise ConfigurationError(message)
     return checked

@@ -54,12 +54,12 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _I
     2.4
     """
     checked = np.asarray(counts, dtype=np.float64)
-    if workers < 1 or not imbalance >= 0 or not (checked > 0).all():
-        message = (
-            f"workers = {workers}, imbalance = {imbalance}, counts from "
-            f"{checked.min(initial=np.inf):g}: workers must be at least 1, the imbalance at least "
-            "0, and every count above 0"
-        )
+    check_workers(workers)
+    if not imbalance >= 0:
+        message = f"imbalance = {imbalance}: must be at least 0"
+        raise ConfigurationError(message)
+    if not (checked > 0).all():
+        message = f"a count is {checked.min():g}: every count must be above 0"
         raise ConfigurationError(message)
     if not len(checked):
         return 1.0

@@ -264,8 +264,8 @@ class SpaceSaving(Sketch):
                 items = np.frombuffer(data, dtype=_ITEM, offset=_HEADER.size)
                 return cls._of(capacity, total, items["key"], items["count"], items["error"])
         message = (
-            f"these {len(data)} bytes are not a valid SpaceSaving sketch; "
-            "delete the state that they come from and start again"
+            f"a stored SpaceSaving sketch ({len(data)} bytes) is corrupt: delete what it was read "
+            "from, such as a run's output or a query's state, and start again"
         )
         raise RunError(message)
 

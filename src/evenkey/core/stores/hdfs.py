@@ -156,7 +156,10 @@ class HdfsStore(Store):
             if error.kind == _ABSENT:
                 raise FileNotFoundError(errno.ENOENT, "there is no such file", where) from None
             kind = _HoldsError if error.kind == _HOLDS else OSError
-            message = f"{where}: HDFS refuses the request: {error}"
+            message = (
+                f"{where}: HDFS refuses the request ({error}): check the permissions of the user "
+                "and the state of the namenode"
+            )
             raise kind(message) from None
         except Exception as error:
             if not passes(error):

@@ -88,9 +88,11 @@ class S3Bucket(Bucket):
                     raise
                 _conditions_held.add(known)
             else:
+                server = self._options.get("endpoint", "") or "Amazon S3"
                 message = (
-                    "this server overwrites objects despite If-None-Match, so two tasks could "
-                    "hold the same claim; use a server that supports If-None-Match"
+                    f"bucket {self.name} at {server}: the server overwrites objects despite "
+                    "If-None-Match, so two processes could write the same output; use a server "
+                    "that supports If-None-Match"
                 )
                 raise OSError(message)
 

@@ -122,7 +122,7 @@ class KeyStream(ABC):
         if self.messages is None:
             object.__setattr__(self, "messages", self.usual_messages)
         if self.length < 1:
-            message = f"{self.name}: messages = {self.messages}: a stream has at least 1 message"
+            message = f"{self.name}: messages = {self.messages}: must be at least 1 message"
             raise ConfigurationError(message)
         if self.rate is None:
             object.__setattr__(self, "rate", self.length / SPAN_SECONDS)

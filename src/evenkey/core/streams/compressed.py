@@ -82,7 +82,10 @@ def _unpack(file: Path, target: Path) -> Path:
     except OSError as error:
         Path(name).unlink()
         if error.errno is not None:  # an error of the disk; errors of a codec have no number
-            message = f"input {file} cannot be unpacked to {target.parent} ({error.strerror})"
+            message = (
+                f"input {file} cannot be unpacked to {target.parent} ({error.strerror}): check the "
+                "space and the permissions there"
+            )
         else:
             message = f"input {file} is not a complete {codec} file ({error}): fetch it again"
         raise ConfigurationError(message) from error

@@ -152,11 +152,14 @@ def write_dataset(
         weights.
     """
     if file.exists() and not overwrite:
-        message = f"output {file} exists: choose another file or ask to overwrite it"
+        message = f"output {file} exists: choose another file, or pass overwrite to replace it"
         raise ConfigurationError(message)
     chosen: Any = form or split_of_suffix(file)
     if chosen not in _WRITERS:
-        message = f"output {file}: datasets are written as {', '.join(_WRITERS)}; pass a format"
+        message = (
+            f"output {file}: datasets cannot be written as {chosen}; pass another format: "
+            f"{', '.join(_WRITERS)}"
+        )
         raise ConfigurationError(message)
     if stream.weighs and chosen == "lines":
         message = (

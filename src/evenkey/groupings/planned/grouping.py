@@ -180,7 +180,7 @@ class PlannedGrouping(Grouping):
             message = f"planned: buckets = {self.buckets}: must be a power of two, such as 1024"
             raise ConfigurationError(message)
         if self.tracked is not None and self.tracked < 1:
-            message = f"planned: tracked = {self.tracked}: at least 1 key must be tracked"
+            message = f"planned: tracked = {self.tracked}: must be at least 1 key"
             raise ConfigurationError(message)
         for field in ("tolerance", "stickiness", "decay", "stale", "surprise", "slack"):
             value = getattr(self, field)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings.planned.filling import Before, Limits, Pieces, fill
 from evenkey.groupings.planned.keeping import keep
+from evenkey.groupings.tables.key_table import check_read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,9 +133,7 @@ def _check(arrays: dict[str, NDArray[Any]]) -> None:
             for each in (owners, places)
         )
     )
-    if not sound:
-        message = "a plan has numbers out of range: delete its table, and it is made again"
-        raise RunError(message)
+    check_read(sound=sound)
 
 
 def unplanned(buckets: int, workers: int) -> Plan:

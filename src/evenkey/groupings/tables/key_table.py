@@ -53,8 +53,8 @@ def check_read(*, sound: bool) -> None:
     """
     if not sound:
         message = (
-            "a routing table of a grouping has numbers out of range: delete the file, and "
-            "it is made again"
+            "a routing table has numbers out of range: delete the newest table-*.npz in the state "
+            "of the query or the output of the run, and it is made again"
         )
         raise RunError(message)
 

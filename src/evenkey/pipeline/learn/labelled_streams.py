@@ -61,7 +61,7 @@ class LabelledStream(ABC):
     def __post_init__(self) -> None:
         check_fields(self)
         if self.length < 1:
-            message = f"{self.name}: {self.length} records: a stream has at least 1 record"
+            message = f"{self.name}: length = {self.length}: must be at least 1 record"
             raise ConfigurationError(message)
 
     @property

@@ -7,7 +7,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
 from evenkey.reports.pictures.theme import THEMES
 
 if TYPE_CHECKING:
@@ -59,15 +59,9 @@ def matplotlib() -> ModuleType:
     ConfigurationError
         Matplotlib is not installed; the message names the extra that installs it.
     """
-    try:
-        import matplotlib as mpl
-        import matplotlib.figure
-        import matplotlib.style
-        import matplotlib.ticker
-    except ImportError as error:
-        message = "charts are drawn with matplotlib, which is missing: pip install 'evenkey[pages]'"
-        raise ConfigurationError(message) from error
-    module: ModuleType = mpl
+    for name in ("figure", "style", "ticker"):
+        load_extra(f"matplotlib.{name}", "pages", "a chart")
+    module: ModuleType = load_extra("matplotlib", "pages", "a chart")
     return module
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,13 +23,7 @@ def plotly() -> ModuleType:
     ConfigurationError
         Plotly is not installed; the message names the extra that installs it.
     """
-    try:
-        import plotly
-        import plotly.graph_objects
-        import plotly.io
-        import plotly.subplots
-    except ImportError as error:
-        message = "live charts need plotly, which is missing: pip install 'evenkey[dashboard]'"
-        raise ConfigurationError(message) from error
-    module: ModuleType = plotly
+    for name in ("graph_objects", "io", "subplots"):
+        load_extra(f"plotly.{name}", "dashboard", "a live chart")
+    module: ModuleType = load_extra("plotly", "dashboard", "a live chart")
     return module

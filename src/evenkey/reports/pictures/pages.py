@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
 from evenkey.core.whole_files import write_whole
 from evenkey.reports.pictures.drawing import matplotlib
 from evenkey.reports.pictures.theme import THEMES
@@ -93,12 +94,8 @@ def _drawn(number: int, plot: Plot) -> dict[str, str]:
 
 
 def _environment() -> Environment:
-    try:
-        import jinja2
-    except ImportError as error:
-        message = "pages need jinja2, which is missing: pip install 'evenkey[pages]'"
-        raise ConfigurationError(message) from error
-    environment = jinja2.Environment(
+    jinja2 = load_extra("jinja2", "pages", "a page")
+    environment: Environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),
         autoescape=True,
         trim_blocks=True,

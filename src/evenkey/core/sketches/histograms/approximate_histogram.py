@@ -182,7 +182,7 @@ class ApproximateHistogram(Sketch):
         from evenkey.core.sketches.histograms import _kernels
 
         if parts < 1:
-            message = f"parts = {parts}: values are cut into at least 1 part"
+            message = f"parts = {parts}: must be at least 1 part of equal weight"
             raise ConfigurationError(message)
         points = np.empty(parts - 1 if len(self) else 0)
         if len(points):
@@ -237,8 +237,8 @@ class ApproximateHistogram(Sketch):
                 columns = (items[name] for name in _ITEM.names or ())
                 return cls.of(capacity, Bins(np.array([0, held]), *columns))
         message = (
-            f"a stored histogram of {len(data)} bytes is damaged; delete the output or checkpoint "
-            "that it comes from, and run again"
+            f"a stored histogram ({len(data)} bytes) is corrupt: delete what it was read from, "
+            "such as a run's output or a query's state, and start again"
         )
         raise RunError(message)
 

@@ -104,7 +104,7 @@ def check_capacity(bins: int) -> None:
     """Raise a ConfigurationError if a histogram cannot have this number of bins."""
     whole_number("bins", bins)
     if not 2 <= bins <= MOST_BINS:  # noqa: PLR2004  what the message says
-        message = f"bins = {bins}: a histogram has 2 to {MOST_BINS} bins"
+        message = f"bins = {bins}: must be from 2 to {MOST_BINS} bins"
         raise ConfigurationError(message)
 
 

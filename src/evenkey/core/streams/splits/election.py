@@ -100,5 +100,5 @@ def _hashtags(line: str) -> tuple[list[str], str | None]:
     if not all(isinstance(tag, str) for tag in tags):
         return [], "a hashtag is not a text"
     if "\\u" in line and any("\ud800" <= char <= "\udfff" for tag in tags for char in tag):
-        return [], "a hashtag holds half of a surrogate pair"
+        return [], "a hashtag has half a character (a lone surrogate)"
     return tags, None

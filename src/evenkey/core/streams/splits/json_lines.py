@@ -206,7 +206,7 @@ def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) ->
         return None if value is None else value.text
     text = value if isinstance(value, str) else json.dumps(value)
     if "\\u" in line and any("\ud800" <= char <= "\udfff" for char in text):
-        message = f"{what} holds half of a surrogate pair"
+        message = f"{what} has half a character (a lone surrogate)"
         raise _FaultyError(message)
     return text
 

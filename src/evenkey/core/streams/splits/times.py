@@ -83,7 +83,7 @@ def times_of(values: pa.Array, column: str) -> tuple[pa.TimestampArray, pa.Strin
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         micros = _of_numbers(values)
     else:
-        message = f"{kind} is not a type of times"
+        message = f"{kind} holds no times: a time is a timestamp, a date, a number or a string"
         raise pa.ArrowNotImplementedError(message)
     return _vetted(micros, values, column)
 
