@@ -109,12 +109,15 @@ def test_a_worker_out_of_range_fails_the_merge(spark):
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "aggregates": ({"aggregates": {"n": "mean(id)"}}, "must be 'count', or count, sum, min or max"),
     "no aggregates": ({"aggregates": {}}, "a dict of at least one column"),
-    "text": ({"aggregates": {"n": "sum(user id)"}}, "n = sum\\(user id\\): is of type string"),
+    "text": (
+        {"aggregates": {"n": "sum(user id)"}},
+        "n = sum\\(user id\\): the column is of type string",
+    ),
     "names": ({"aggregates": {"worker": "count"}}, "'worker': the result would have two columns"),
     "collation": ({"key": "any case"}, "key = 'any case' is of type string collate UTF8_LCASE"),
     "window": ({"window": "1 minute"}, "window = '1 minute': needs time=... too"),
     "time": ({"time": "at"}, "time = 'at': needs window=... too"),
-    "no zone": ({"time": "local", "window": "1 hour"}, "time = 'local': has no time zone"),
+    "no zone": ({"time": "local", "window": "1 hour"}, "time = 'local': it has no time zone"),
 }
 
 

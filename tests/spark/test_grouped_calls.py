@@ -217,10 +217,10 @@ WRONG = {
     "func = 5: must be a function of 1 or 2 arguments": lambda df: eks.groupBy(
         df, "id", workers=2
     ).applyInPandas(5, "id int"),
-    "func = nothing: takes 4 arguments; must take 1 or 2": lambda df: eks.groupBy(
+    "func = nothing: it takes 4 arguments and must take 1 or 2": lambda df: eks.groupBy(
         df, "id", workers=2
     ).applyInArrow(nothing, "id int"),
-    "func = nothing: takes 4 arguments; must take 2 or 3": lambda df: (
+    "func = nothing: it takes 4 arguments and must take 2 or 3": lambda df: (
         eks.groupBy(df, "id", workers=2)
         .cogroup(eks.groupBy(df, "id"))
         .applyInPandas(nothing, "id int")
@@ -234,7 +234,7 @@ WRONG = {
     "merge_schema = 'v double': Spark's aggregates have their own types": lambda df: eks.groupBy(
         df, "id", workers=2
     ).applyInPandas(center, "id int, v double", merge=F.sum("v"), merge_schema="v double"),
-    "merge= does not support; convert it to text": lambda df: eks.groupBy(
+    "merge= does not support; convert it to a string": lambda df: eks.groupBy(
         df.select(F.array(F.parse_json(F.lit("1"))).alias("list")), "list", workers=2
     ).applyInPandas(center, "id int", merge=center),
     "agg: two results are named 'sum(v)'; name them: agg(first=sum(": lambda df: eks.groupBy(
@@ -254,7 +254,7 @@ WRONG = {
         total=Sum("v"), own=F.sum("v")
     ),
     "evenkey aggregates by key; name one": lambda df: eks.groupBy(df).agg(Sum("v")),
-    "do not use a cost per row; leave cost out": lambda df: eks.groupBy(df, "id", cost="v").agg(
+    "do not use a cost per row; leave out cost": lambda df: eks.groupBy(df, "id", cost="v").agg(
         Sum("v")
     ),
     "cost: the rows of some key cost -": lambda df: eks.groupBy(

@@ -186,8 +186,8 @@ def test_wrong_calls_on_a_stream(session, stream, tmp_path):
         "cogroup().applyInPandas: a stream": lambda: grouped.cogroup(grouped).applyInPandas(
             lambda left, _: left, OUT
         ),
-        "state = None: keys with state stay": lambda: grouped.transformWithStateInPandas(
-            SeenInPandas(), **options
+        "state = None: it needs the location of the plan": lambda: (
+            grouped.transformWithStateInPandas(SeenInPandas(), **options)
         ),
         "there is no plan in": lambda: eks.groupBy(
             df, "key", workers=WORKERS, state=tmp_path / "none"

@@ -140,7 +140,7 @@ def test_a_stream_and_a_batch(plain, tmp_path):
         (lambda left, _: left.a == left.k, "must compare a column of the left side with a"),
         (lambda left, right: ["k", left.a == right.b], "on: names and conditions are mixed"),
         (lambda _, __: F.col("a") == F.col("nowhere"), "with name `nowhere` cannot be resolved"),
-        (lambda _, __: F.col("k") == F.col("k"), "on: Spark has no such join: [AMBIGUOUS_"),
+        (lambda _, __: F.col("k") == F.col("k"), ": Spark cannot join on this ([AMBIGUOUS_"),
     ],
 )
 def test_what_is_no_equality_is_refused_in_one_line(sides, on, says):

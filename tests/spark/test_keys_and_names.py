@@ -227,5 +227,5 @@ def test_null_is_a_key_of_a_plan(spark, tmp_path):
 @pytest.mark.parametrize("kind", ["array(id)", "map('a', id)", "named_struct('a', array(id))"])
 def test_lists_and_maps_are_no_keys(spark, kind):
     df = spark.range(4).selectExpr(f"{kind} AS k")
-    with pytest.raises(ConfigurationError, match=r"'k' is of type .*; convert it to text"):
+    with pytest.raises(ConfigurationError, match=r"'k' is of type .*; convert it to a string"):
         operators.aggregate(df, "k", "pkg", 2)

@@ -179,7 +179,7 @@ OPERATORS: Wrong = [
     ("df = pandas DataFrame", lambda _: eks.place(PANDAS, 2)),
     ("workers = '2': must be a whole number", lambda at: eks.place(at.df, "2")),
     ("by = 'key': must be 'partition' or 'split'", lambda at: eks.place(at.df, 2, by="key")),
-    ("placing by split needs key", lambda at: eks.place(at.df, 2, by="split")),
+    ("by = 'split': it needs key=...", lambda at: eks.place(at.df, 2, by="split")),
     ("column = 'slot': there is no column", lambda at: eks.place(at.df, 2, column="slot")),
     ("observer = None: pass a LoadObserver", lambda at: eks.observe(at.df, None)),
     ("observer = the class LoadObserver", lambda at: eks.observe(at.df, eks.LoadObserver)),
@@ -470,7 +470,7 @@ DIVIDED: Wrong = [
     ("left = pandas DataFrame: it is not a Spark", lambda at: eks.join(PANDAS, at.static, "user")),
     ("right = None: it is not a Spark", lambda at: eks.join(at.df, None, "user")),
     (
-        "on: Spark has no such join: ",
+        ": Spark cannot join on this (",
         lambda at: eks.join(at.df, at.static, expression()),
     ),
     ("on = None: pass columns by", lambda at: eks.join(at.df, at.static, None)),

@@ -180,13 +180,15 @@ def _windowed(
 ) -> DataFrame:
     if window is None or time is None:
         given, missing = ("time", "window") if window is None else ("window", "time")
-        message = f"{given} = {shown(time or window)}: needs {missing}=... too; pass both or none"
+        message = (
+            f"{given} = {shown(time or window)}: it needs {missing}=... too; pass both or none"
+        )
         raise ConfigurationError(message)
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     (found,) = find_columns(df, time, "time")
     if isinstance(df.schema[found].dataType, TimestampNTZType):
         message = (
-            f"time = {time!r}: has no time zone, and Spark has no watermarks on such times; "
+            f"time = {time!r}: it has no time zone, and Spark has no watermarks on such times; "
             f"convert it: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
         )
         raise ConfigurationError(message)
@@ -208,8 +210,8 @@ def _value(df: DataFrame, each: AggregateByName) -> Column:
         return column
     if not isinstance(kind, NumericType):
         message = (
-            f"{each.name} = sum({found}): is of type {kind.simpleString()}, which is not a number: "
-            "cast it"
+            f"{each.name} = sum({found}): the column is of type {kind.simpleString()}, which is "
+            "not a number: cast it"
         )
         raise ConfigurationError(message)
     return column.cast(DecimalType(_DIGITS, 0)) if isinstance(kind, IntegralType) else column

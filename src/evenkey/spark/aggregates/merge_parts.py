@@ -89,7 +89,10 @@ def merge_workers(
     groups = [quoted(name) for name in by]
     if watermark is not None:
         if not window:
-            message = f"watermark = {watermark!r}: needs windows; pass window=True, or leave it out"
+            message = (
+                f"watermark = {watermark!r}: it applies only to windows; pass window=True if df "
+                "has the column window, or leave out watermark"
+            )
             raise ConfigurationError(message)
         check_text("watermark", watermark, "10 minutes")
         started = df.withColumn(_START, quoted(by[0]).getField("start"))

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.asof.time_distances import FRACTIONS
 from evenkey.spark.groups.group_keys import has_hash
+from evenkey.spark.joins.conditions import text_of
 from evenkey.spark.keys.given_columns import unlogged_errors
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class NumberedSide:
                 frame.columns  # noqa: B018 - over Connect it is analysed only now
             except AnalysisException as error:
                 reason = str(error).strip().split("\n", 1)[0]
-                message = f"{mark}: Spark refuses a column of this side: {reason}"
+                given = ", ".join(map(text_of, (*keys, time, *more.values())))
+                message = f"{mark}: Spark cannot compute one of the columns {given}: {reason}"
                 raise ConfigurationError(message) from error
         # By position, as several columns of a user may have one name.
         frame = frame.toDF(*columns, *added)

@@ -210,7 +210,7 @@ def _orders(right: NumberedSide, order: Sequence[Ordering]) -> list[SortOrder]:
         if uncuttable(sort) is not None:
             message = (
                 f"right_order = {unquoted_text(each.column)}: it is of type "
-                f"{kind.simpleString()}; order by numbers, text, dates or timestamps"
+                f"{kind.simpleString()}; order by numbers, strings, dates or timestamps"
             )
             raise ConfigurationError(message)
         found.append(sort)

@@ -99,6 +99,6 @@ def _check_comparable(name: str, kind: DataType) -> None:
     if any(isinstance(part, MapType | VariantType) for part in parts_of_type(kind)):
         message = (
             f"on = {name}: it is of type {kind.simpleString()}, whose values Spark does not "
-            "compare; convert it to text first, for example with to_json"
+            "compare; convert it to a string first, for example with to_json"
         )
         raise ConfigurationError(message)

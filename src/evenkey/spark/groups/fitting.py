@@ -77,7 +77,10 @@ def fit(
     check_state(state, needed=True)
     number("fraction", fraction)
     if df.isStreaming:
-        message = "fit counts a batch: pass earlier data or a sample, or call it in foreachBatch"
+        message = (
+            "df is a stream: fit counts a batch; pass earlier data or a sample, or call fit in "
+            "foreachBatch"
+        )
         raise ConfigurationError(message)
     if not 0 < fraction <= 1:
         message = f"fraction = {fraction}: must be above 0 and at most 1"
@@ -101,7 +104,7 @@ def _planned(grouping: str | Grouping) -> PlannedGrouping:
     if planned is None:
         message = (
             f"{found}: fit makes plans for 'planned' and 'whole' only; pass one of these, or leave "
-            "fit out"
+            "out fit"
         )
         raise ConfigurationError(message)
     return planned

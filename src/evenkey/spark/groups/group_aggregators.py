@@ -38,7 +38,7 @@ def aggregated(rows: Rows, asked: dict[str, Any]) -> DataFrame:
         message = "agg: evenkey aggregates by key; name one, as in eks.groupBy(df, 'customer')"
         raise ConfigurationError(message)
     if rows.cost is not None:
-        message = "agg: evenkey's aggregators do not use a cost per row; leave cost out"
+        message = "agg: evenkey's aggregators do not use a cost per row; leave out cost"
         raise ConfigurationError(message)
     grouping = "kg" if rows.wanted == "spark" else rows.grouping
     names, state = rows.keys.names, rows.state

@@ -33,8 +33,8 @@ def arguments_of(function: Any, allowed: Sequence[int]) -> int:
     if count not in allowed:
         name = getattr(function, "__name__", shown(function))
         message = (
-            f"func = {name}: takes {count} arguments; must take {numbers}: the rows, or the key "
-            "and the rows"
+            f"func = {name}: it takes {count} arguments and must take {numbers}: the rows, or "
+            "the key and the rows"
         )
         raise ConfigurationError(message)
     return count

@@ -126,8 +126,8 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
     )
     if tables is None:
         message = (
-            f"{method}: state = None: keys with state stay on the workers of one plan, which must "
-            f"be kept; {fitting} and pass the same state here"
+            f"{method}: state = None: it needs the location of the plan that says on which worker "
+            f"each key stays; {fitting} and pass the same location here"
         )
         raise ConfigurationError(message)
     why = f"{method}: {_WHY}"

@@ -102,8 +102,8 @@ def follows_plan(rows: Rows) -> bool:
     choice = rows.choice()
     if choice.unasked and rows.state is not None:
         message = (
-            f"state = {shown(rows.state)}: no plan can be used, because {choice.why}; leave state "
-            "out"
+            f"state = {shown(rows.state)}: no plan can be used, because {choice.why}; leave out "
+            "state"
         )
         raise ConfigurationError(message)
     return choice.way != "spark"

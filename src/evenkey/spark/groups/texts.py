@@ -75,7 +75,7 @@ class KeyTexts:
                 except TypeError:
                     message = (
                         f"key {keys.shown[number]} is of type {kind.simpleString()}, which merge= "
-                        "does not support; convert it to text first, for example with to_json"
+                        "does not support; convert it to a string first, for example with to_json"
                     )
                     raise ConfigurationError(message) from None
             self.keys[f"{OWN}merged_{number}"] = read

@@ -84,7 +84,11 @@ def joined_by_spark(
             joined.columns  # noqa: B018 - over Connect the join is analysed only now
         except AnalysisException as error:
             reason = str(error).strip().split("\n", 1)[0]
-            message = f"on: Spark has no such join: {reason}"
+            given = shown(", ".join(map(text_of, conditions)))
+            message = (
+                f"on = {given}: Spark cannot join on this ({reason}); name each column by its "
+                "side: left['key'] == right['key']"
+            )
             raise ConfigurationError(message) from error
     return joined
 

@@ -241,7 +241,7 @@ def check_types(
         if any(isinstance(part, refused) for part in parts_of_type(df.schema[name].dataType)):
             message = (
                 f"{what} = {name!r} is of type {df.schema[name].dataType.simpleString()}: {why}; "
-                "convert it to text first, for example with to_json"
+                "convert it to a string first, for example with to_json"
             )
             raise ConfigurationError(message)
 

@@ -205,8 +205,8 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     check_one_of("real_time", real_time, (True, False))
     if real_time and not df.isStreaming:
         message = (
-            "real_time = True: df is a batch, and only streams run in real time; leave real_time "
-            "out, or pass a stream"
+            "real_time = True: df is a batch, and only streams run in real time; leave out "
+            "real_time, or pass a stream"
         )
         raise ConfigurationError(message)
     if real_time:

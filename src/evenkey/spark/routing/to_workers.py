@@ -73,7 +73,7 @@ def place(
     check_one_of("by", by, ("partition", "split"))
     if key is not None and by != "split":
         message = (
-            f"key = {shown(key)}: only by='split' uses a key; pass by='split', or leave key out"
+            f"key = {shown(key)}: only by='split' uses a key; pass by='split', or leave out key"
         )
         raise ConfigurationError(message)
     checked = _checked(df, column, workers)
@@ -82,7 +82,7 @@ def place(
         # that rows are partitioned by the column, and a later operator by worker shuffles again.
         return df.withColumn(column, checked).repartitionById(workers, quoted(column))
     if key is None:
-        message = "placing by split needs key=...: the columns of the groupBy that follows"
+        message = "by = 'split': it needs key=..., the columns of the groupBy that follows"
         raise ConfigurationError(message)
     keys = key_columns(df, key)
     absent(df, "split")
@@ -92,8 +92,8 @@ def place(
     partitions = shuffle_partitions(df.sparkSession)
     if partitions != workers:
         message = (
-            f"spark.sql.shuffle.partitions = {partitions}: placing by split in a stream needs as "
-            f"many partitions as workers; set it to {workers} before the query starts"
+            f"spark.sql.shuffle.partitions = {partitions}: by='split' needs as many partitions as "
+            f"workers in a stream; set it to {workers} before the query starts"
         )
         raise ConfigurationError(message)
     return split

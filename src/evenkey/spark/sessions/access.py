@@ -102,9 +102,7 @@ class _Answer(pickle.Unpickler):
             ours = isinstance(found, type) and found.__module__ == module
             if ours and (found in _RETURNED or issubclass(found, wanted)):
                 return found
-        message = (
-            f"the result of a task contains {module}.{name}, which evenkey's tasks never return"
-        )
+        message = f"it contains {module}.{name}, which could run code in this process"
         raise pickle.UnpicklingError(message)
 
 

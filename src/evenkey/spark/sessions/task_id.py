@@ -46,7 +46,9 @@ def current_task() -> TaskId:
     """
     context = TaskContext.get()
     if context is None:
-        message = "this runs only in a task of Spark"
+        message = (
+            "current_task() was called outside a Spark task: call it in a function that Spark runs"
+        )
         raise RunError(message)
     query = context.getLocalProperty(_QUERY)
     epoch = context.getLocalProperty("streaming.sql.batchId")

@@ -181,8 +181,12 @@ def _analysed(
                 reason = str(error).strip().split("\n", 1)[0]
                 message = (
                     f"columns[{name!r}] = {shown(columns[name])}: it is not one window function "
-                    f"that Spark can compute here: {reason}"
+                    f"that Spark can compute here ({reason}); pass one, such as F.sum('amount'), "
+                    "and compute with its result afterwards"
                 )
                 raise ConfigurationError(message) from error
-    message = f"columns: Spark refuses these windows: {str(found).strip().splitlines()[0]}"
+    message = (
+        f"columns = {list(columns)}: Spark cannot compute these windows "
+        f"({str(found).strip().splitlines()[0]}); check partition_by, order_by and the frame"
+    )
     raise ConfigurationError(message) from found
