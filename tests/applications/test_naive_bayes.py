@@ -125,7 +125,7 @@ def test_bad_parameters_are_rejected():
         LearnConfig(dataset="documents"),
         pa.schema([("body", pa.string())]),
     )
-    with pytest.raises(ConfigurationError, match=r"needs text: .* has: body"):
+    with pytest.raises(ConfigurationError, match=r"needs the option text, .* has: body"):
         NaiveBayes().columns(config, schema)
     for wrong in ({"classes": 1}, {"words": 2}, {"size": 0}, {"own": 2.0}, {"length": 0}):
         with pytest.raises(ConfigurationError, match="documents"):

@@ -38,5 +38,5 @@ def test_a_file_is_rejected(invoke, served, tmp_path):
     (tmp_path / "file").touch()
     outcome = invoke("dashboard", "--run", str(tmp_path / "file"))
     assert outcome.exit_code == 2
-    assert "is not a directory; pass the output directory" in " ".join(outcome.stderr.split())
+    assert "it is not a directory; pass the output directory" in " ".join(outcome.stderr.split())
     assert served == []

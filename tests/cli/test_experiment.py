@@ -91,8 +91,8 @@ def test_bad_names_exit_with_2_before_anything_runs(invoke, tmp_path):
 @pytest.mark.parametrize(
     ("name", "servers", "message"),
     [
-        ("pkg-table-1", "127.0.0.1:9092", "scenarios read no topic; leave kafka out"),
-        ("pkg-figure-10-a", "127.0.0.1:9092", "which only the generator supports"),
+        ("pkg-table-1", "127.0.0.1:9092", "scenarios read no topic; leave out kafka"),
+        ("pkg-figure-10-a", "127.0.0.1:9092", "which only a generated stream supports"),
         ("dkg-table-3-spark", "localhost", "'localhost' is not HOST:PORT"),
         ("dkg-table-3-spark", "127.0.0.1:1", "no Kafka broker answers"),
     ],

@@ -161,13 +161,13 @@ def test_a_server_that_is_not_spark_is_refused_in_one_line(served):
     with pytest.raises(ConfigurationError, match="its answer is not JSON"):
         diagnose(address)
     known["/applications"] = {"error": "no"}
-    with pytest.raises(ConfigurationError, match="its answer is not a list of applications"):
+    with pytest.raises(ConfigurationError, match="its answer is not a list of Spark applications"):
         diagnose(address)
     known["/applications"] = []
-    with pytest.raises(ConfigurationError, match="lists no application; wait for one"):
+    with pytest.raises(ConfigurationError, match="it lists no Spark application; wait for one"):
         diagnose(address)
     with pytest.raises(
-        ConfigurationError, match=r"application = 'app-7': .* no application with this id"
+        ConfigurationError, match=r"application = 'app-7': .* no Spark application with this id"
     ):
         diagnose(address, application="app-7")
     known["/applications"] = [{"id": "app-1", "name": "orders", "attempts": [{}]}]
@@ -197,9 +197,9 @@ def encrypted():
 
 
 LISTS = [
-    ([{"name": "x"}], "its answer is not a list of applications"),
-    ([1, 2], "its answer is not a list of applications"),
-    ([{"id": 5, "attempts": 7}], "its answer is not a list of applications"),
+    ([{"name": "x"}], "its answer is not a list of Spark applications"),
+    ([1, 2], "its answer is not a list of Spark applications"),
+    ([{"id": 5, "attempts": 7}], "its answer is not a list of Spark applications"),
     (b"[" * 100_000 + b"]" * 100_000, "its answer is not JSON"),
     ([{"id": "app-1", "attempts": 7}], "'app-1' cannot be read"),
     ([{"id": "a b\r\nX: y/../..", "attempts": [{}]}], "cannot be read"),
@@ -316,7 +316,7 @@ def test_an_invalid_answer_is_refused_in_one_line(answer):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("http://[::1", "is not an address; write http://HOST:PORT"),
+        ("http://[::1", "it is not an address; write http://HOST:PORT"),
         ("http://127.0.0.1:99999", "is not an address"),
         ("http://127.0.0.1:port", "is not an address"),
         ("http://", "is not an address"),

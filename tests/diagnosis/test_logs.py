@@ -183,7 +183,9 @@ def test_a_directory_has_several_applications(tmp_path):
     assert found.cautions == ("1 file is left out (notes.txt: not an event log).",)
     (only,) = diagnose(tmp_path, application="app-clicks").applications
     assert only.application.name == "clicks"
-    with pytest.raises(ConfigurationError, match=r"has app-clicks, app-orders; name one of them"):
+    with pytest.raises(
+        ConfigurationError, match=r"has the ids app-clicks, app-orders; pass one of them"
+    ):
         diagnose(tmp_path, application="app-7")
 
 
@@ -193,8 +195,10 @@ def test_a_log_that_cannot_be_read_does_not_stop_the_others(tmp_path):
     found = diagnose(tmp_path)
     assert [each.application.name for each in found.applications] == ["orders"]
     (caution,) = found.cautions
-    assert "app-half: lacks the start of its application" in caution
-    with pytest.raises(ConfigurationError, match="app-half: lacks the start of its application"):
+    assert "app-half: it lacks the start of its Spark application" in caution
+    with pytest.raises(
+        ConfigurationError, match="app-half: it lacks the start of its Spark application"
+    ):
         diagnose(tmp_path, application="app-half")
 
 
@@ -212,7 +216,7 @@ def test_no_keyed_shuffle_is_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is not a Spark event log; pass what an application"),
+        (b"", "it is not a Spark event log; pass what a Spark application"),
         (b"to be or not\n", "is not a Spark event log"),
         (b'{"user": 1}\n', "is not a Spark event log"),
         (b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n', "lacks the start"),

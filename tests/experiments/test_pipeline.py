@@ -67,7 +67,7 @@ def topics_of(broker) -> list[str]:
 
 def test_streams_that_cannot_come_through_a_topic_are_refused():
     paced = PipelineRun(STREAM, "kg", 3, arrival_rate=200.0)
-    with pytest.raises(ConfigurationError, match=r"200 a second here.*leave kafka out"):
+    with pytest.raises(ConfigurationError, match=r"200 a second here.*leave out kafka"):
         paced.through("127.0.0.1:9092")
     with pytest.raises(ConfigurationError, match="simulation scenarios read no topic"):
         Simulation(STREAM, "kg", 3).through("127.0.0.1:9092")

@@ -117,7 +117,7 @@ def test_unknown_names_are_reported():
         SpatialMatch(pipeline="sp")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="partitioner = 'grid': must be"):
         SpatialMatch(partitioner="grid")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="both the geometry and the relation"):
+    with pytest.raises(ConfigurationError, match="geometry and relation_column are both"):
         SpatialMatch(relation_column="geometry")
 
 

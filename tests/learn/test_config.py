@@ -71,7 +71,7 @@ def test_a_learner_reads_generated_records_by_default():
         ({"application": "naive-bayes", "dataset": "documents(length=5)"}, "option messages"),
         ({"application": "naive-bayes", "dataset": "documents", "input": "a.csv"}, "both given"),
         ({"application": "wordcount", "label": "folder", **STREAM}, "only applications that learn"),
-        ({"application": "wordcount"}, "pass one"),
+        ({"application": "wordcount"}, "pass dataset, input or kafka"),
         ({"dataset": "nowhere"}, "unknown dataset 'nowhere'"),
     ],
 )

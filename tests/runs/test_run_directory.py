@@ -103,7 +103,7 @@ def test_any_host_may_request_a_pause_and_the_next_process_forgets_it(store):
 
 
 def test_a_directory_without_a_claim_has_no_signal_files(store):
-    with pytest.raises(RunError, match="is not held by this process: open it first"):
+    with pytest.raises(RunError, match=r"this process has not opened output .*: call"):
         _ = RunDirectory(store).paused
 
 

@@ -25,5 +25,5 @@ def test_an_epoch_is_read_as_spark_wrote_it(tmp_path):
 
 @pytest.mark.parametrize("content", ["", "v1\n", SOUND[:30], "v1\n{}\n", "v1\n[]\n", SOUND + "{"])
 def test_a_damaged_entry_is_named(tmp_path, content):
-    with pytest.raises(RunError, match=r"offsets/3 is damaged \(.*start again with a new output"):
+    with pytest.raises(RunError, match=r"offsets/3 is corrupt \(.*start again with a new output"):
         logs(tmp_path, content).begun(3)

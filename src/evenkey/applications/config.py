@@ -92,7 +92,7 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
             for name in sets.keys() & given.keys():
                 message = (
                     f"{name} = {given[name]!r}: application {application} sets it to "
-                    f"{sets[name]!r}; drop one of them"
+                    f"{sets[name]!r}; leave out one of them"
                 )
                 raise ConfigurationError(message)
             given |= sets
@@ -123,5 +123,5 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         why = "only applications that learn use it"
         if isinstance(application, Learner):
             why = f"application {application} does not use it"
-        message = f"{name} = {getattr(self, name)!r}: {why}; drop it"
+        message = f"{name} = {getattr(self, name)!r}: {why}; leave it out"
         raise ConfigurationError(message)

@@ -80,7 +80,7 @@ class NaiveBayes(Learner[BayesModel]):
         """Return the column that the option `text` of `config` names."""
         if config.text is None:
             message = (
-                "naive-bayes needs text: the column with the documents; the input has: "
+                "naive-bayes needs the option text, the column with the documents; the input has: "
                 f"{', '.join(schema.names)}"
             )
             raise ConfigurationError(message)

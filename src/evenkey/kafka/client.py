@@ -152,7 +152,7 @@ class ClientSettings:
         if own != isolation:
             message = (
                 f"kafka_config: {_ISOLATION} = {own!r}, but isolation is {isolation!r}: leave it "
-                "out of kafka_config, and choose by the option isolation"
+                "out of kafka_config, and set it with the option isolation"
             )
             raise ConfigurationError(message)
         return {**self.for_spark(), f"kafka.{_ISOLATION}": isolation}

@@ -46,7 +46,7 @@ def connector_settings() -> dict[str, str]:
             "spark.sql.redaction.options.regex": _HIDDEN,
         }
     if named:
-        message = f"EVENKEY_KAFKA_JARS = {named!r}: has no jars; {_FIX}"
+        message = f"EVENKEY_KAFKA_JARS = {named!r}: it has no jars; {_FIX}"
         raise ConfigurationError(message)
     return {}
 

@@ -77,7 +77,7 @@ def test_columns_of_a_file_become_features(tmp_path, features):
     assert pq.read_table(target).to_pylist() == RECORDS.to_pylist()
     path.write_text("name,kind\nann,x\n")
     with pytest.raises(
-        ConfigurationError, match="numeric columns; none of the input's columns is: name, kind"
+        ConfigurationError, match="none of the input's columns is numeric: name, kind"
     ):
         keep_records(config.with_options(features=()), LEARNER, target, tmp_path)
 

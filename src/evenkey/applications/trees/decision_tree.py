@@ -143,7 +143,8 @@ class DecisionTree(Learner[TreeModel]):
         ]
         if not numbers:
             message = (
-                "decision-tree needs features: numeric columns; none of the input's columns is: "
+                "decision-tree needs numeric columns as features; none of the input's columns is "
+                "numeric: "
                 f"{', '.join(schema.names)}"
             )
             raise ConfigurationError(message)

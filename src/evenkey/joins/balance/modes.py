@@ -54,7 +54,7 @@ class Mode:
         if isinstance(text, Mode):
             return text
         if not isinstance(text, str):
-            message = f"mode = {shown(text)}: must be a mode's name, such as 'dynamic-lb-stal'"
+            message = f"mode = {shown(text)}: must be one of {', '.join(_MODES)}"
             raise ConfigurationError(message)
         if text not in _MODES:
             error = unknown_name("mode", text, _MODES)

@@ -144,8 +144,8 @@ class Indexed(SpatialJoin):
         del rows
         if prepared.tree is None:
             message = (
-                "a partition of an indexed join was prepared without its tree; write the static "
-                "data again"
+                "this static partition was prepared without a spatial index; prepare it with the "
+                "join that uses it"
             )
             raise TypeError(message)
         step = max(1, _PAIRS // max(1, len(prepared.geometries)))

@@ -58,7 +58,10 @@ class Following:
             else:
                 yield from given
         except Exception as error:
-            message = f"then: {type(error).__name__}: {error}{_place(error.__traceback__)}"
+            message = (
+                f"then: the function raised {type(error).__name__}: {error}"
+                f"{_place(error.__traceback__)}"
+            )
             raise RunError(message) from error
 
     def _checked(self, given: object) -> pa.Table:
@@ -128,7 +131,7 @@ def following(
     """
     if then is None:
         if schema is not None:
-            message = "schema is given without then: pass then too, or drop schema"
+            message = "schema is given without then: pass then too, or leave out schema"
             raise ConfigurationError(message)
         return None, joined
     if not callable(then):
@@ -146,6 +149,9 @@ def _parsed(schema: StructType | str) -> StructType:
     except ParseException:
         parsed = None
     if not isinstance(parsed, StructType):
-        message = f"schema = {schema!r}: must be like 'user string, total bigint'"
+        message = (
+            f"schema = {schema!r}: must list columns with their types, such as 'user string, total "
+            "bigint'"
+        )
         raise ConfigurationError(message)
     return parsed

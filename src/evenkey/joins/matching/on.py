@@ -103,7 +103,10 @@ class SpatialMatch:
                 error = unknown_name(kind, name, known)
                 raise error
         if self.geometry == self.relation_column:
-            message = f"column {self.geometry!r} cannot be both the geometry and the relation"
+            message = (
+                f"geometry and relation_column are both {self.geometry!r}: the name of each row's "
+                "relation needs a column of its own"
+            )
             raise ConfigurationError(message)
 
     @property

@@ -124,7 +124,10 @@ def _check_keys(stream: DataFrame, static: DataFrame, on: Keys) -> None:
             )
             raise ConfigurationError(message)
         if isinstance(here, _NO_KEYS):
-            message = f"key {name!r} is {here.simpleString()}: cast it to text or a whole number"
+            message = (
+                f"key {name!r} is {here.simpleString()}: floating-point numbers, arrays, maps, "
+                "structs and variants cannot be keys; cast it to a string or a whole number"
+            )
             raise ConfigurationError(message)
 
 

@@ -113,7 +113,7 @@ class StaticStore:
         """
         found = self._named(number)
         if found is None:
-            message = f"{self.store.path(_name(number))} is not there: write the static data again"
+            message = f"{self.store.path(_name(number))} is not there: {_WAYS_OUT}"
             raise RunError(message)
         return found
 
@@ -142,7 +142,9 @@ class StaticStore:
         if not numbers:
             if known is not None:
                 raise self._gone(known)
-            message = f"there is no static data in {self.url}: write it first"
+            message = (
+                f"there is no static data in {self.url}: call balanced_join first, which writes it"
+            )
             raise RunError(message)
         return self.version(numbers[-1])
 
@@ -157,7 +159,7 @@ class StaticStore:
             return StaticVersion(number, json.loads(content)["identity"])
         except (ValueError, KeyError, TypeError) as error:
             path = self.store.path(_name(number))
-            message = f"{path} cannot be read ({error}): write the static data again"
+            message = f"{path} cannot be read ({error}): {_WAYS_OUT}"
             raise RunError(message) from error
 
     def folder(self, version: StaticVersion) -> str:
@@ -254,7 +256,7 @@ class StaticStore:
             delete_all(writer.store, writer.store.names())
             message = (
                 f"version {number} of the static data in {self.url} was written by another "
-                "program at the same time: write again"
+                "program at the same time: call balanced_join or refresh again"
             )
             raise ConfigurationError(message)
         return manifest
@@ -312,15 +314,18 @@ def _manifest(store: StaticStore, version: StaticVersion) -> Manifest:
     path, content = store.store.path(name), find(store.store, name)
     if content is None:
         store.check(version)
-        message = f"{path} is not there: write the static data again"
+        message = f"{path} is not there: {_WAYS_OUT}"
         raise RunError(message)
     try:
         return Manifest.from_bytes(content, path)
     except ConfigurationError:
         raise
     except (ValueError, KeyError, TypeError) as error:
-        message = f"{path} cannot be read ({error}): write the static data again"
+        message = f"{path} cannot be read ({error}): {_WAYS_OUT}"
         raise RunError(message) from error
+
+
+_WAYS_OUT = "restore it, or start with a new checkpoint and a new state"
 
 
 def _name(number: int) -> str:
@@ -329,7 +334,7 @@ def _name(number: int) -> str:
 
 def _broken(path: str, reason: str) -> RunError:
     message = (
-        f"static partition {path} {reason}; write the static data again (a new version "
-        "applies from the next epoch on) or put the file back"
+        f"static partition {path} {reason}: restore it, or call refresh, which writes all static "
+        "data again (for new epochs; an epoch that runs again uses the same version)"
     )
     return RunError(message)

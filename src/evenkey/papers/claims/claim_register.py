@@ -236,7 +236,8 @@ def _claim(fields: dict[str, Any], measures: Mapping[str, Measure]) -> Claim:
     unknown = fields.keys() - _TEXTS - RULES
     if unknown:
         message = (
-            f"claim {name}: unknown field {min(unknown)!r}; use one of {sorted(_TEXTS | RULES)}"
+            f"paper claim {name}: unknown field {min(unknown)!r}; use one of "
+            f"{sorted(_TEXTS | RULES)}"
         )
         raise ValueError(message)
     texts = {key: value for key, value in fields.items() if key in _TEXTS}
@@ -244,12 +245,14 @@ def _claim(fields: dict[str, Any], measures: Mapping[str, Measure]) -> Claim:
     texts["changes"] = [Change(**each) for each in fields.get("changes", ())]
     ways = [each for each in ("measure", "not_testable", "not_run") if each in fields]
     if len(ways) != 1:
-        message = f"claim {name}: give one of measure, not_testable, not_run; it has {ways}"
+        message = f"paper claim {name}: give one of measure, not_testable, not_run; it has {ways}"
         raise ValueError(message)
     named = fields.get("measure", [])
     named = [named] if isinstance(named, str) else named
     missing = [each for each in named if each not in measures]
     if missing:
-        message = f"claim {name}: there is no measure {missing[0]!r}; use one of {sorted(measures)}"
+        message = (
+            f"paper claim {name}: there is no measure {missing[0]!r}; use one of {sorted(measures)}"
+        )
         raise ValueError(message)
     return Claim(**texts, criteria=[criterion(fields, measures[each]) for each in named])

@@ -39,7 +39,8 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
     name = fields.get("word", "limit")
     if name not in words():
         message = (
-            f"claim {fields['id']}: word = {name!r} has no definition; use one of {[*words()]}"
+            f"paper claim {fields['id']}: word = {name!r} has no definition; use one of "
+            f"{[*words()]}"
         )
         raise ValueError(message)
     kind, pairs, numbers, rule = _rule(fields)

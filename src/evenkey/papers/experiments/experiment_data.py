@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import Edges, FileStream, LineIndex, SplitLines, generated, unpack
+from evenkey.core.streams import (
+    Edges,
+    FileStream,
+    LineIndex,
+    SplitLines,
+    catalogue,
+    generated,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +100,10 @@ def published(name: str) -> Published:
     """
     figures = getattr(generated(name), "published", None)
     if figures is None:
-        message = f"dataset {name!r} is not a look-alike of a paper's data set; choose one"
+        known = ", ".join(each.spelling for each in catalogue() if each.published is not None)
+        message = (
+            f"dataset {name!r} is not a look-alike of a paper's data set; choose one of {known}"
+        )
         raise ConfigurationError(message)
     found: Published = figures
     return found

@@ -90,7 +90,7 @@ class PipelineRun(Timed):
         if self.arrival_rate is not None:
             message = (
                 f"kafka = {kafka!r}: messages arrive at {self.arrival_rate:,.0f} a second here, "
-                "which only the generator supports; leave kafka out"
+                "which only a generated stream supports; leave out kafka"
             )
             raise ConfigurationError(message)
         return dataclasses.replace(self, kafka=kafka, from_file=False)

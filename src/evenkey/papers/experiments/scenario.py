@@ -126,7 +126,7 @@ class Scenario(ABC):
         ConfigurationError
             The scenario cannot read its stream from a topic.
         """
-        message = f"kafka = {kafka!r}: {self.kind} scenarios read no topic; leave kafka out"
+        message = f"kafka = {kafka!r}: {self.kind} scenarios read no topic; leave out kafka"
         raise ConfigurationError(message)
 
 

@@ -251,13 +251,13 @@ class JoinConfig(KafkaOptions, RunOptions):
         ]
         if len(given) > 1:
             message = (
-                f"{' and '.join(given)} are both given: publications have one source: drop one"
+                f"{' and '.join(given)} are both given: publications have one source: leave out one"
             )
             raise ConfigurationError(message)
         if self.follow and self.verify:
             message = (
                 "follow and verify are both given: a followed run has no end at which results can "
-                "be compared; drop one"
+                "be compared; leave out one"
             )
             raise ConfigurationError(message)
         self.check_kafka_input(None)

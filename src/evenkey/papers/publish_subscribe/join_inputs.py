@@ -125,7 +125,7 @@ def _files(path: Path) -> ds.Dataset:
     missing = [name for name in _READ.names if name not in files.schema.names]
     if missing or not files.files:
         message = (
-            f"input {path}: needs Parquet files with columns {', '.join(_READ.names)}; "
+            f"input {path}: it needs Parquet files with columns {', '.join(_READ.names)}; "
             f"there are {len(files.files)} files with: {', '.join(files.schema.names)}"
         )
         raise ConfigurationError(message)

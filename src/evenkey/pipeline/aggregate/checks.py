@@ -32,19 +32,24 @@ def check_one_input(config: PipelineOptions) -> None:
     """Check that there is one input, and no option of another kind of input."""
     given = [name for name in _INPUTS if getattr(config, name) not in (None, ())]
     if len(given) != 1:
-        several = f"{' and '.join(given)} are given" if given else "none is given"
-        message = f"a pipeline reads a dataset, an input or kafka, but {several}: pass one"
+        if given:
+            message = (
+                f"{' and '.join(given)} are given, but a pipeline reads one: leave out the others"
+            )
+        else:
+            message = "there is no input: pass dataset, input or kafka"
         raise ConfigurationError(message)
     usual = type(config).model_fields["max_ahead"].default
     if config.kafka is None and config.time is None and config.max_ahead != usual:
         message = (
-            f"max_ahead = {config.max_ahead:g}: applies only to records of topics and to rows "
-            "with a time column, and none are read; drop max_ahead, pass time or pass kafka"
+            f"max_ahead = {config.max_ahead:g}: it applies only to records of topics and to rows "
+            "with a time column, and none are read; leave out max_ahead, pass time or pass kafka"
         )
         raise ConfigurationError(message)
     if config.kafka is not None and config.time is not None:
         message = (
-            f"time = {config.time!r}: windows use the timestamps of a topic's records; drop time"
+            f"time = {config.time!r}: windows use the timestamps of a topic's records; leave out "
+            "time"
         )
         raise ConfigurationError(message)
     if config.dataset is not None:
@@ -52,7 +57,7 @@ def check_one_input(config: PipelineOptions) -> None:
             if getattr(config, name) is not None:
                 message = (
                     f"{name} = {getattr(config, name)!r}: it describes an input, but a dataset "
-                    f"is read; drop {name} or pass input or kafka instead of dataset"
+                    f"is read; leave out {name}, or pass input or kafka instead of dataset"
                 )
                 raise ConfigurationError(message)
     elif config.split is not None:
@@ -64,17 +69,21 @@ def check_columns(config: PipelineOptions, split: SplitName) -> None:
     form = FORMATS.with_columns.get(split)
     if form is not None:
         if config.key is None:
-            message = f"split = {split!r}: it needs key, the column or field with the key"
+            message = (
+                f"split = {split!r}: it needs the option key, the column or field with the key"
+            )
             raise ConfigurationError(message)
         if form.has_types and config.types is not None:
-            message = f"types = {config.types!r}: {split} files have their own types; drop types"
+            message = (
+                f"types = {config.types!r}: {split} files have their own types; leave out types"
+            )
             raise ConfigurationError(message)
         return
     for name in ("key", "count", "time", "types"):
         if getattr(config, name) is not None:
             message = (
                 f"{name} = {getattr(config, name)!r}: only {', '.join(FORMATS.with_columns)} "
-                f"have columns, and split is {split!r}; drop {name} or pass another split"
+                f"have columns, and split is {split!r}; leave out {name} or pass another split"
             )
             raise ConfigurationError(message)
     _check_weight_alone(config)
@@ -85,12 +94,12 @@ def check_avro(config: PipelineOptions) -> None:
     if config.avro_schema is None:
         return
     if config.kafka is None:
-        message = "avro_schema: applies only to topics, and none is read; pass kafka"
+        message = "avro_schema: it applies only to topics, and none is read; pass kafka"
         raise ConfigurationError(message)
     if config.split not in (None, JsonLines.name):
         message = (
-            f"split = {config.split!r}: Avro records are split as JSON objects; drop split or "
-            "avro_schema"
+            f"split = {config.split!r}: Avro records are split as JSON objects; leave out split "
+            "or avro_schema"
         )
         raise ConfigurationError(message)
 

@@ -66,7 +66,10 @@ class Kafka(Exporter):
             self._producer: Any = module.Producer(settings | secrets)
         except module.KafkaException as error:
             reason = error.args[0].str() if error.args else ""
-            message = f"export = {address.text!r}: Kafka's client rejects it ({reason})"
+            message = (
+                f"export = {address.text!r}: Kafka's client rejects it ({reason}); correct the "
+                "address or its options"
+            )
             raise ConfigurationError(message) from None
 
     @staticmethod

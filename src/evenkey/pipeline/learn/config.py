@@ -98,7 +98,10 @@ class LearnConfig(KeyedOptions, LearningOptions):
     def check(self) -> None:
         """Check that there is either a dataset or an input."""
         if (self.dataset is None) == (not self.input):
-            both = "dataset and input are both given" if self.input else "there is no input"
-            message = f"{both}: pass a dataset or an input"
+            message = (
+                "dataset and input are both given: leave out one"
+                if self.input
+                else "there is no input: pass dataset or input"
+            )
             raise ConfigurationError(message)
         super().check()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Generic
 import numpy as np
 import pyarrow as pa
 
-from evenkey.core.checking import check_fields
-from evenkey.core.errors import ConfigurationError
+from evenkey.core.checking import check_fields, whole_number
 from evenkey.core.hashing import hash_strings
 from evenkey.groupings import parse
 from evenkey.pipeline.learn.base import Learner, ModelT, check_learner
@@ -97,9 +96,8 @@ class InProcess(Generic[ModelT]):
     def __post_init__(self) -> None:
         check_fields(self)
         check_learner(self.learner)
-        if self.sources < 1 or self.batch < 1:
-            message = f"sources = {self.sources}, batch = {self.batch}: both must be at least 1"
-            raise ConfigurationError(message)
+        for name in ("sources", "batch"):
+            whole_number(name, getattr(self, name), 1)
         parse(self.grouping).router(self.workers)
 
     def train(self, epochs: Iterable[pa.Table], model: ModelT | None = None) -> Trained[ModelT]:

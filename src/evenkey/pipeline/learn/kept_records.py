@@ -70,7 +70,7 @@ def keep_records(config: LearnConfig, learner: Learner[Any], target: Path, unpac
     files = [str(path) for path in unpack(find_files(config.input), unpacked)]
     form = FORMATS.with_columns[config.resolved_split()]
     if config.label is None:
-        message = "labelled records need label, the column with a record's class: pass label"
+        message = "labelled records need the option label, the column with a record's class"
         raise ConfigurationError(message)
     try:
         first = form.records(files[0])
@@ -120,7 +120,10 @@ def _copy(
     dead_letters = pa.concat_tables(rejected)
     if not rows:
         why = f"; first error: {dead_letters['reason'][0]}" if dead_letters.num_rows else ""
-        message = f"the input has no valid record; records read: {position}{why}"
+        message = (
+            f"the input has no valid record; records read: {position}{why}; check split, label and "
+            "the other columns"
+        )
         raise ConfigurationError(message)
     return Kept(rows, dead_letters)
 

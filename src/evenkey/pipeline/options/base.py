@@ -168,16 +168,15 @@ class Configuration(BaseModel):
     @classmethod
     def _no_truth_for_a_number(cls, value: object, info: ValidationInfo) -> object:
         # Pydantic would accept true as 1.
-        field = cls.model_fields[str(info.field_name)]
-        if isinstance(value, bool) and field.annotation is not bool:
-            message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
+        kind = _number_of(cls.model_fields[str(info.field_name)].annotation)
+        wanted = "must be text" if kind is None else _WANTED[kind]
+        if isinstance(value, bool) and kind is not bool:
+            message = f"{info.field_name} = {str(value).lower()}: {wanted}"
             raise ValueError(message)
         # Pydantic would also read numbers from text.
-        if isinstance(value, str) and not isinstance(value, _Written):
-            kind = _number_of(field.annotation)
-            if kind is not None:
-                message = f"{info.field_name} = {value!r}: {_WANTED[kind]}"
-                raise ValueError(message)
+        if kind is not None and isinstance(value, str) and not isinstance(value, _Written):
+            message = f"{info.field_name} = {value!r}: {wanted}"
+            raise ValueError(message)
         return value
 
 

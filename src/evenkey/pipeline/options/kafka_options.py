@@ -126,20 +126,20 @@ class KafkaOptions(Configuration):
         if self.kafka is None:
             for name in _OF_A_TOPIC:
                 if getattr(self, name) != type(self).model_fields[name].default:
-                    message = f"{name}: applies only to topics, and none is read; pass kafka"
+                    message = f"{name}: it applies only to topics, and none is read; pass kafka"
                     raise ConfigurationError(message)
             return
         for name in _OF_OTHER_INPUT:
             if getattr(self, name, None) is not None:
                 message = (
                     f"{name} = {getattr(self, name)!r}: topics are read up to their end, and "
-                    f"their records have their own times; drop {name}"
+                    f"their records have their own times; leave out {name}"
                 )
                 raise ConfigurationError(message)
         if split is not None and not FORMATS[split].in_topics:
             message = (
-                f"split = {split!r}: records have no header; pass lines, words, json or another "
-                "split of lines"
+                f"split = {split!r}: a record of a topic is one line without a header; pass one "
+                f"of {', '.join(name for name, form in FORMATS.items() if form.in_topics)}"
             )
             raise ConfigurationError(message)
 
@@ -151,7 +151,7 @@ class KafkaOptions(Configuration):
         if sink != "kafka" and self.output_kafka is not None:
             message = (
                 f"sink = {sink!r}: output_kafka = {self.output_kafka!r} sends results to a topic "
-                "instead; drop one of the two"
+                "instead; leave out one of the two"
             )
             raise ConfigurationError(message)
         if self.dead_letters_topic is not None and self.output_kafka is None:

@@ -175,5 +175,8 @@ def _native(spelling: str | None) -> str:
         return f"F.{function}({json.dumps(aggregator.column, ensure_ascii=False)})"
     if isinstance(aggregator, Count):
         return 'F.count("*")'
-    message = f"aggregator = {spelling!r}: Spark has no function for it"
+    message = (
+        f"aggregator = {spelling!r}: the program computes it by a function of Spark, which it has "
+        "for count, sum(column=...) and mean(column=...) only; pass one of these"
+    )
     raise ConfigurationError(message)

@@ -50,8 +50,8 @@ class Server:
             path = local_path(directory) if scheme_of(directory) == "file" else Path()
             if path.exists() and not path.is_dir():
                 message = (
-                    f"run = {str(directory)!r}: is not a directory; pass the output directory of a "
-                    "run"
+                    f"run = {str(directory)!r}: it is not a directory; pass the output directory "
+                    "of a run"
                 )
                 raise ConfigurationError(message)
         load_extra("dash", "dashboard", "the dashboard")

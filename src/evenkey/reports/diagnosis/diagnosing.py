@@ -186,7 +186,7 @@ def diagnose(
     wanted = [each for each in known if application in (None, each.id)]
     if not wanted:
         ids = ", ".join(each.id for each in known)
-        message = f"application = {application!r}: {source} has {ids}; name one of them"
+        message = f"application = {application!r}: {source} has the ids {ids}; pass one of them"
         raise ConfigurationError(message)
     diagnosed = tuple(_diagnosed(each, limits) for each in wanted)
     return Diagnosis(str(source), limits, diagnosed, tuple(cautions))

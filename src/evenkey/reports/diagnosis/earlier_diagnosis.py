@@ -100,10 +100,10 @@ def read_earlier(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        message = f"{file}: cannot be read as an earlier diagnosis ({_reason(error)}); {_FIX}"
+        message = f"{file}: it cannot be read as an earlier diagnosis ({_reason(error)}); {_FIX}"
         raise ConfigurationError(message) from None
     if not isinstance(found, dict) or "applications" not in found:
-        message = f"{file}: is no diagnosis; {_FIX}"
+        message = f"{file}: it is no diagnosis; {_FIX}"
         raise ConfigurationError(message)
     return found
 

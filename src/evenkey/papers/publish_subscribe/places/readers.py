@@ -47,7 +47,10 @@ def read_atlas(path: Path) -> Atlas:
         raise ConfigurationError(message)
     by_sector = {" " in name for name in names}
     if len(by_sector) > 1:
-        message = f"{path} has districts and sectors (names with a blank) mixed: keep one kind"
+        message = (
+            f"{path} has districts, such as 'AB10', and sectors, whose names have a blank, such as "
+            "'AB10 1': keep one of the two kinds"
+        )
         raise ConfigurationError(message)
     districts, district_of = np.unique(
         [name.partition(" ")[0] for name in names], return_inverse=True

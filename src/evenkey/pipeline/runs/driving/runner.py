@@ -287,7 +287,7 @@ def variants(
     if topic is not None:
         message = (
             f"output_kafka = {topic!r}: each run of a comparison would send the same results to "
-            "the topic; drop output_kafka"
+            "the topic; leave out output_kafka"
         )
         raise ConfigurationError(message)
     made = []

@@ -265,7 +265,9 @@ class RunDirectory:
             This process has not claimed the directory.
         """
         if self._claim is None:
-            message = f"output {self.path} is not held by this process: open it first"
+            message = (
+                f"this process has not opened output {self.path}: call RunDirectory.opened first"
+            )
             raise RunError(message)
         return self._claim
 
@@ -284,7 +286,9 @@ class RunDirectory:
 
     def _sign(self, name: str) -> Path:
         if self._signs is None:
-            message = f"output {self.path} is not held by this process: open it first"
+            message = (
+                f"this process has not opened output {self.path}: call RunDirectory.opened first"
+            )
             raise RunError(message)
         return self._signs / name
 

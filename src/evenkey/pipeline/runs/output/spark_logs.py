@@ -68,7 +68,7 @@ class SparkLogs:
         Raises
         ------
         RunError
-            The entry is damaged.
+            The entry is corrupt.
         """
         if epoch not in self._begun:
             name = f"{OFFSETS}/{epoch}"
@@ -79,7 +79,7 @@ class SparkLogs:
                 note = _note(content)
             except (LookupError, TypeError, ValueError) as error:
                 message = (
-                    f"{self._checkpoint.path(name)} is damaged ({error}): start again with a new "
+                    f"{self._checkpoint.path(name)} is corrupt ({error}): start again with a new "
                     "output"
                 )
                 raise RunError(message) from error

@@ -65,8 +65,8 @@ class Tallies:
         if not adds_up:
             said = ", ".join(f"{step} {count}" for step, count in steps if count is not None)
             message = (
-                f"{epoch} of {output}: the counts of its steps differ ({said}), so the driver does "
-                f"not see all files that tasks wrote; {OUTPUT_REMEDY}, then run the same command "
-                "again"
+                f"{epoch} of {output}: its tasks counted different numbers of messages ({said}), "
+                f"so the driver does not see all files that tasks wrote; {OUTPUT_REMEDY}, then run "
+                "the same command again"
             )
             raise RunError(message)

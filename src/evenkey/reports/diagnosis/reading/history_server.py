@@ -124,7 +124,7 @@ def _checked(address: str) -> SplitResult:
         usable = False
     if not usable:
         message = (
-            f"{address!r}: is not an address; write http://HOST:PORT, such as http://host:4040"
+            f"{address!r}: it is not an address; write http://HOST:PORT, such as http://host:4040"
         )
         raise ConfigurationError(message)
     return parts
@@ -141,8 +141,8 @@ def _applications(address: str, base: str, application: str | None) -> list[Any]
     except urllib.error.HTTPError as error:
         if application is not None and error.code == 404:  # noqa: PLR2004 - not found
             message = (
-                f"application = {application!r}: {base} has no application with this id; leave "
-                "application out to read all"
+                f"application = {application!r}: {base} has no Spark application with this "
+                "id; leave out application to read all"
             )
             raise ConfigurationError(message) from error
         raise _no_spark(address, f"HTTP {error.code}") from error
@@ -153,9 +153,12 @@ def _applications(address: str, base: str, application: str | None) -> list[Any]
     if not isinstance(listed, list) or not all(
         isinstance(each, dict) and isinstance(each.get("id"), str) for each in listed
     ):
-        raise _no_spark(address, "its answer is not a list of applications")
+        raise _no_spark(address, "its answer is not a list of Spark applications")
     if not listed:
-        message = f"{base}: lists no application; wait for one, or pass the path of its event log"
+        message = (
+            f"{base}: it lists no Spark application; wait for one, or pass the path of its event "
+            "log"
+        )
         raise ConfigurationError(message)
     return listed
 
@@ -178,8 +181,8 @@ def _read(address: str, base: str, listed: Mapping[str, Any]) -> Application:
         else:
             reason = f"{type(error).__name__}: {_reason(error)}"
         message = (
-            f"{without_password(address)}: application {name[:_LONGEST_REASON]!r} cannot be read "
-            f"({reason}); pass the path of the application's event log"
+            f"{without_password(address)}: Spark application {name[:_LONGEST_REASON]!r} cannot be "
+            f"read ({reason}); pass the path of its event log"
         )
         raise ConfigurationError(message) from error
 
@@ -229,7 +232,7 @@ def _unpack(files: zipfile.ZipFile, directory: Path) -> None:
 def _no_spark(address: str, reason: str) -> ConfigurationError:
     return ConfigurationError(
         f"{address}: no Spark answers there ({reason}); give the address of a history server or of "
-        "an application that runs, such as http://host:18080 or http://host:4040"
+        "a Spark application that runs, such as http://host:18080 or http://host:4040"
     )
 
 

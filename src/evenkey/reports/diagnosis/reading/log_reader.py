@@ -61,8 +61,8 @@ def read_log(log: EventLog) -> Application:
         said = log_cautions(log)
         why = f" ({' '.join(said)})" if said else ""
         message = (
-            f"{log.name}: lacks the start of its application{why}; pass the whole log, with its "
-            "first file"
+            f"{log.name}: it lacks the start of its Spark application{why}; pass the whole log, "
+            "with its first file"
         )
         raise ConfigurationError(message)
     return seen.application(log)

@@ -206,10 +206,10 @@ def find_logs(path: Path) -> Found:
         message = f"event log {path} cannot be read ({reason}): name a log or a directory"
         raise ConfigurationError(message) from error
     if not found.logs:
-        what = "contains no event log" if path.is_dir() else "is not a Spark event log"
+        what = "it contains no event log" if path.is_dir() else "it is not a Spark event log"
         what += f" ({listed(found.skipped)})" if found.skipped else ""
         message = (
-            f"{path}: {what}; pass what an application with spark.eventLog.enabled=true wrote "
+            f"{path}: {what}; pass what a Spark application with spark.eventLog.enabled=true wrote "
             "into spark.eventLog.dir"
         )
         raise ConfigurationError(message)

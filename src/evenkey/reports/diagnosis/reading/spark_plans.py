@@ -88,7 +88,9 @@ def node_of(info: Mapping[str, Any], depth: int = 1) -> Node:
         `info` is not a plan, or is deeper than `limits.PLAN_DEPTH`.
     """
     if depth > limits.PLAN_DEPTH:
-        message = f"the plan is deeper than {limits.PLAN_DEPTH} operators"
+        message = (
+            f"Spark's query plan has more than {limits.PLAN_DEPTH} operators one below the other"
+        )
         raise ValueError(message)
     children = []
     for child in info.get("children", ()):
