@@ -151,7 +151,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         rows that differ from `static`.
     RunError
         A static row has a null key or an unusable geometry, or `state` cannot be written. While the
-        query runs: a static partition is missing or damaged, `state` was created again, a host does
+        query runs: a static partition is missing or corrupt, `state` was created again, a host does
         not see what another host wrote to `state`, or `then` fails.
 
     Notes

@@ -241,7 +241,10 @@ def _name(name: str, scope: Scope, *, of_epoch: bool) -> str:
 
 
 def known(figures: Figures) -> dict[str, Any]:
-    """Convert the figures of a run to values that JSON can hold; an unknown figure becomes None."""
+    """Convert the figures of a run to values that JSON can hold; a figure that is NaN becomes None.
+
+    A figure is NaN if the run did not measure it.
+    """
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in figures.named(of_epoch=False).items()

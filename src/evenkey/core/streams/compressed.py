@@ -51,7 +51,7 @@ def unpack(files: Sequence[Path], directory: Path) -> list[Path]:
     Raises
     ------
     ConfigurationError
-        A file cannot be read, is not of the format that its name says, is cut off or damaged; or
+        A file cannot be read, is not of the format that its name says, is cut off or corrupt; or
         there is no space for its contents.
     """
     return [

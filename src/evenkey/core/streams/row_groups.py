@@ -118,7 +118,7 @@ class RowFiles(ABC):
     def footer(self, file: BinaryIO, size: int) -> int:
         """Return the offset of the footer, the last part of a file, which every row group needs.
 
-        The method must work for any content, also of a damaged file. By default, the footer is the
+        The method must work for any content, also of a corrupt file. By default, the footer is the
         whole file.
         """
         del file, size

@@ -84,7 +84,7 @@ class WorkerTask:
 
 
 class MergeTask:
-    """Merge the partial aggregates of each group, a list per group, and compute the results."""
+    """Merge the partial aggregates of each group, which are in a list, and compute the results."""
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
         self._aggregator = aggregator

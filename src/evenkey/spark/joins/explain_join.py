@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def explain_join(request: JoinRequest) -> Explanation:
-    """Explain `join`; this counts the keys of two batches, also if `state` has a plan.
+    """Explain how `join` places the keys: its choice and why, the hot keys, the load of each task.
+
+    If both sides are batches, a Spark job counts their keys, even if `state` has a plan. Nothing is
+    counted if a side is a stream, or if Spark's own join is used.
 
     Raises
     ------

@@ -86,7 +86,7 @@ class PlanSource(Protocol[PlanT_co]):
 
 @dataclass(frozen=True)
 class Fixed:
-    """A source of one plan, which is made before any row is read.
+    """Supplies one plan, which is made before any row is read.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def newest(tables: RoutingTables, query: str, epoch: int) -> RoutingTable:
 
 @dataclass(frozen=True)
 class Latest:
-    """A source of the newest table that a planner has written.
+    """Supplies the newest table that a planner has written.
 
     If tasks call `recall`, the planner must write the table of an epoch before the epoch starts.
 
@@ -217,7 +217,7 @@ class Merge(Protocol):
 
 @dataclass(frozen=True)
 class Learned(PerEpoch):
-    """A source of tables made from the statistics that the tasks of earlier epochs reported.
+    """Supplies tables that are made from the statistics which tasks of earlier epochs reported.
 
     Each task writes its statistics to the store after its last message. Table N is a pure function
     of table N - 1 and the statistics of epoch N - 1. So it does not matter which task makes the

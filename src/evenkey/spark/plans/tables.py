@@ -84,7 +84,7 @@ class OtherLayoutError(ConfigurationError):
 
 
 class CorruptTableError(RunError):
-    """A routing table was changed or damaged after it was written.
+    """A routing table was changed or became corrupt after it was written.
 
     Parameters
     ----------

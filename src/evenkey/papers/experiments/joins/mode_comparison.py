@@ -1,7 +1,9 @@
-"""Compare modes and pipelines over the skew, for figures 4 and 5.
+"""Compare modes and pipelines over the skew, for figures 4 and 5 of the joins paper.
 
-Polygons are clustered in these experiments. If the share of polygons were the same everywhere, the
-number of items would measure load as well as seconds do, and modes LB and DB would do the same.
+The publications of the stream are points and polygons, and a polygon takes more time than a point.
+In these experiments the polygons fill regions of their own, so partitions differ in their share of
+polygons. If every partition had the same share, its number of publications would measure its load
+as well as its seconds do, and the modes DB and LB would balance the same.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
     Raises
     ------
     ConfigurationError
-        The dataset or a file does not exist, is empty or damaged, or lacks the key.
+        The dataset or a file does not exist, is empty or corrupt, or lacks the key.
     """
     if config.dataset is not None:
         yield generated_stream(config.dataset, config)
@@ -91,7 +91,7 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
     Raises
     ------
     ConfigurationError
-        A file does not exist, is empty or damaged, or lacks the key.
+        A file does not exist, is empty or corrupt, or lacks the key.
     """
     files = unpack(find_files(config.input), unpacked)
     form = FORMATS[config.resolved_split()]

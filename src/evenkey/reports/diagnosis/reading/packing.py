@@ -28,7 +28,7 @@ _SNAPPY_LENGTH = struct.Struct(">i")
 
 
 class CutError(Exception):
-    """The compressed data ends early, or is damaged from some point on."""
+    """The compressed data ends early, or is corrupt from some point on."""
 
 
 def unpacked(file: Path, on_read: Callable[[int], object] = lambda _: None) -> Iterator[bytes]:
