@@ -138,7 +138,11 @@ class KeySplittingCosts(Experiment):
                 [
                     Column("symbol", "Data set"),
                     workers,
+                    Column("imbalances_median", "I(t) over the sum of local ones, median", ".4f"),
                     Column("imbalances", "I(t) over the sum of local ones, most", ".4f"),
+                    Column(
+                        "maxima_median", "Largest load over the sum of local ones, median", ".4f"
+                    ),
                     Column("maxima", "Largest load over the sum of local ones, most", ".4f"),
                 ],
                 _sums(simulated[simulated["samples"] > 0]),
@@ -189,15 +193,11 @@ def _short(symbol: str, scale: Scale) -> Dataset:
 
 
 def _sums(frame: Frame) -> Frame:
-    """Return, per stream and number of workers, the largest ratios over all points."""
+    """Return, per stream and number of workers, the median and largest ratios of all points."""
     points = series(frame)
     mean = points["messages"] / points["workers"]
-    return (
-        points.assign(
-            imbalances=points["imbalance"] / points["local_imbalance"],
-            maxima=(points["imbalance"] + mean) / (points["local_imbalance"] + mean),
-        )
-        .groupby(["symbol", "workers"], sort=False)[["imbalances", "maxima"]]
-        .max()
-        .reset_index()
-    )
+    ratios = points.assign(
+        imbalances=points["imbalance"] / points["local_imbalance"],
+        maxima=(points["imbalance"] + mean) / (points["local_imbalance"] + mean),
+    ).groupby(["symbol", "workers"], sort=False)[["imbalances", "maxima"]]
+    return ratios.max().join(ratios.median(), rsuffix="_median").reset_index()

@@ -112,13 +112,13 @@ class Applications(Experiment):
                 [
                     method,
                     workers,
-                    Column("error", "Error, messages", ",.1f"),
-                    Column("bound", "Bound of the error, messages", ",.1f"),
+                    Column("error", "Error, messages", ",.2f"),
+                    Column("bound", "Bound of the error, messages", ",.2f"),
                     Column("most_terms", "Terms of the bound, most", "d"),
                 ],
                 frame[frame["kind"] == HitterErrors.kind],
                 "An error is the difference between the count that is found and the true one; the "
-                "bound is the sum of its terms, one for each summary that may have the key.",
+                "bound is the sum of its terms, one for each summary of a worker that may have it.",
             ),
         ]
 

@@ -35,10 +35,11 @@ class Theorems(Experiment):
     title = "The examples and theorems of the analysis, simulated"
     summary = (
         "One source places m messages of a stream on W workers, which are the paper's n bins. "
-        "Figures are means over 10 draws (200 for two keys, 50 for hot workers); a draw has "
-        "another stream and other hashes of the keys. At scale quick there are fewer and shorter "
-        "draws. Each claim is tested where its conditions hold: the first table has p1 > 2 / W, "
-        "the second has W equally frequent keys, the third 5 W, so that p1 = 1 / (5 W)."
+        "Figures are means over 10 draws (10,000 / W for as many keys as workers, 200 for two "
+        "keys, 50 for hot workers); a draw has another stream and other hashes of the keys. At "
+        "scale quick there are fewer and shorter draws. Each claim is tested where its conditions "
+        "hold: the first table has p1 > 2 / W, the second has W equally frequent keys, the third "
+        "5 W, so that p1 = 1 / (5 W)."
     )
     charts = (
         Chart(
@@ -61,9 +62,14 @@ class Theorems(Experiment):
                 for workers in (10, 50, 100)
             ),
             *(
-                Placement(Dataset(f"uniform(keys={workers})", messages), draws, PKG, workers)
+                Placement(
+                    Dataset(f"uniform(keys={workers})", of_worker * workers),
+                    draws * _WORKERS[-1] // workers if scale.whole else draws,
+                    PKG,
+                    workers,
+                )
                 for workers in _WORKERS
-                for messages in (short, long)
+                for of_worker in (200, 2_000)
             ),
             *(
                 Placement(Dataset(f"uniform(keys={5 * workers})", long), draws, rule, workers)
@@ -101,6 +107,7 @@ class Theorems(Experiment):
             z=z,
             keys_declared=keys.astype(int),
             each=each,
+            mean=each / frame["workers"],
             rule_name=frame["rule"].map(_RULES),
             choices=choices,
             bound=bound,
@@ -121,7 +128,7 @@ class Theorems(Experiment):
         placed = frame[frame["kind"] == Placement.kind]
         keys_per_worker = placed["keys_declared"] // placed["workers"]
         uniform = placed["z"].isna()
-        workers, messages = Column("workers", "W", ",d"), Column("each", "m", ",d")
+        workers = Column("workers", "W", ",d")
         range_of = [
             Column("relative", "I(m) W / m", ".3f"),
             Column("least_relative", "Least", ".3f"),
@@ -146,7 +153,7 @@ class Theorems(Experiment):
                 "As many keys as workers",
                 [
                     workers,
-                    messages,
+                    Column("mean", "m / W", ",d"),
                     Column("unused", "Workers unused, share", ".3f"),
                     *range_of,
                     Column("part", "I(m) / m", ".4f"),
@@ -167,7 +174,7 @@ class Theorems(Experiment):
             Table(
                 "Two keys on four workers",
                 [
-                    messages,
+                    Column("each", "m", ",d"),
                     Column("imbalance", "I(m), messages", ".1f"),
                     Column("over_root", "I(m) / sqrt(m)", ".3f"),
                     Column("most_difference", "Most difference of a key's loads", "d"),
