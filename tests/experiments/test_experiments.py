@@ -21,6 +21,7 @@ from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST, Drawn
+from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, Timed
 
@@ -62,6 +63,8 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             for name in scenario.names
             for end in ("", FEWEST, MOST)
         }
+    elif isinstance(scenario, ProbedEstimates):
+        figures = {"before_probes": rng.uniform(1, 99), "after_probes": rng.uniform(0, 1)}
     elif isinstance(scenario, PipelineRun):
         figures = {
             name: rng.uniform(1, 9)

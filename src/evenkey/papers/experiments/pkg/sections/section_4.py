@@ -15,6 +15,7 @@ from evenkey.papers.experiments.pkg.sections.application_state import (
 )
 from evenkey.papers.experiments.pkg.sections.draws import MOST
 from evenkey.papers.experiments.pkg.sections.hitter_errors import HitterErrors
+from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ class Applications(Experiment):
                 ApplicationState(Dataset(stream, _RECORDS), draws, application, grouping, workers)
                 for application, stream in APPLICATIONS.items()
                 for grouping in _NAMES
+                for workers in (5, 10, 20, 50)
+            ),
+            *(
+                RoutingEntries(
+                    Dataset(f"uniform(keys={FEATURES})", FEATURES * _RECORDS),
+                    draws,
+                    "pkg",
+                    workers,
+                    1,
+                )
                 for workers in (5, 10, 20, 50)
             ),
             *(
@@ -106,6 +117,13 @@ class Applications(Experiment):
                 ],
                 state[state["application"] == "decision-tree"],
                 "So many histograms are merged for each feature, class and leaf.",
+            ),
+            Table(
+                "Workers of a feature whose messages come in random order",
+                [workers, Column("workers_of_a_key", "Workers of a feature, mean", ".3f")],
+                frame[frame["kind"] == RoutingEntries.kind],
+                f"PKG on {FEATURES} equally frequent keys. In the rows of the decision tree the "
+                "features of each record come in the same order.",
             ),
             Table(
                 "Errors of heavy hitters",

@@ -10,6 +10,7 @@ from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Simula
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST
 from evenkey.papers.experiments.pkg.sections.peaks import Peaks
+from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.techniques import IMBALANCE, PROBING, WORKERS, named, pkg
 from evenkey.papers.experiments.timed import LEAST
 from evenkey.papers.experiments.timed import MOST as MOST_OF_RUNS
@@ -29,6 +30,7 @@ _PEAKED = {
 }
 _SAMPLES = 100
 _HOURS = 672
+_A_MINUTE = 15_278
 
 
 class BesideTheFigures(Experiment):
@@ -61,6 +63,7 @@ class BesideTheFigures(Experiment):
                 for estimation in _PERIODS
                 if estimation != "local"
             ),
+            *(ProbedEstimates(wikipedia, workers, 5, _A_MINUTE) for workers in WORKERS),
             *(
                 Peaks(Dataset(stream, 690_000), 5 if scale.whole else 1, workers, 5, _HOURS)
                 for stream in _PEAKED
@@ -114,6 +117,18 @@ class BesideTheFigures(Experiment):
                     Column(IMBALANCE.column, "Average imbalance, fraction of m", ".1e"),
                 ],
                 probed,
+            ),
+            Table(
+                "Estimates before and after probes",
+                [
+                    workers,
+                    Column("before_probes", "Largest error before a probe, messages", ",.1f"),
+                    Column("after_probes", "After it, messages", ",.2f"),
+                ],
+                frame[frame["kind"] == ProbedEstimates.kind],
+                "WP, 5 sources, a probe every 15,278 messages, which are a minute. An error is the "
+                "difference between a source's estimate and the worker's load times the source's "
+                "share of the messages.",
             ),
             Table(
                 "Peaks",
