@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,15 @@ from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstim
 from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
 from evenkey.papers.experiments.pkg.techniques import PKG
 
+if TYPE_CHECKING:
+    from evenkey.papers.experiments import Scenario
+
 ZIPF = Dataset("zipf(z=1,keys=50)", 2000)
 WORKERS = 7
+
+
+def figures_of(scenario: Scenario) -> dict[str, Any]:
+    return scenario.measure().figures
 
 
 def greedy(ids, two):
@@ -46,14 +54,14 @@ def ids_of(seed):
 def test_placement_is_that_of_a_plain_loop():
     courses = [greedy(ids_of(seed), candidates(hashes(50, seed), WORKERS)) for seed in (0, 1)]
     ends = [max(course[-1]) - 2000 / WORKERS for course in courses]
-    figures = Placement(ZIPF, 2, PKG, WORKERS).measure().figures
+    figures = figures_of(Placement(ZIPF, 2, PKG, WORKERS))
     assert figures["messages"] == 4000
     assert figures["imbalance"] == pytest.approx(np.mean(ends))
     assert (figures["imbalance_fewest"], figures["imbalance_most"]) == (min(ends), max(ends))
     most = [
         max(max(loads) - t / WORKERS for t, loads in enumerate(course, 1)) for course in courses
     ]
-    figures = Course(ZIPF, 2, PKG, WORKERS).measure().figures
+    figures = figures_of(Course(ZIPF, 2, PKG, WORKERS))
     assert figures["imbalance_most"] == pytest.approx(max(most))
 
 
@@ -70,7 +78,7 @@ def test_other_rules_use_the_same_candidates(rule):
 
 
 def test_two_keys_have_four_workers_and_equal_loads():
-    figures = TwoKeys(Dataset("uniform(keys=2)", 1000), 5, PKG, 4).measure().figures
+    figures = figures_of(TwoKeys(Dataset("uniform(keys=2)", 1000), 5, PKG, 4))
     assert figures["difference_most"] == 1
     half = [
         np.bincount(generated("uniform(keys=2)", messages=1000, seed=seed).ids(0, 1000)).max()
@@ -82,9 +90,8 @@ def test_two_keys_have_four_workers_and_equal_loads():
 def test_hot_workers_are_those_with_many_keys():
     counts = Counter((hashes(300, 0).astype(np.int64) % 100).tolist())
     hot = sum(count >= 3 * 2.718281828459045 for count in counts.values())
-    assert HotWorkers(Dataset("uniform(keys=300)", 300), 1, 100, 1.0).measure().figures["hot"] == (
-        hot / 100
-    )
+    scenario = HotWorkers(Dataset("uniform(keys=300)", 300), 1, 100, 1.0)
+    assert figures_of(scenario)["hot"] == hot / 100
 
 
 def test_occurrences_are_counted_per_group():
@@ -99,17 +106,17 @@ def test_occurrences_are_counted_per_group():
 
 def test_static_choices_keep_an_entry_per_key_of_each_source_and_pkg_keeps_none():
     keys = [len({*ids_of(0)[source::3]}) for source in range(3)]
-    static = RoutingEntries(ZIPF, 1, "potc", WORKERS, 3).measure().figures
+    static = figures_of(RoutingEntries(ZIPF, 1, "potc", WORKERS, 3))
     assert static["entries"] == pytest.approx(np.mean(keys))
     assert static["entries_per_key"] == 1
     assert 1 < static["workers_of_a_key"] <= 2
-    assert RoutingEntries(ZIPF, 1, PKG, WORKERS, 3).measure().figures["entries"] == 0
+    assert figures_of(RoutingEntries(ZIPF, 1, PKG, WORKERS, 3))["entries"] == 0
 
 
 def test_summaries_with_a_counter_per_key_have_no_errors():
-    exact = HitterErrors(ZIPF, 1, "sg", WORKERS, 10, 50).measure().figures
+    exact = figures_of(HitterErrors(ZIPF, 1, "sg", WORKERS, 10, 50))
     assert (exact["error"], exact["bound"], exact["terms"]) == (0, 0, WORKERS)
-    rough = HitterErrors(ZIPF, 1, "sg", WORKERS, 10, 12).measure().figures
+    rough = figures_of(HitterErrors(ZIPF, 1, "sg", WORKERS, 10, 12))
     assert 0 < rough["error"] <= rough["bound"]
 
 
@@ -123,10 +130,10 @@ def test_key_grouping_keeps_each_counter_once(application):
     ]
     wanted = {*words} if application == "naive-bayes" else {word for word, _ in words}
     labels = {label for _, label in words} if application == "naive-bayes" else set()
-    assert scenario.measure().figures["state"] == len(wanted) + len(labels)
+    assert figures_of(scenario)["state"] == len(wanted) + len(labels)
 
 
 def test_estimates_are_the_loads_after_a_probe():
-    figures = ProbedEstimates(ZIPF, WORKERS, 3, 101).measure().figures
+    figures = figures_of(ProbedEstimates(ZIPF, WORKERS, 3, 101))
     assert figures["messages"] == 2000
     assert figures["after_probes"] <= 1 < figures["before_probes"]

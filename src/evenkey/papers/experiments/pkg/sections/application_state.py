@@ -103,6 +103,6 @@ class ApplicationState(Drawn):
 def _counters(state: pa.Table) -> int:
     """Return the number of counters of a worker: rows, or entries of summaries."""
     if "summaries" not in state.column_names:
-        return state.num_rows
+        return int(state.num_rows)
     summaries = pc.list_flatten(state["summaries"])
     return int(pc.sum(pc.list_value_length(pc.struct_field(summaries, "keys"))).as_py())

@@ -18,7 +18,7 @@ from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
 )
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST
 from evenkey.papers.experiments.pkg.techniques import PKG
-from evenkey.reports.pictures import Axis, Chart, Column, Table
+from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments.pkg.sections.draws import Drawn
@@ -27,6 +27,7 @@ _RULES = {PKG: "Less loaded", ALTERNATING: "In turn", RANDOM: "At random", "potc
 _WORKERS = (10, 100, 1000)
 _KEYS = 10_000
 _LENGTHS = (1_000, 10_000, 100_000)
+_FIVE = 5
 _LONG, _SHORT = 2_000_000, 200_000
 
 
@@ -72,7 +73,7 @@ class Theorems(Experiment):
                 for of_worker in (200, 2_000)
             ),
             *(
-                Placement(Dataset(f"uniform(keys={5 * workers})", long), draws, rule, workers)
+                Placement(Dataset(f"uniform(keys={_FIVE * workers})", long), draws, rule, workers)
                 for rule in map(_greedy, (1, 2, 4))
                 for workers in _WORKERS
             ),
@@ -97,8 +98,8 @@ class Theorems(Experiment):
     def labelled(self, frame: Frame) -> Frame:
         each = frame["messages"] / frame["draws"]
         z, keys = (spelled(frame["dataset"], name) for name in ("z", "keys"))
-        top = [_share(*setting) for setting in zip(z, keys, strict=True)]
-        bound = top / np.float64(2) - 1 / frame["workers"]
+        top = np.array([_share(*setting) for setting in zip(z, keys, strict=True)])
+        bound = top / 2 - 1 / frame["workers"]
         part = frame["imbalance"] / each
         logs = np.log(frame["workers"]) / np.log(np.log(frame["workers"]))
         choices = spelled(frame["rule"].fillna(""), "choices").fillna(2).astype(int)
@@ -120,14 +121,14 @@ class Theorems(Experiment):
             most_difference=frame[f"difference{MOST}"],
             least_relative=frame[f"imbalance{FEWEST}"] / each * frame["workers"],
             most_relative=frame[f"imbalance{MOST}"] / each * frame["workers"],
-            limit=_limit(frame),
+            limit=frame["times"] ** -frame["times"],
             method=np.where(frame["rule"] == "sg", "SG", "PKG"),
         )
 
+    def plots(self, frame: Frame) -> list[Plot]:
+        return [chart.plot(_of_keys_per_worker(frame, _FIVE)) for chart in self.charts]
+
     def tables(self, frame: Frame) -> list[Table]:
-        placed = frame[frame["kind"] == Placement.kind]
-        keys_per_worker = placed["keys_declared"] // placed["workers"]
-        uniform = placed["z"].isna()
         workers = Column("workers", "W", ",d")
         range_of = [
             Column("relative", "I(m) W / m", ".3f"),
@@ -145,7 +146,7 @@ class Theorems(Experiment):
                     Column("part", "I(m) / m", ".4f"),
                     Column("over_bound", "Over the bound", ".2f"),
                 ],
-                placed[~uniform],
+                frame[(frame["kind"] == Placement.kind) & frame["z"].notna()],
                 "In turn and at random, a key's messages go to its two candidates; static PoTC "
                 "keeps a key where its first message went.",
             ),
@@ -158,7 +159,7 @@ class Theorems(Experiment):
                     *range_of,
                     Column("part", "I(m) / m", ".4f"),
                 ],
-                placed[uniform & (keys_per_worker == 1)],
+                _of_keys_per_worker(frame, 1),
             ),
             Table(
                 "Five keys for each worker",
@@ -168,7 +169,7 @@ class Theorems(Experiment):
                     *range_of,
                     Column("over_theorem", "Over the theorem's", ".4f"),
                 ],
-                placed[uniform & (keys_per_worker == 5)],
+                _of_keys_per_worker(frame, _FIVE),
                 "The theorem's imbalance is m / W * ln W / ln ln W for d = 1, and m / W else.",
             ),
             Table(
@@ -210,6 +211,12 @@ class Theorems(Experiment):
         ]
 
 
+def _of_keys_per_worker(frame: Frame, number: int) -> Frame:
+    """Return the placements of equally frequent keys, so many for each worker."""
+    uniform = (frame["kind"] == Placement.kind) & frame["z"].isna()
+    return frame[uniform & (frame["keys_declared"] == number * frame["workers"])]
+
+
 def _greedy(choices: int) -> str:
     return f"pkg(choices={choices},variant=paper)"
 
@@ -222,8 +229,3 @@ def _plenty(workers: int) -> int:
 def _share(z: float, keys: float) -> float:
     """Return the probability of the most frequent key."""
     return float(1 / np.sum(np.arange(1, keys + 1) ** -(0.0 if math.isnan(z) else z)))
-
-
-def _limit(frame: Frame) -> Frame:
-    times = frame["times"]
-    return times**-times
