@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CLASSES, FEATURES, DEPTH = 4, 21, 2
-"""Classes, features and levels of the decision tree. The number of features has no divisor in
+"""Classes, features and depth of the decision tree. The number of features has no divisor in
 common with the numbers of workers: else shuffle grouping, which deals messages out in turn, would
 send all messages of a feature to a few workers."""
 CAPACITY, TOP = 100, 20
@@ -91,7 +91,7 @@ class ApplicationState(Drawn):
         return {"state": sum(map(_counters, states)), "cells": cells}
 
     def _tree(self, records: pa.Table) -> Mapping[str, float]:
-        """Return the histograms of the last level, and D C L; the tree grows by all records."""
+        """Return the histograms of the last epoch, and D C L; each epoch has all records."""
         tree = DecisionTree(max_depth=DEPTH + 1)
         run = InProcess(tree, self.grouping, self.workers)
         before = run.train([records] * DEPTH)
