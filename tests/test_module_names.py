@@ -14,7 +14,7 @@ SHARED = {
     "config",  # the options of a kind of run
     "report",  # the report of a kind of run or of an experiment
 }
-IN_A_PAPER = re.compile(r"(figure|table)_\d+(_[a-z])?")
+IN_A_PAPER = re.compile(r"(figure|table|section)_\d+(_[a-z])?")
 
 
 def test_each_base_name_occurs_once():
@@ -24,5 +24,8 @@ def test_each_base_name_occurs_once():
 
 
 def test_figures_and_tables_lie_in_the_folder_of_their_paper():
-    folders = {file.parent for file in PACKAGE.rglob("*.py") if IN_A_PAPER.fullmatch(file.stem)}
+    files = {file for file in PACKAGE.rglob("*.py") if IN_A_PAPER.fullmatch(file.stem)}
+    sections = {file.parent for file in files if file.stem.startswith("section")}
+    assert {folder.name for folder in sections} == {"sections"}
+    folders = {file.parent for file in files} - sections | {each.parent for each in sections}
     assert {each.parent for each in folders} == {PACKAGE / "papers" / "experiments"}

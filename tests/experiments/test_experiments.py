@@ -19,6 +19,9 @@ from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, sc
 from evenkey.papers.experiments.joins.join_run import JoinRun
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
+from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
+from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST, Drawn
+from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, Timed
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 PAPERS = {
     *(f"pkg-table-{number}" for number in (1, 2)),
     *(f"pkg-figure-{number}" for number in range(3, 10)),
+    *(f"pkg-section-{number}" for number in range(3, 7)),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
     "dkg-table-3-spark",
@@ -53,6 +57,14 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             for key in "abcde"
         ]
         figures = {"periods": 4, "series": series}
+    elif isinstance(scenario, Drawn):
+        figures = {
+            f"{name}{end}": rng.uniform(1, 9)
+            for name in scenario.names
+            for end in ("", FEWEST, MOST)
+        }
+    elif isinstance(scenario, ProbedEstimates):
+        figures = {"before_probes": rng.uniform(1, 99), "after_probes": rng.uniform(0, 1)}
     elif isinstance(scenario, PipelineRun):
         figures = {
             name: rng.uniform(1, 9)
@@ -84,11 +96,12 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
         )
         figures = {name: 10 ** rng.uniform(-6, 0) for name in names}
         figures |= {"keys": 100, "pairs": 120, "dist_cost": 1.2, "max_over_mean": rng.uniform(1, 9)}
+        figures["partials"] = int(rng.integers(100, 999))
         figures["series"] = [
             {"messages": m, "seconds": m / 10, "imbalance": m / 5, "local_imbalance": m / 4}
             for m in range(1, scenario.samples + 1)
         ]
-    messages = scenario.dataset.messages or 1000
+    messages = (scenario.dataset.messages or 1000) * getattr(scenario, "draws", 1)
     return {**scenario.parameters, "messages": messages, **figures}
 
 
@@ -131,6 +144,8 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
     for scenario in scenarios:
         if isinstance(scenario, JoinRun):
             assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
+        elif isinstance(scenario, ApplicationState):
+            assert scenario.records().num_rows == scenario.dataset.messages
         elif not scenario.dataset.is_file:
             assert generated(scenario.dataset.name).name == scenario.dataset.name
         if isinstance(scenario, PipelineRun):
@@ -165,9 +180,10 @@ def test_an_experiment_is_in_the_file_of_its_name():
         paper, item = name.split("-", 1)
         place = type(experiment).__module__.removeprefix("evenkey.papers.experiments.")
         item = item.removesuffix(experiment.way.suffix)
-        assert place == f"{paper}.{item.replace('-', '_')}"
+        folder = f"{paper}.sections" if item.startswith("section") else paper
+        assert place == f"{folder}.{item.replace('-', '_')}"
         assert re.fullmatch(
-            r"(PKG|DKG|Joins), (table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?",
+            r"(PKG|DKG|Joins), (table|figure|section) \d+( a to [a-e]| [a-c])?(, on Spark)?",
             experiment.reference,
         )
 

@@ -83,16 +83,16 @@ def _chapter(made: Sequence[Record]) -> str:
     lines = [_HEAD, "## Verdicts by document", "", *counts(tables_of(made))]
     lines += ["## Words of the criteria", "", *definitions()]
     lines += [
-        "## Tables and figures",
+        "## Tables, figures and sections",
         "",
         (
-            f"The chapter has **{len(reached)} of {len(artefacts)}** tables and figures, in "
-            f"{len(found)} of {len(experiments)} experiments. A claim counts once for each of its "
-            "measures."
+            f"The chapter has **{len(reached)} of {len(artefacts)}** tables, figures and sections, "
+            f"in {len(found)} of {len(experiments)} experiments. A claim counts once for each of "
+            "its measures."
         ),
         "",
     ]
-    titles = ["table or figure", "what it shows", "scale", *_JUDGED]
+    titles = ["table, figure or section", "what it shows", "scale", *_JUDGED]
     rows = [
         _row(found[name])
         if name in found

@@ -15,6 +15,8 @@ from evenkey.simulation.key_hashes import HashName
 from evenkey.simulation.report import Agreement, SimulationReport
 from evenkey.simulation.setting import Setting
 from evenkey.simulation.simulator import simulate, simulate_all
+from evenkey.simulation.source_routers import Messages as Messages
+from evenkey.simulation.source_routers import Sources as Sources
 
 __all__ = [
     "Agreement",

@@ -95,6 +95,14 @@ class Sources:
             raise ConfigurationError(message)
 
     @property
+    def estimates(self) -> NDArray[np.int64]:
+        """The load of each worker as each router estimates it, int64[routers, W].
+
+        The grouping must use loads.
+        """
+        return np.array([router.snapshot()["sent"] for router in self._routers])
+
+    @property
     def memory_bytes(self) -> int:
         """Size of all routers in bytes: the size of their arrays, and of the rest when pickled."""
         arrays: list[pickle.PickleBuffer] = []

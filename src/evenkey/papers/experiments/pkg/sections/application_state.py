@@ -1,0 +1,108 @@
+"""Count the state that the PKG paper's applications keep on workers, in this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.aggregators import WORKER, Aggregator, Count, HeavyHitters
+from evenkey.applications import Clusters, DecisionTree, Documents, InProcess, NaiveBayes
+from evenkey.core.hashing import hash_strings
+from evenkey.groupings import parse
+from evenkey.papers.experiments.pkg.sections.draws import Drawn
+from evenkey.pipeline.learn import labelled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLASSES, FEATURES, DEPTH = 4, 21, 2
+"""Classes, features and depth of the decision tree. The number of features has no divisor in
+common with the numbers of workers: else shuffle grouping, which deals messages out in turn, would
+send all messages of a feature to a few workers."""
+CAPACITY, TOP = 100, 20
+WORDS = 1_000
+APPLICATIONS = {
+    "word-count": f"documents(words={WORDS})",
+    "naive-bayes": f"documents(words={WORDS})",
+    "heavy-hitters": f"documents(words={WORDS})",
+    "decision-tree": f"clusters(classes={CLASSES},features={FEATURES})",
+}
+"""The stream of each application, with the parameters that are not the usual ones."""
+
+
+@dataclass(frozen=True)
+class ApplicationState(Drawn):
+    """An application whose workers aggregate what one source sends to them.
+
+    The stream's messages are records: documents, of which each word is sent, or points, of which
+    each feature is sent.
+
+    Parameters
+    ----------
+    application
+        One of `APPLICATIONS`.
+    grouping
+        The grouping by which words or features are routed.
+    workers
+        Number of workers.
+    """
+
+    kind: ClassVar[str] = "application-state"
+    names: ClassVar[tuple[str, ...]] = ("state", "cells")
+
+    application: str
+    grouping: str
+    workers: int
+
+    def records(self, seed: int = 0) -> pa.Table:
+        """Return the records of a draw."""
+        count = self.dataset.messages or 0
+        streams = {each.family: each for each in (Documents, Clusters)}
+        return labelled(self.dataset.name, streams, messages=count, seed=seed).records(0, count)
+
+    def draw(self, seed: int) -> Mapping[str, float]:
+        """Return the counters or histograms of all workers, and those that the result needs."""
+        records = self.records(seed)
+        if self.application == "decision-tree":
+            return self._tree(records)
+        bayes = NaiveBayes()
+        if self.application == "naive-bayes":
+            trained = InProcess(bayes, self.grouping, self.workers).train([records])
+            return {"state": int(trained.counters.sum()), "cells": trained.model.counts.num_rows}
+        words = bayes.messages(records, bayes.start())
+        words = words.filter(pc.not_equal(words["key"], ""))
+        cells = pc.count_distinct(words["key"]).as_py()
+        grouping = parse(self.grouping)
+        aggregator: Aggregator = Count()
+        if self.application == "heavy-hitters":
+            aggregator = HeavyHitters(TOP, CAPACITY, grouping.most_workers_of_a_key)
+            cells = CAPACITY
+        placed = grouping.router(self.workers).route(hash_strings(words["key"]))
+        words = words.append_column(WORKER, pa.array(placed))
+        by = [] if aggregator.scope == "window" else ["key"]
+        states = [
+            aggregator.partial(words.filter(pa.array(placed == worker)), by)
+            for worker in np.unique(placed)
+        ]
+        return {"state": sum(map(_counters, states)), "cells": cells}
+
+    def _tree(self, records: pa.Table) -> Mapping[str, float]:
+        """Return the histograms of the last epoch, and D C L; each epoch has all records."""
+        tree = DecisionTree(max_depth=DEPTH + 1)
+        run = InProcess(tree, self.grouping, self.workers)
+        before = run.train([records] * DEPTH)
+        trained = run.train([records], before.model)
+        leaves = len(before.model.leaves)
+        return {"state": int(trained.counters.sum()), "cells": FEATURES * CLASSES * leaves}
+
+
+def _counters(state: pa.Table) -> int:
+    """Return the number of counters of a worker: rows, or entries of summaries."""
+    if "summaries" not in state.column_names:
+        return int(state.num_rows)
+    summaries = pc.list_flatten(state["summaries"])
+    return int(pc.sum(pc.list_value_length(pc.struct_field(summaries, "keys"))).as_py())

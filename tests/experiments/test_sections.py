@@ -1,0 +1,139 @@
+"""The measurements of experiments by section, compared with plain counting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from evenkey.core.streams import generated
+from evenkey.papers.experiments.experiment_data import Dataset
+from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
+from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
+    ALTERNATING,
+    RANDOM,
+    Course,
+    HotWorkers,
+    Placement,
+    TwoKeys,
+    candidates,
+)
+from evenkey.papers.experiments.pkg.sections.draws import hashes, occurrences
+from evenkey.papers.experiments.pkg.sections.hitter_errors import HitterErrors
+from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
+from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
+from evenkey.papers.experiments.pkg.techniques import PKG
+
+if TYPE_CHECKING:
+    from evenkey.papers.experiments import Scenario
+
+ZIPF = Dataset("zipf(z=1,keys=50)", 2000)
+WORKERS = 7
+
+
+def figures_of(scenario: Scenario) -> dict[str, Any]:
+    return scenario.measure().figures
+
+
+def greedy(ids, two):
+    """Place each message on the less loaded candidate of its key; return all loads over time."""
+    loads, course = [0] * WORKERS, []
+    for key in ids:
+        first, second = two[key]
+        loads[second if loads[second] < loads[first] else first] += 1
+        course.append(list(loads))
+    return course
+
+
+def ids_of(seed):
+    return generated(ZIPF.name, messages=ZIPF.messages, seed=seed).ids(0, 2000).tolist()
+
+
+def test_placement_is_that_of_a_plain_loop():
+    courses = [greedy(ids_of(seed), candidates(hashes(50, seed), WORKERS)) for seed in (0, 1)]
+    ends = [max(course[-1]) - 2000 / WORKERS for course in courses]
+    figures = figures_of(Placement(ZIPF, 2, PKG, WORKERS))
+    assert figures["messages"] == 4000
+    assert figures["imbalance"] == pytest.approx(np.mean(ends))
+    assert (figures["imbalance_fewest"], figures["imbalance_most"]) == (min(ends), max(ends))
+    most = [
+        max(max(loads) - t / WORKERS for t, loads in enumerate(course, 1)) for course in courses
+    ]
+    figures = figures_of(Course(ZIPF, 2, PKG, WORKERS))
+    assert figures["imbalance_most"] == pytest.approx(max(most))
+
+
+@pytest.mark.parametrize("rule", [ALTERNATING, RANDOM])
+def test_other_rules_use_the_same_candidates(rule):
+    placement = Placement(ZIPF, 1, rule, WORKERS)
+    ids, keys = np.array(ids_of(0)), hashes(50, 0)
+    placed = placement.placed(ids, keys, seed=0)
+    two = candidates(keys, WORKERS)
+    assert (placed[:, None] == two[ids]).any(axis=1).all()
+    top = Counter(ids.tolist()).most_common(1)[0][0]
+    share = float((placed[ids == top] == two[top, 0]).mean())
+    assert share == pytest.approx(0.5, abs=0.1)
+
+
+def test_two_keys_have_four_workers_and_equal_loads():
+    figures = figures_of(TwoKeys(Dataset("uniform(keys=2)", 1000), 5, PKG, 4))
+    assert figures["difference_most"] == 1
+    half = [
+        np.bincount(generated("uniform(keys=2)", messages=1000, seed=seed).ids(0, 1000)).max()
+        for seed in range(5)
+    ]
+    assert figures["imbalance"] == pytest.approx(np.mean([-(-each // 2) - 250 for each in half]))
+
+
+def test_hot_workers_are_those_with_many_keys():
+    counts = Counter((hashes(300, 0).astype(np.int64) % 100).tolist())
+    hot = sum(count >= 3 * 2.718281828459045 for count in counts.values())
+    scenario = HotWorkers(Dataset("uniform(keys=300)", 300), 1, 100, 1.0)
+    assert figures_of(scenario)["hot"] == hot / 100
+
+
+def test_occurrences_are_counted_per_group():
+    groups = np.array([3, 1, 3, 3, 1, 2])
+    seen: Counter[int] = Counter()
+    plain = []
+    for group in groups.tolist():
+        plain.append(seen[group])
+        seen[group] += 1
+    assert occurrences(groups).tolist() == plain
+
+
+def test_static_choices_keep_an_entry_per_key_of_each_source_and_pkg_keeps_none():
+    keys = [len({*ids_of(0)[source::3]}) for source in range(3)]
+    static = figures_of(RoutingEntries(ZIPF, 1, "potc", WORKERS, 3))
+    assert static["entries"] == pytest.approx(np.mean(keys))
+    assert static["entries_per_key"] == 1
+    assert 1 < static["workers_of_a_key"] <= 2
+    assert figures_of(RoutingEntries(ZIPF, 1, PKG, WORKERS, 3))["entries"] == 0
+
+
+def test_summaries_with_a_counter_per_key_have_no_errors():
+    exact = figures_of(HitterErrors(ZIPF, 1, "sg", WORKERS, 10, 50))
+    assert (exact["error"], exact["bound"], exact["terms"]) == (0, 0, WORKERS)
+    rough = figures_of(HitterErrors(ZIPF, 1, "sg", WORKERS, 10, 12))
+    assert 0 < rough["error"] <= rough["bound"]
+
+
+@pytest.mark.parametrize("application", ["word-count", "naive-bayes"])
+def test_key_grouping_keeps_each_counter_once(application):
+    scenario = ApplicationState(Dataset("documents(words=1000)", 40), 1, application, "kg", 5)
+    words = [
+        (word, row["label"])
+        for row in scenario.records().to_pylist()
+        for word in row["text"].split()
+    ]
+    wanted = {*words} if application == "naive-bayes" else {word for word, _ in words}
+    labels = {label for _, label in words} if application == "naive-bayes" else set()
+    assert figures_of(scenario)["state"] == len(wanted) + len(labels)
+
+
+def test_estimates_are_the_loads_after_a_probe():
+    figures = figures_of(ProbedEstimates(ZIPF, WORKERS, 3, 101))
+    assert figures["messages"] == 2000
+    assert figures["after_probes"] <= 1 < figures["before_probes"]
