@@ -16,6 +16,9 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, scale_named
+from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
+from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
+from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
 from evenkey.papers.experiments.joins.join_run import JoinRun
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
@@ -30,6 +33,7 @@ PAPERS = {
     *(f"pkg-figure-{number}" for number in range(3, 10)),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
+    *(f"dkg-section-{number}" for number in ("4", "4-3", "4-4", "4-6", "5-5")),
     "dkg-table-3-spark",
     *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
@@ -73,6 +77,22 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
             for epoch in range(1, 4)
         ]
+    elif isinstance(scenario, WorkerLoads):
+        shares = rng.uniform(1, 9, scenario.workers)
+        points = enumerate((100 * shares / shares.sum()).tolist(), 1)
+        figures = {
+            "max_over_mean": rng.uniform(1, 9),
+            "series": [{"place": place, "share_percent": share} for place, share in points],
+        }
+    elif isinstance(scenario, EachKeyHot):
+        figures = {
+            name: rng.uniform(1, 99)
+            for name in ("single_percent", "bound", "bound_one", "bound_two")
+        }
+    elif isinstance(scenario, HotKeyPool):
+        workers = ("workers_most", "workers_half", "workers_end")
+        figures = {name: rng.uniform(1, 9) for name in (*workers, "changes", "leaving_seconds")}
+        figures["series"] = [{"seconds": each, "pool": each} for each in range(2, 5)]
     else:
         assert isinstance(scenario, Simulation)
         names = (
@@ -167,7 +187,8 @@ def test_an_experiment_is_in_the_file_of_its_name():
         item = item.removesuffix(experiment.way.suffix)
         assert place == f"{paper}.{item.replace('-', '_')}"
         assert re.fullmatch(
-            r"(PKG|DKG|Joins), (table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?",
+            r"(PKG|DKG|Joins), ((table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?"
+            r"|section \d(\.\d)?)",
             experiment.reference,
         )
 

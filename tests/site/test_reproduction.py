@@ -20,7 +20,7 @@ def test_pages_are_current(name):
 
 
 def test_every_experiment_has_a_row_and_every_kept_one_a_page():
-    text = chapter().partition("## Tables and figures")[2]
+    text = chapter().partition("## Tables, figures and sections")[2]
     rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
     assert len(rows) == len(available())
     kept = {record.id for record in records()}

@@ -26,8 +26,10 @@ _HEAD = """\
 
 This chapter lists every statement in numbers or in order of the three papers and of the README of
 DKG's reference implementation, with its criterion and our result, and every table and figure of
-the papers. `make reproduction` writes it from the register of claims and from the results of
-`evenkey experiment run`; a test keeps it current. The [glossary](glossary.md) explains the terms.
+the papers. Some claims that no table or figure shows have an experiment of their own, named by
+their section. `make reproduction` writes the chapter from the register of claims and from the
+results of `evenkey experiment run`; a test keeps it current. The [glossary](glossary.md) explains
+the terms.
 
 - **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
   The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
@@ -83,16 +85,16 @@ def _chapter(made: Sequence[Record]) -> str:
     lines = [_HEAD, "## Verdicts by document", "", *counts(tables_of(made))]
     lines += ["## Words of the criteria", "", *definitions()]
     lines += [
-        "## Tables and figures",
+        "## Tables, figures and sections",
         "",
         (
-            f"The chapter has **{len(reached)} of {len(artefacts)}** tables and figures, in "
-            f"{len(found)} of {len(experiments)} experiments. A claim counts once for each of its "
-            "measures."
+            f"The chapter has **{len(reached)} of {len(artefacts)}** tables, figures and "
+            f"sections, in {len(found)} of {len(experiments)} experiments. A claim counts once for "
+            "each of its measures."
         ),
         "",
     ]
-    titles = ["table or figure", "what it shows", "scale", *_JUDGED]
+    titles = ["table, figure or section", "what it shows", "scale", *_JUDGED]
     rows = [
         _row(found[name])
         if name in found
