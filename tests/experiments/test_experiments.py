@@ -90,7 +90,7 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             for name in ("single_percent", "bound", "bound_one", "bound_two")
         }
     elif isinstance(scenario, HotKeyPool):
-        workers = ("workers_most", "workers_half", "workers_end")
+        workers = ("workers_most", "pool_half", "pool_end")
         figures = {name: rng.uniform(1, 9) for name in (*workers, "changes", "leaving_seconds")}
         figures["series"] = [{"seconds": each, "pool": each} for each in range(2, 5)]
     else:

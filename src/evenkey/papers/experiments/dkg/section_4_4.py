@@ -122,10 +122,10 @@ class CandidatesOfPkg(Experiment):
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
-        even = dataset("country-skew-r0", scale)
+        unskewed = dataset("country-skew-r0", scale)
         hot = Dataset("country-skew-r0", _MESSAGES)
         return [
-            *(Simulation(even, method, 10, hash="murmur3") for method in _METHODS),
+            *(Simulation(unskewed, method, 10, hash="murmur3") for method in _METHODS),
             *(EachKeyHot(hot, method) for method in _METHODS if method != "dkg"),
         ]
 
@@ -134,7 +134,7 @@ class CandidatesOfPkg(Experiment):
 
     def tables(self, frame: Frame) -> list[Table]:
         method = Column("method", "Method")
-        even = [
+        without_skew = [
             Column("dist_cost", "DistCost, workers a key", ".3f"),
             Column("keys", "Keys", "d"),
             Column("pairs", "Pairs of key and worker", "d"),
@@ -147,7 +147,7 @@ class CandidatesOfPkg(Experiment):
         ]
         simulated, each = (frame[frame["kind"] == kind] for kind in ("simulation", "each-key-hot"))
         return [
-            Table("Without skew", [method, *even], simulated),
+            Table("Without skew", [method, *without_skew], simulated),
             Table("Each name as the hot key, with 80 % of the messages", [method, *hot], each),
         ]
 

@@ -146,20 +146,20 @@ class HotKeyPool(Scenario):
             pools.append(int(items["pool"][items["key"] == hashes[hot]].max(initial=_INITIAL)))
         table = pa.table({"seconds": _LOOK * np.arange(1.0, len(pools) + 1), "pool": pools})
         home = int(hashes[hot] % np.uint64(self.workers))
-        figures = self._figures(np.concatenate(times), np.concatenate(used), home)
-        return {**figures, "changes": float(np.count_nonzero(np.diff(pools)))}, table
+        figures = {
+            "pool_half": float(pools[len(pools) * _HALF // _SECONDS - 1]),
+            "pool_end": float(pools[-1]),
+            "changes": float(np.count_nonzero(np.diff(pools))),
+            **self._figures(np.concatenate(times), np.concatenate(used), home),
+        }
+        return figures, table
 
     def _figures(
         self, times: NDArray[np.float64], used: NDArray[np.int32], home: int
     ) -> dict[str, float]:
         """Return figures of the messages of the key: their times, and their workers."""
         periods = np.unique(np.stack([times // _PERIOD, used]).astype(np.int64), axis=1)[0]
-        workers = np.bincount(periods, minlength=_SECONDS // _PERIOD)
-        figures = {
-            "workers_most": float(workers.max()),
-            "workers_half": float(workers[_HALF // _PERIOD - 1]),
-            "workers_end": float(workers[-1]),
-        }
+        figures = {"workers_most": float(np.bincount(periods).max())}
         if self.course == _COLD:
             further = (used - home) % self.workers >= _INITIAL
             last = times[further].max(initial=0.0)
@@ -177,8 +177,9 @@ class WorkersOfAHotKey(Experiment):
         f"{_HOT_SECONDS} s (spikes). DKG is compared with itself without one of its rules: "
         "without a threshold, a key gets a further worker as soon as its workers have more than "
         "the mean load; without the key space every key can, once it has occurred for a second. "
-        "Workers are those that get messages of the key in 10 s. The pool is looked at every "
-        f"{_LOOK} s. Medians of three streams, in brackets minimum and maximum."
+        "Workers are those that get messages of the key in 10 s. They can be fewer than the pool "
+        "has: a worker that has just joined gets all messages at first. The size of the pool is "
+        f"taken every {_LOOK} s. Medians of three streams, in brackets minimum and maximum."
     )
 
     table = "Workers of the hot key"
@@ -186,8 +187,8 @@ class WorkersOfAHotKey(Experiment):
         Column("course", "Course"),
         Column("rule", "Rules"),
         Column("workers_most", "Workers, most in 10 s", ".0f"),
-        Column("workers_half", "Workers, before 400 s", ".0f"),
-        Column("workers_end", "Workers, at the end", ".0f"),
+        Column("pool_half", "Pool, at 400 s", ".0f"),
+        Column("pool_end", "Pool, at the end", ".0f"),
         Column("changes", "Changes of the pool", ".0f"),
         Column("leaving_seconds", "Left its further workers after, s", ".2f"),
     )
