@@ -32,6 +32,8 @@ NOT_QUOTED = {
         ),
         "ratios of the quoted numbers and SG's",
     ),
+    "joins-example-migrations": "workers are counted from the left",
+    "joins-example-overloaded": "three is a word",
     "pkg-above-two-over-n": "they follow from the formula and p1",
     "pkg-data-zf-p1": "they follow from the formula",
     "pkg-exactly-two-workers": "two is a word",

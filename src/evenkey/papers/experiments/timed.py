@@ -104,7 +104,7 @@ class Timed(Scenario):
 def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the median of each figure over several runs; also its minimum and its maximum.
 
-    One run has no minimum and no maximum.
+    One run has no minimum and no maximum. A figure that a run lacks is left out.
 
     Examples
     --------
@@ -112,7 +112,8 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     {'load': 2.0, 'load_least': 1.0, 'load_most': 3.0}
     """
     ends = ((LEAST, min), (MOST, max)) if len(runs) > 1 else ()
-    found = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+    names = [name for name in runs[0] if all(name in run for run in runs)]
+    found = {name: statistics.median(run[name] for run in runs) for name in names}
     ranges = {f"{name}{end}": of(run[name] for run in runs) for name in found for end, of in ends}
     return {**found, **ranges}
 
