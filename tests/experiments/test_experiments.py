@@ -20,8 +20,8 @@ from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
 from evenkey.papers.experiments.joins.join_run import JoinRun
+from evenkey.papers.experiments.joins.rehearsal import RehearsedJoin, SkewReached
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
-from evenkey.papers.experiments.joins.section_4_6 import RehearsedJoin, SkewReached
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.simulation import Simulation
@@ -98,7 +98,7 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             SkewReached: ["realised", "max_over_mean"],
             RehearsedJoin: [
                 *("crossings_percent", "mldc_first", "mldc_later", "redistributions"),
-                *("share", "share_smallest", "share_largest"),
+                *("share", "share_smallest", "share_largest", "skew_later", "idle_percent"),
                 *("reaction_seconds", "pause_seconds"),
             ],
         }

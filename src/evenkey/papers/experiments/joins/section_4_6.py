@@ -2,217 +2,77 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import shapely
 
-from evenkey.core.metrics import max_load_distance, max_over_mean
-from evenkey.joins import DynamicDistributor, leaves_of
-from evenkey.papers.experiments import (
-    Dataset,
-    Experiment,
-    Frame,
-    Measurement,
-    Scale,
-    Scenario,
-    medians,
-    series,
-)
-from evenkey.papers.publish_subscribe.places import (
-    CandidateOwners,
-    PublicationMix,
-    Publications,
-    draw_subscriptions,
-    skewed_workers,
-    synthetic_atlas,
+from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Scenario, series
+from evenkey.papers.experiments.joins.rehearsal import (
+    CLUSTERED,
+    DATA,
+    HEAVY,
+    LOAD,
+    POINTS,
+    SPREAD,
+    STATIC,
+    RehearsedJoin,
+    SkewReached,
 )
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
-    from evenkey.papers.experiments.scenario import OnMessages
-
-_WORKERS, _PARTITIONS, _SUBSCRIPTIONS = 16, 64, 10_000
-_PUBLICATIONS, _SKEW_PUBLICATIONS = 100_000, 10_000
-_EPOCHS, _SECONDS = 240, 120.0
-_HOT = skewed_workers(_WORKERS)
+_PUBLICATIONS, _FEW_PUBLICATIONS = 100_000, 10_000
 _SKEWS = (0.3, 0.4, 0.5, 0.6, 0.7)
 _PIPELINES = {"sps": "sPS", "rihps": "RIhPS", "risps": "RIsPS"}
-_SHIFT_SECONDS, _SHIFT = 20.0, 3
-_STATIC, _DYNAMIC, _NO_WAIT = "static-stal", "dynamic-lb-stal", "dynamic-lb-stal, N = 0"
 
-
-@dataclass(frozen=True)
-class SkewReached(Scenario):
-    """Draws publications, and measures the skew of the rows that they become.
-
-    Parameters
-    ----------
-    pipeline
-        ``sps``, ``rihps`` or ``risps``.
-    skew
-        Nominal skew.
-    clustered
-        Whether polygons are 30 % of the publications and fill their own regions, as in figure 4.
-        Otherwise they are a share `polygon_share` everywhere, as in figures 6 and 7.
-    polygon_share
-        Share of polygons, if they are not clustered.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
-    """
-
-    kind: ClassVar[str] = "skew-reached"
-
-    pipeline: str
-    skew: float
-    clustered: bool = False
-    polygon_share: float = 0.6
-    seeds: int = field(default=3, kw_only=True)
-
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Draw the streams."""
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        count = self.dataset.messages or _SKEW_PUBLICATIONS
-        runs = [self._once(seed, count) for seed in seeds]
-        if on_messages is not None:
-            on_messages(self.seeds * count)
-        return Measurement({"messages": self.seeds * count, **medians(runs)})
-
-    def _once(self, seed: int, count: int) -> dict[str, float]:
-        mix = (0.3, 1.0) if self.clustered else (self.polygon_share, 0.0)
-        partitions = 2 * _PARTITIONS if self.clustered else _PARTITIONS
-        subscriptions = draw_subscriptions(synthetic_atlas(), _SUBSCRIPTIONS, seed)
-        leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", partitions)
-        owners = None
-        if self.pipeline != "sps":
-            by_hash = self.pipeline == "rihps"
-            owners = CandidateOwners.of(subscriptions, leaves, partitions, by_hash=by_hash)
-        made = Publications(
-            synthetic_atlas(),
-            leaves,
-            _WORKERS,
-            PublicationMix(self.skew, *mix),
-            seed,
-            owners=owners,
-        )
-        shapes = shapely.from_wkb(made.make(np.arange(count))["geometry"].to_numpy())
-        if owners is not None:
-            every, of_hot = owners.rows(shapes, np.arange(partitions) % _WORKERS < _HOT)
-            return {"realised": float(of_hot.sum() / every.sum())}
-        rows = np.bincount(leaves.touched(shapely.bounds(shapes))[1] % _WORKERS)
-        realised = float(rows[:_HOT].sum() / rows.sum())
-        return {"realised": realised, "max_over_mean": max_over_mean(rows)}
-
-
-@lru_cache(maxsize=4)
-def _rows(skew: float, seed: int, count: int) -> NDArray[np.float64]:
-    """Count the rows of each partition in each epoch of an sPS stream, float64[E, P]."""
-    atlas = synthetic_atlas()
-    subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)
-    leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", _PARTITIONS)
-    made = Publications(atlas, leaves, _WORKERS, PublicationMix(skew, 0.6), seed)
-    shapes = shapely.from_wkb(made.make(np.arange(count))["geometry"].to_numpy())
-    number, partition = leaves.touched(shapely.bounds(shapes))
-    cells = number * _EPOCHS // count * _PARTITIONS + partition
-    counts = np.bincount(cells, minlength=_EPOCHS * _PARTITIONS)
-    return counts.reshape(_EPOCHS, _PARTITIONS).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class RehearsedJoin(Scenario):
-    """Plays the epochs of sPS: the Distributor places partitions by the rows of earlier epochs.
-
-    Parameters
-    ----------
-    skew
-        Nominal skew.
-    dynamic
-        Whether partitions move.
-    wait_periods
-        As for `evenkey.joins.DynamicDistributor`.
-    shifting
-        Whether other partitions become the skewed ones every 20 s.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
-    """
-
-    kind: ClassVar[str] = "rehearsed-join"
-
-    skew: float
-    dynamic: bool
-    wait_periods: int = 3
-    shifting: bool = False
-    seeds: int = field(default=3, kw_only=True)
-
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Play the streams; the series is that of the first, with one row per epoch."""
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        runs = [self._once(seed) for seed in seeds]
-        messages = self.seeds * (self.dataset.messages or _PUBLICATIONS)
-        if on_messages is not None:
-            on_messages(messages)
-        return Measurement(
-            {"messages": messages, **medians([figures for figures, _ in runs])}, runs[0][1]
-        )
-
-    def _once(self, seed: int) -> tuple[dict[str, float], pa.Table]:
-        count = self.dataset.messages or _PUBLICATIONS
-        rows = _rows(self.skew, seed, count)
-        length = _SECONDS / _EPOCHS
-        ends = length * np.arange(1, _EPOCHS + 1)
-        if self.shifting:
-            phases = ((ends - length) // _SHIFT_SECONDS).astype(int)
-            moved = zip(rows, phases, strict=True)
-            rows = np.array([np.roll(epoch, _SHIFT * phase) for epoch, phase in moved])
-        distributor = DynamicDistributor(
-            wait_periods=self.wait_periods,
-            copies=False,
-            threshold=DynamicDistributor.threshold if self.dynamic else float("inf"),
-        )
-        placed = distributor.rehearse(rows, _WORKERS, epoch_seconds=length)
-        slots = np.array(
-            [each.loads(load, _WORKERS) for each, load in zip(placed, rows, strict=True)]
-        )
-        throughput = count / _EPOCHS / slots.max(axis=1)
-        window = round(distributor.period * DynamicDistributor.wait_periods / length)
-        mldc = np.array(
-            [
-                max_load_distance(
-                    each.loads(rows[max(0, end - window) : end].sum(axis=0), _WORKERS)
-                )
-                for end, each in enumerate(placed, 1)
-            ]
-        )
-        moves = np.flatnonzero([a != b for a, b in pairwise(placed)])
-        hot = np.arange(_PARTITIONS) % _WORKERS < _HOT
-        shares = rows[:, hot].sum(axis=1) / rows.sum(axis=1)
-        figures = {
-            "crossings_percent": 100 * _crossings(throughput) / (_EPOCHS - 1),
-            "mldc_first": float(mldc[0]),
-            "mldc_later": float(np.median(mldc[window:])),
-            "redistributions": float(len(moves)),
-            "share": float(rows[:, hot].sum() / rows.sum()),
-            "share_smallest": float(shares.min()),
-            "share_largest": float(shares.max()),
-        }
-        above = np.flatnonzero(mldc > DynamicDistributor.threshold)
-        if len(moves) and len(above):
-            figures["reaction_seconds"] = float(ends[moves[0]] - ends[above[0]])
-        if len(moves) > 1:
-            figures["pause_seconds"] = float(np.diff(ends[moves]).min())
-        table = {"seconds": ends, "throughput": throughput, "mldc": mldc}
-        return figures, pa.table(table)
-
-
-def _crossings(values: NDArray[np.float64]) -> int:
-    """Count how often values go from one side of their mean to the other."""
-    return int(np.count_nonzero(np.diff(values > values.mean())))
+_SKEW, _MODE = Column("skew", "Skew, nominal s", ".4g"), Column("mode", "Mode")
+_MIX = Column("mix", "Publications")
+_COLUMNS = {
+    "Skew that is reached": (
+        Column("pipeline", "Pipeline"),
+        _MIX,
+        _SKEW,
+        Column("realised", "Skew, realised", ".3f"),
+        Column("max_over_mean", "Maximum load, over the mean", ".3f"),
+    ),
+    "sPS through time": (
+        _SKEW,
+        _MODE,
+        Column("crossings_percent", "Epochs that cross the mean throughput, %", ".0f"),
+        Column("mldc_first", "MLDC, first epoch", ".3f"),
+        Column("mldc_later", "MLDC, median after 30 s", ".3f"),
+        Column("skew_later", "Skew after 30 s", ".3f"),
+        Column("idle_percent", "13 workers wait, % of the time", ".0f"),
+        Column("redistributions", "Redistributions", ".0f"),
+        Column("reaction_seconds", "First of them after, s", ".1f"),
+    ),
+    "Share of rows for the partitions of 3 of 16 workers, by epoch": (
+        _SKEW,
+        Column("share", "average", ".4f"),
+        Column("share_smallest", "smallest", ".4f"),
+        Column("share_largest", "largest", ".4f"),
+    ),
+    "Skew that moves to other partitions every 20 s": (
+        _SKEW,
+        _MODE,
+        Column("redistributions", "Redistributions", ".0f"),
+        Column("pause_seconds", "Shortest time between two, s", ".1f"),
+    ),
+    "Homogeneous and heterogeneous streams": (
+        _MIX,
+        _SKEW,
+        _MODE,
+        Column("mldc_later", "MLDC of load, median after 30 s", ".3f"),
+    ),
+}
+_SKEWED, _TIME, _SHARES, _SHIFTING, _KINDS = _COLUMNS
+_NOTES = {
+    _TIME: "Skew after 30 s: the share of the load on the three workers that were skewed at first. "
+    "The 13 others wait for the most loaded worker of each epoch. The last column: seconds from "
+    "the first epoch with an MLDC above the threshold."
+}
 
 
 class SkewAndTime(Experiment):
@@ -221,99 +81,37 @@ class SkewAndTime(Experiment):
     summary = (
         "No join runs, and nothing is timed. The generators of figures 4 to 7 draw 10,000 "
         "subscriptions and the publications, and each row that a publication becomes counts as "
-        "one unit of load on 16 workers. The Dynamic Distributor, with the parameters of table 1, "
-        "places the partitions of sPS in 240 epochs of 0.5 s. Throughput is the publications of "
-        "an epoch over the rows of its most loaded worker. MLDC is that by which the Distributor "
-        "decides: of the rows of the last 30 s, as the partitions are placed now. Medians of three "
-        "streams, in brackets minimum and maximum."
+        "one unit of load on 16 workers; rows of polygons as 30 where the table says so. The "
+        "Dynamic Distributor, with the parameters of table 1, places the partitions of sPS in 240 "
+        "epochs of 0.5 s. Throughput is the publications of an epoch over the load of its most "
+        "loaded worker. MLDC is of the load of the last 30 s, by which the Distributor decides, as "
+        "the partitions are placed now. Medians of three streams, in brackets minimum and maximum."
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
-        few = Dataset("publications", scale.messages(_SKEW_PUBLICATIONS))
+        few = Dataset("publications", scale.messages(_FEW_PUBLICATIONS))
         stream = Dataset("publications", scale.messages(_PUBLICATIONS))
-        return [
-            SkewReached(few, "sps", 3 / 16),
-            SkewReached(few, "sps", 3 / 16, polygon_share=0.0),
-            *(
-                SkewReached(few, pipeline, skew, clustered)
-                for pipeline in ("rihps", "risps")
-                for clustered in (False, True)
-                for skew in _SKEWS
-            ),
-            *(RehearsedJoin(stream, skew, dynamic) for skew in _SKEWS for dynamic in (False, True)),
-            *(
-                RehearsedJoin(stream, 0.7, dynamic=True, wait_periods=periods, shifting=True)
-                for periods in (3, 0)
-            ),
-        ]
+        return [*_skews(few), *_rehearsals(stream)]
 
     def labelled(self, frame: Frame) -> Frame:
-        modes = [
-            (_NO_WAIT if row["wait_periods"] == 0 else _DYNAMIC) if row["dynamic"] else _STATIC
-            for row in frame.to_dict("records")
-        ]
-        mixes = [
-            "clustered"
-            if row["clustered"] is True
-            else f"{100 * row['polygon_share']:.0f} % polygons"
-            for row in frame.to_dict("records")
-        ]
-        return frame.assign(mode=modes, mix=mixes, pipeline=frame["pipeline"].map(_PIPELINES))
+        conditions = [frame["kind"] == SkewReached.kind, frame["shifting"].eq(other=True)]
+        tables = np.select(
+            [*conditions, frame["mix"] == SPREAD], [_SKEWED, _SHIFTING, _TIME], _KINDS
+        )
+        pairs = zip(frame["mode"], frame["wait_periods"], strict=True)
+        modes = [f"{mode}, N = 0" if periods == 0 else mode for mode, periods in pairs]
+        return frame.assign(mode=modes, table=tables, pipeline=frame["pipeline"].map(_PIPELINES))
 
     def tables(self, frame: Frame) -> list[Table]:
-        skew, mode = Column("skew", "Skew, nominal s", ".4g"), Column("mode", "Mode")
-        played = frame["kind"] == RehearsedJoin.kind
-        shifting = frame["shifting"] == True  # noqa: E712 - None where it is no field
+        parts = {title: frame[frame["table"] == title] for title in _COLUMNS}
+        parts[_SHARES] = parts[_TIME][parts[_TIME]["mode"] == STATIC]
         return [
-            Table(
-                "Skew that is reached",
-                [
-                    Column("pipeline", "Pipeline"),
-                    Column("mix", "Publications"),
-                    skew,
-                    Column("realised", "Skew, realised", ".3f"),
-                    Column("max_over_mean", "Maximum load, over the mean", ".3f"),
-                ],
-                frame[~played],
-            ),
-            Table(
-                "sPS through time",
-                [
-                    skew,
-                    mode,
-                    Column("crossings_percent", "Epochs that cross the mean throughput, %", ".0f"),
-                    Column("mldc_first", "MLDC, first epoch", ".3f"),
-                    Column("mldc_later", "MLDC, median after 30 s", ".3f"),
-                    Column("redistributions", "Redistributions", ".0f"),
-                    Column("reaction_seconds", "First of them after, s", ".1f"),
-                ],
-                frame[played & ~shifting],
-                "The last column: seconds from the first epoch with an MLDC above the threshold.",
-            ),
-            Table(
-                "Share of rows for the partitions of 3 of 16 workers, by epoch",
-                [
-                    skew,
-                    Column("share", "average", ".4f"),
-                    Column("share_smallest", "smallest", ".4f"),
-                    Column("share_largest", "largest", ".4f"),
-                ],
-                frame[played & ~shifting & (frame["mode"] == _STATIC)],
-            ),
-            Table(
-                "Skew that moves to other partitions every 20 s",
-                [
-                    skew,
-                    mode,
-                    Column("redistributions", "Redistributions", ".0f"),
-                    Column("pause_seconds", "Shortest time between two, s", ".1f"),
-                ],
-                frame[played & shifting],
-            ),
+            Table(title, columns, parts[title], _NOTES.get(title, ""))
+            for title, columns in _COLUMNS.items()
         ]
 
     def plots(self, frame: Frame) -> list[Plot]:
-        played = frame[(frame["kind"] == RehearsedJoin.kind) & (frame["shifting"] == False)]  # noqa: E712 - None elsewhere
+        played = frame[frame["table"] == _TIME]
         points = series(played.assign(panel=[f"s = {skew:g}" for skew in played["skew"]]))
         seconds = Axis("seconds", "Stream time, s")
         return [
@@ -323,3 +121,23 @@ class SkewAndTime(Experiment):
                 ("MLDC through time", Axis("mldc", "MLDC, of the last 30 s")),
             )
         ]
+
+
+def _skews(stream: Dataset) -> Iterator[SkewReached]:
+    for mix in (SPREAD, POINTS):
+        yield SkewReached(stream, "sps", 3 / 16, mix)
+    for pipeline in ("rihps", "risps"):
+        for mix in (SPREAD, CLUSTERED):
+            for skew in _SKEWS:
+                yield SkewReached(stream, pipeline, skew, mix)
+
+
+def _rehearsals(stream: Dataset) -> Iterator[RehearsedJoin]:
+    for skew in _SKEWS:
+        for mode in (STATIC, LOAD):
+            yield RehearsedJoin(stream, skew, mode)
+    for periods in (3, 0):
+        yield RehearsedJoin(stream, 0.7, LOAD, wait_periods=periods, shifting=True)
+    for mix in (POINTS, HEAVY):
+        for mode in (LOAD, DATA):
+            yield RehearsedJoin(stream, 0.7, mode, mix)
