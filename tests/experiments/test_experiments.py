@@ -102,7 +102,8 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
                 *("reaction_seconds", "pause_seconds"),
             ],
         }
-        figures = medians([{each: rng.uniform(1, 9) for each in values[type(scenario)]}] * 2)
+        made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
+        figures = {**medians([made, made])}
         figures["series"] = [
             {"seconds": 1.0 * each, "throughput": rng.uniform(1, 9), "mldc": rng.uniform(0, 3)}
             for each in range(1, 4)

@@ -49,6 +49,7 @@ def test_keys_with_one_candidate_are_those_that_pkg_keeps_on_one_worker():
 def test_the_loads_of_workers_are_those_of_the_simulation():
     scenario = WorkerLoads(Dataset("country-skew-r80", 10_000), "kg", 10)
     measured = scenario.measure()
+    assert measured.series is not None
     shares = measured.series.column("share_percent").to_numpy()
     assert shares.sum() == pytest.approx(100)
     assert 10 * shares[0] / 100 == pytest.approx(measured.figures["max_over_mean"])

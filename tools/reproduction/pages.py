@@ -55,7 +55,8 @@ the terms.
   only Epinions, in PKG figure 8, is real. Places of the joins are those of an invented country.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
-  two distinct candidates, as in Storm 2. Simulations hash with MurmurHash3, runs with XXH64.
+  two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
+  MurmurHash3, runs with XXH64.
 
 """
 
