@@ -14,7 +14,7 @@ SHARED = {
     "config",  # the options of a kind of run
     "report",  # the report of a kind of run or of an experiment
 }
-IN_A_PAPER = re.compile(r"(figure|table|section)_\d+(_[a-z])?")
+IN_A_PAPER = re.compile(r"(figure|table)_\d+(_[a-z])?|section_\d+(_\d+)?")
 
 
 def test_each_base_name_occurs_once():
@@ -23,9 +23,9 @@ def test_each_base_name_occurs_once():
     assert {name for name in repeated if not IN_A_PAPER.fullmatch(name)} == SHARED
 
 
-def test_figures_and_tables_lie_in_the_folder_of_their_paper():
-    files = {file for file in PACKAGE.rglob("*.py") if IN_A_PAPER.fullmatch(file.stem)}
-    sections = {file.parent for file in files if file.stem.startswith("section")}
-    assert {folder.name for folder in sections} == {"sections"}
-    folders = {file.parent for file in files} - sections | {each.parent for each in sections}
+def test_figures_tables_and_sections_lie_in_the_folder_of_their_paper():
+    files = [file for file in PACKAGE.rglob("*.py") if IN_A_PAPER.fullmatch(file.stem)]
+    folders = {
+        file.parent.parent if file.parent.name == "sections" else file.parent for file in files
+    }
     assert {each.parent for each in folders} == {PACKAGE / "papers" / "experiments"}

@@ -22,6 +22,7 @@ NOT_QUOTED = {
     "dkg-80-percent-on-one": "80 % are 8 times the mean of ten machines",
     "dkg-80-percent-on-two": "40 % are 4 times the mean of ten machines",
     "dkg-cost-range": "the number of workers is 10",
+    "dkg-pkg-two-candidates": "two is a word",
     "dkg-two-to-n": "the number of workers is 10",
     **dict.fromkeys(
         (
@@ -31,6 +32,8 @@ NOT_QUOTED = {
         ),
         "ratios of the quoted numbers and SG's",
     ),
+    "joins-example-migrations": "workers are counted from the left",
+    "joins-example-overloaded": "three is a word",
     "pkg-above-two-over-n": "they follow from the formula and p1",
     "pkg-data-zf-p1": "they follow from the formula",
     "pkg-exactly-two-workers": "two is a word",
@@ -49,6 +52,7 @@ NOT_QUOTED = {
     "reference-half-skewed": "half of 80 % is 40 %",
     "reference-table-shuffle": "there are 10 workers",
     "reference-threshold": "they follow from the formula",
+    "reference-threshold-down": "they follow from the formula",
 }
 """Claims whose numbers are not digits of the quotation, with the reason."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,19 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, scale_named
+from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
+from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
+from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
 from evenkey.papers.experiments.joins.join_run import JoinRun
+from evenkey.papers.experiments.joins.rehearsal import RehearsedJoin, SkewReached
+from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST, Drawn
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.simulation import Simulation
-from evenkey.papers.experiments.timed import MACHINE, Timed
+from evenkey.papers.experiments.timed import MACHINE, Timed, medians
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments import Experiment, Scale, Scenario
@@ -34,75 +40,162 @@ PAPERS = {
     *(f"pkg-section-{number}" for number in range(3, 7)),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
+    *(f"dkg-section-{number}" for number in ("4", "4-3", "4-4", "4-6", "5-5")),
     "dkg-table-3-spark",
     *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
+    *("joins-section-3-3", "joins-section-4-6"),
 }
+
+PLANS = ("greedy", "fewest", "best")
+
+
+@functools.singledispatch
+def figures_of(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """Make up what a scenario measures; a kind without a function of its own is a simulation."""
+    assert isinstance(scenario, Simulation)
+    names = (
+        "imbalance_fraction",
+        "average_imbalance_fraction",
+        "stddev_percent",
+        "jaccard",
+        "disagreement",
+    )
+    figures = {name: 10 ** rng.uniform(-6, 0) for name in names}
+    figures |= {"keys": 100, "pairs": 120, "dist_cost": 1.2, "max_over_mean": rng.uniform(1, 9)}
+    figures["partials"] = int(rng.integers(100, 999))
+    figures["series"] = [
+        {"messages": m, "seconds": m / 10, "imbalance": m / 5, "local_imbalance": m / 4}
+        for m in range(1, scenario.samples + 1)
+    ]
+    return figures
+
+
+@figures_of.register(KeyShare)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {
+        "keys": 100,
+        "weight": 3000,
+        "top_share_percent": rng.uniform(0, 100),
+    }
+
+
+@figures_of.register(TopKeys)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    series = [
+        {"period": period, "key": key, "messages": int(rng.integers(1, 99))}
+        for period in range(4)
+        for key in "abcde"
+    ]
+    return {"periods": 4, "series": series}
+
+
+@figures_of.register(Drawn)
+def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {
+        f"{name}{end}": rng.uniform(1, 9) for name in scenario.names for end in ("", FEWEST, MOST)
+    }
+
+
+@figures_of.register(ProbedEstimates)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"before_probes": rng.uniform(1, 99), "after_probes": rng.uniform(0, 1)}
+
+
+@figures_of.register(PipelineRun)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    figures = {
+        name: rng.uniform(1, 9)
+        for name in (
+            *("makespan_ms", "messages_per_second", "max_over_mean", "stddev_percent"),
+            *("latency_mean_ms", "latency_p50_ms", "dist_cost"),
+            *("epoch_pairs_mean", "epoch_pairs_max"),
+        )
+    }
+    figures |= {"pairs": int(rng.integers(100, 999)), MACHINE: "a made-up one"}
+    return figures
+
+
+@figures_of.register(JoinRun)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    of_epochs = ("throughput", "modelled_throughput", "mldc")
+    times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
+    counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
+    figures = {name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)}
+    figures["realised_skew"] = rng.uniform(0.2, 0.7)
+    figures["series"] = [
+        {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
+        for epoch in range(1, 4)
+    ]
+    return figures
+
+
+@figures_of.register(PlannedExample)
+def _(scenario: Any, _rng: np.random.Generator) -> dict[str, Any]:
+    owners = [1 + int(each) for each in scenario.owners.split()]
+    loads = map(float, scenario.loads.split())
+    return {
+        "moved": 2,
+        "series": [
+            {"load": load, "before": owner, "after": owner}
+            for load, owner in zip(loads, owners, strict=True)
+        ],
+    }
+
+
+@figures_of.register(PlannedCases)
+@figures_of.register(SkewReached)
+@figures_of.register(RehearsedJoin)
+def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    values = {
+        PlannedCases: [f"{each}_{of}" for each in ("moves", "load") for of in PLANS],
+        SkewReached: ["realised", "max_over_mean"],
+        RehearsedJoin: [
+            *("crossings_percent", "mldc_first", "mldc_later", "redistributions"),
+            *("share", "share_smallest", "share_largest", "skew_later", "idle_percent"),
+            *("reaction_seconds", "pause_seconds"),
+        ],
+    }
+    made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
+    figures = {**medians([made, made])}
+    figures["series"] = [
+        {"seconds": 1.0 * each, "throughput": rng.uniform(1, 9), "mldc": rng.uniform(0, 3)}
+        for each in range(1, 4)
+    ]
+    return figures
+
+
+@figures_of.register(WorkerLoads)
+def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    shares = rng.uniform(1, 9, scenario.workers)
+    points = enumerate((100 * shares / shares.sum()).tolist(), 1)
+    return {
+        "max_over_mean": rng.uniform(1, 9),
+        "series": [{"place": place, "share_percent": share} for place, share in points],
+    }
+
+
+@figures_of.register(EachKeyHot)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {
+        name: rng.uniform(1, 99) for name in ("single_percent", "bound", "bound_one", "bound_two")
+    }
+
+
+@figures_of.register(HotKeyPool)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    workers = ("workers_most", "pool_half", "pool_end")
+    figures = {name: rng.uniform(1, 9) for name in (*workers, "changes", "leaving_seconds")}
+    figures["series"] = [{"seconds": each, "pool": each} for each in range(2, 5)]
+    return figures
 
 
 def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
     """Make up a row of results, in the form in which they are stored."""
-    if isinstance(scenario, KeyShare):
-        figures: dict[str, Any] = {
-            "keys": 100,
-            "weight": 3000,
-            "top_share_percent": rng.uniform(0, 100),
-        }
-    elif isinstance(scenario, TopKeys):
-        series = [
-            {"period": period, "key": key, "messages": int(rng.integers(1, 99))}
-            for period in range(4)
-            for key in "abcde"
-        ]
-        figures = {"periods": 4, "series": series}
-    elif isinstance(scenario, Drawn):
-        figures = {
-            f"{name}{end}": rng.uniform(1, 9)
-            for name in scenario.names
-            for end in ("", FEWEST, MOST)
-        }
-    elif isinstance(scenario, ProbedEstimates):
-        figures = {"before_probes": rng.uniform(1, 99), "after_probes": rng.uniform(0, 1)}
-    elif isinstance(scenario, PipelineRun):
-        figures = {
-            name: rng.uniform(1, 9)
-            for name in (
-                *("makespan_ms", "messages_per_second", "max_over_mean", "stddev_percent"),
-                *("latency_mean_ms", "latency_p50_ms", "dist_cost"),
-                *("epoch_pairs_mean", "epoch_pairs_max"),
-            )
-        }
-        figures |= {"pairs": int(rng.integers(100, 999)), MACHINE: "a made-up one"}
-    elif isinstance(scenario, JoinRun):
-        of_epochs = ("throughput", "modelled_throughput", "mldc")
-        times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
-        counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
-        figures = {name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)}
-        figures["realised_skew"] = rng.uniform(0.2, 0.7)
-        figures["series"] = [
-            {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
-            for epoch in range(1, 4)
-        ]
-    else:
-        assert isinstance(scenario, Simulation)
-        names = (
-            "imbalance_fraction",
-            "average_imbalance_fraction",
-            "stddev_percent",
-            "jaccard",
-            "disagreement",
-        )
-        figures = {name: 10 ** rng.uniform(-6, 0) for name in names}
-        figures |= {"keys": 100, "pairs": 120, "dist_cost": 1.2, "max_over_mean": rng.uniform(1, 9)}
-        figures["partials"] = int(rng.integers(100, 999))
-        figures["series"] = [
-            {"messages": m, "seconds": m / 10, "imbalance": m / 5, "local_imbalance": m / 4}
-            for m in range(1, scenario.samples + 1)
-        ]
     messages = (scenario.dataset.messages or 1000) * getattr(scenario, "draws", 1)
-    return {**scenario.parameters, "messages": messages, **figures}
+    return {**scenario.parameters, "messages": messages, **figures_of(scenario, rng)}
 
 
 def results_of(experiment: Experiment, scale: Scale = QUICK) -> pd.DataFrame:
@@ -146,7 +239,7 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
             assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
         elif isinstance(scenario, ApplicationState):
             assert scenario.records().num_rows == scenario.dataset.messages
-        elif not scenario.dataset.is_file:
+        elif not (scenario.dataset.is_file or isinstance(scenario, SkewReached | RehearsedJoin)):
             assert generated(scenario.dataset.name).name == scenario.dataset.name
         if isinstance(scenario, PipelineRun):
             assert scenario.config().messages == scenario.dataset.messages
@@ -180,10 +273,11 @@ def test_an_experiment_is_in_the_file_of_its_name():
         paper, item = name.split("-", 1)
         place = type(experiment).__module__.removeprefix("evenkey.papers.experiments.")
         item = item.removesuffix(experiment.way.suffix)
-        folder = f"{paper}.sections" if item.startswith("section") else paper
+        folder = f"{paper}.sections" if paper == "pkg" and "section" in item else paper
         assert place == f"{folder}.{item.replace('-', '_')}"
         assert re.fullmatch(
-            r"(PKG|DKG|Joins), (table|figure|section) \d+( a to [a-e]| [a-c])?(, on Spark)?",
+            r"(PKG|DKG|Joins), ((table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?"
+            r"|section \d(\.\d)?)",
             experiment.reference,
         )
 

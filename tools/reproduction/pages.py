@@ -26,8 +26,10 @@ _HEAD = """\
 
 This chapter lists every statement in numbers or in order of the three papers and of the README of
 DKG's reference implementation, with its criterion and our result, and every table and figure of
-the papers. `make reproduction` writes it from the register of claims and from the results of
-`evenkey experiment run`; a test keeps it current. The [glossary](glossary.md) explains the terms.
+the papers. Some claims that no table or figure shows have an experiment of their own, named by
+their section. `make reproduction` writes the chapter from the register of claims and from the
+results of `evenkey experiment run`; a test keeps it current. The [glossary](glossary.md) explains
+the terms.
 
 - **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
   The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
@@ -53,7 +55,8 @@ the papers. `make reproduction` writes it from the register of claims and from t
   only Epinions, in PKG figure 8, is real. Places of the joins are those of an invented country.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
-  two distinct candidates, as in Storm 2. Simulations hash with MurmurHash3, runs with XXH64.
+  two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
+  MurmurHash3, runs with XXH64.
 
 """
 
@@ -86,9 +89,9 @@ def _chapter(made: Sequence[Record]) -> str:
         "## Tables, figures and sections",
         "",
         (
-            f"The chapter has **{len(reached)} of {len(artefacts)}** tables, figures and sections, "
-            f"in {len(found)} of {len(experiments)} experiments. A claim counts once for each of "
-            "its measures."
+            f"The chapter has **{len(reached)} of {len(artefacts)}** tables, figures and "
+            f"sections, in {len(found)} of {len(experiments)} experiments. A claim counts once for "
+            "each of its measures."
         ),
         "",
     ]

@@ -55,7 +55,7 @@ class Record:
 
     @property
     def artefact(self) -> str:
-        """The paper's table or figure, the same for its simulation and its run on Spark."""
+        """What the reference names, the same for its simulation and its run on Spark."""
         return artefact(self.given["reference"])
 
     @cached_property
@@ -102,5 +102,5 @@ def read_notes() -> dict[str, str]:
 
 
 def artefact(reference: str) -> str:
-    """Return the table or figure of a reference, the same for its simulation and its Spark run."""
+    """Return what a reference names, the same for its simulation and its run on Spark."""
     return reference.removesuffix(", on Spark")

@@ -16,7 +16,7 @@ from evenkey.joins.balance.rebalancing import greedy
 from evenkey.joins.balance.work import CLOCKS, PartitionWork, seconds
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from evenkey.joins.balance.rebalancing import Planner
     from evenkey.joins.balance.work import LoadClock, LoadMetric
@@ -235,6 +235,46 @@ class DynamicDistributor:
             return before
         loads = np.asarray((self.load or seconds)(work), dtype=np.float64)
         return self._plan(before, loads, workers, force=False) or before
+
+    def rehearse(self, loads: ArrayLike, workers: int, *, epoch_seconds: float) -> list[Placement]:
+        """Decide on the placements of a stream whose loads are known; no join runs.
+
+        So you can compare parameters. Each unit of load counts as an item and as a second.
+
+        Parameters
+        ----------
+        loads
+            Load of each partition in each epoch, at least 0, shape [E, P].
+        workers
+            Number of locations, W, to which the partitions are assigned in turn at first.
+        epoch_seconds
+            Time between the ends of two epochs, in seconds.
+
+        Returns
+        -------
+        list of Placement
+            The placement in each epoch.
+
+        Examples
+        --------
+        >>> loads = [[50, 40, 10, 10], [60, 30, 10, 10]]
+        >>> eager = DynamicDistributor(threshold=0.2, min_items=100, copies=False)
+        >>> [each.owners for each in eager.rehearse(loads, workers=2, epoch_seconds=10)]
+        [(0, 1, 0, 1), (0, 1, 0, 1)]
+        >>> loads = [[50, 10, 40, 10], [60, 10, 30, 10]]
+        >>> [each.owners for each in eager.rehearse(loads, workers=2, epoch_seconds=10)]
+        [(0, 1, 0, 1), (0, 1, 1, 1)]
+        """
+        known = np.asarray(loads, dtype=np.float64)
+        placed = Placement(tuple(partition % workers for partition in range(known.shape[1])))
+        window, placements = Window(), []
+        for epoch, load in enumerate(known, 1):
+            placements.append(placed)
+            work = PartitionWork(load.astype(np.int64), load)
+            now = epoch * epoch_seconds
+            window = self.take_in(window, work, began=now - epoch_seconds, now=now)
+            window, placed = self.look(window, placed, workers, now=now, epoch=epoch)
+        return placements
 
     def _may_move(self, window: Window, now: float) -> bool:
         wait = self.wait_periods * self.period

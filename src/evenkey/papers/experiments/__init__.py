@@ -25,7 +25,7 @@ from evenkey.papers.experiments.run_scenarios import Progress, run
 from evenkey.papers.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.papers.experiments.scenario import Measurement, Scenario
 from evenkey.papers.experiments.simulation import Simulation
-from evenkey.papers.experiments.timed import Timed, TimedRun
+from evenkey.papers.experiments.timed import Timed, TimedRun, medians
 
 __all__ = [
     "EPINIONS",
@@ -49,6 +49,7 @@ __all__ = [
     "Way",
     "available",
     "find",
+    "medians",
     "published",
     "run",
     "scale_named",

@@ -53,7 +53,7 @@ class Way:
 
 
 class Experiment(ABC):
-    """The declaration of a table or figure of a paper.
+    """The declaration of a table, figure or section of a paper.
 
     An experiment has no state and measures nothing itself. `scenarios` declares what to measure,
     `labelled` adds the paper's names to the results, and `tables` and `plots` are functions of the
@@ -67,7 +67,7 @@ class Experiment(ABC):
     """
 
     id: str
-    """Name for users: paper, table or figure, and number, such as ``pkg-figure-10-a``."""
+    """Name for users: paper, table, figure or section, and number, such as ``pkg-figure-10-a``."""
     title: str
     panels: ClassVar[str] = ""
     """Panels of the paper's figure that the experiment reproduces, such as ``a to d``."""
@@ -90,9 +90,10 @@ class Experiment(ABC):
 
     @property
     def reference(self) -> str:
-        """The name of the paper, and of the table or figure in the paper."""
-        paper, *item = self.id.removesuffix(self.way.suffix).split("-")
-        name = " ".join([*item, self.panels]).rstrip()
+        """The name of the paper, and of the table, figure or section in the paper."""
+        paper, kind, *item = self.id.removesuffix(self.way.suffix).split("-")
+        number = ("." if kind == "section" else " ").join(item)
+        name = f"{kind} {number} {self.panels}".rstrip()
         return f"{_PAPERS.get(paper, paper.capitalize())}, {name}{self.way.reference}"
 
     @abstractmethod

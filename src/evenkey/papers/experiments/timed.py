@@ -14,6 +14,8 @@ from evenkey.core.errors import RunError
 from evenkey.papers.experiments.scenario import Measurement, Scenario
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import pyarrow as pa
 
     from evenkey.papers.experiments.scenario import OnMessages, Value
@@ -95,16 +97,25 @@ class Timed(Scenario):
                     "but must not: run it again, and report it if it happens again"
                 )
                 raise RunError(message)
-        timings = {
-            name: statistics.median(run.timings[name] for run in runs) for name in runs[0].timings
-        }
-        ranges = {
-            f"{name}{end}": of(run.timings[name] for run in runs)
-            for name in timings
-            for end, of in ((LEAST, min), (MOST, max))
-            if self.repeats > 1
-        }
-        return Measurement({**figures, **timings, **ranges, MACHINE: machine()}, runs[0].series)
+        timings = medians([run.timings for run in runs])
+        return Measurement({**figures, **timings, MACHINE: machine()}, runs[0].series)
+
+
+def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the median of each figure over several runs; also its minimum and its maximum.
+
+    One run has no minimum and no maximum. A figure that a run lacks is left out.
+
+    Examples
+    --------
+    >>> medians([{"load": 3.0}, {"load": 1.0}, {"load": 2.0}])
+    {'load': 2.0, 'load_least': 1.0, 'load_most': 3.0}
+    """
+    ends = ((LEAST, min), (MOST, max)) if len(runs) > 1 else ()
+    names = [name for name in runs[0] if all(name in run for run in runs)]
+    found = {name: statistics.median(run[name] for run in runs) for name in names}
+    ranges = {f"{name}{end}": of(run[name] for run in runs) for name in found for end, of in ends}
+    return {**found, **ranges}
 
 
 def machine() -> str:

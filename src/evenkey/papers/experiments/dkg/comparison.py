@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.papers.experiments import Experiment, Frame, Scale, Scenario, Way
 from evenkey.papers.experiments.dkg.methods import named
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Comparison(Experiment):
     """A figure of the paper's metrics; declared once, it is simulated and also run on Spark."""
 
-    ways = (SIMULATION, ON_SPARK)
+    ways: ClassVar[Sequence[Way]] = (SIMULATION, ON_SPARK)
     way: MethodsWay
     varied: Axis
     """The setting that varies."""

@@ -17,6 +17,12 @@ METHODS = ("sg", "kg", "pkg", "dkg")
 PAPERS_METHODS = [method.upper() for method in METHODS]
 """The paper's names of the methods."""
 
+NO_KEY_SPACE = (
+    "dkg(expected_keys=1000,old_share=0.3,teenage_share=0.3,baby_share=0.4,"
+    "teenage_period=1,old_period=1)"
+)
+"""DKG whose old space can hold all 204 countries, and takes them in after a second."""
+
 _NAMES = {**dict(zip(METHODS, PAPERS_METHODS, strict=True)), "planned": "planned"}
 
 _REAL = (

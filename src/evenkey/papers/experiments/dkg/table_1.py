@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+from evenkey.groupings import DynamicKeyGrouping
 from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Simulation
 from evenkey.reports.pictures import Axis, Chart, Column
 
 _PAPER = {5: (24.47, 5), 10: (13.16, 8), 20: (7.24, 14), 50: (3.41, 30), 100: (2.00, 51)}
 """The paper's threshold in percent and largest pool, by the number of workers."""
 
+_README = DynamicKeyGrouping(scale_in="minus-root")
 _MESSAGES = 1_000_000
 _SECONDS = 8000
 
@@ -30,6 +32,7 @@ class LargestPools(Experiment):
         Column("ideal", "Ideal load, %", ".2f"),
         Column("threshold", "Threshold, %, L + sqrt(L)", ".2f"),
         Column("paper_threshold", "Threshold, %, paper", ".2f"),
+        Column("scale_in", "Scale-in threshold of the README, %, L - sqrt(L)", ".2f"),
         Column("pairs", "Largest pool, ours", "d"),
         Column("paper_pool", "Largest pool, paper", "d"),
     )
@@ -54,6 +57,7 @@ class LargestPools(Experiment):
         return frame.assign(
             ideal=ideal,
             threshold=ideal + ideal.map(math.sqrt),
+            scale_in=[_README.thresholds(workers)[1] for workers in frame["workers"]],
             paper_threshold=[_PAPER[workers][0] for workers in frame["workers"]],
             paper_pool=[_PAPER[workers][1] for workers in frame["workers"]],
         )

@@ -1,0 +1,223 @@
+"""Scenarios of joins without Spark: the skew of a stream, and the Distributor's decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import shapely
+
+from evenkey.core.metrics import max_load_distance, max_over_mean
+from evenkey.joins import DynamicDistributor, leaves_of
+from evenkey.papers.experiments import Measurement, Scenario, medians
+from evenkey.papers.publish_subscribe.places import (
+    CandidateOwners,
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    skewed_workers,
+    synthetic_atlas,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.papers.experiments.scenario import OnMessages
+
+_WORKERS, _PARTITIONS, _SUBSCRIPTIONS = 16, 64, 10_000
+_HOT = skewed_workers(_WORKERS)
+_EPOCHS, _SECONDS = 240, 120.0
+_LENGTH = _SECONDS / _EPOCHS
+_WINDOW = round(DynamicDistributor.wait_periods * DynamicDistributor.period / _LENGTH)
+"""Number of epochs by whose load the Distributor decides."""
+_SHIFT_SECONDS, _SHIFT = 20.0, 3
+
+STATIC, LOAD, DATA = "static-stal", "dynamic-lb-stal", "dynamic-db-stal"
+
+
+class _Mix(NamedTuple):
+    polygons: float
+    clustering: float
+    partitions: int = _PARTITIONS
+    polygon_load: float = 1.0
+
+
+SPREAD, POINTS = "60 % polygons", "points"
+CLUSTERED, HEAVY = "clustered polygons", "clustered polygons with 30 times the load"
+_MIXES = {
+    SPREAD: _Mix(0.6, 0.0),
+    POINTS: _Mix(0.0, 0.0),
+    CLUSTERED: _Mix(0.3, 1.0, 2 * _PARTITIONS),
+    HEAVY: _Mix(0.3, 1.0, 2 * _PARTITIONS, 30.0),
+}
+"""Kinds of publications: those of figures 6 and 7, and the clustered ones of figures 4 and 5."""
+
+
+@dataclass(frozen=True)
+class SkewReached(Scenario):
+    """Draws publications, and measures the skew of the rows that they become.
+
+    Parameters
+    ----------
+    pipeline
+        ``sps``, ``rihps`` or ``risps``.
+    skew
+        Nominal skew.
+    mix
+        Kinds of the publications, by their name in `_MIXES`.
+    seeds
+        Number of streams. The result has the medians, minima and maxima.
+    """
+
+    kind: ClassVar[str] = "skew-reached"
+
+    pipeline: str
+    skew: float
+    mix: str = SPREAD
+    seeds: int = field(default=3, kw_only=True)
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Draw the streams."""
+        count = self.dataset.messages or 0
+        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
+        runs = [self._once(seed, count) for seed in seeds]
+        if on_messages is not None:
+            on_messages(self.seeds * count)
+        return Measurement({"messages": self.seeds * count, **medians(runs)})
+
+    def _once(self, seed: int, count: int) -> dict[str, float]:
+        atlas, mix = synthetic_atlas(), _MIXES[self.mix]
+        subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)
+        leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", mix.partitions)
+        owners = None
+        if self.pipeline != "sps":
+            by_hash = self.pipeline == "rihps"
+            owners = CandidateOwners.of(subscriptions, leaves, mix.partitions, by_hash=by_hash)
+        drawn = PublicationMix(self.skew, mix.polygons, mix.clustering)
+        made = Publications(atlas, leaves, _WORKERS, drawn, seed, owners=owners)
+        shapes = shapely.from_wkb(made.make(np.arange(count))["geometry"].to_numpy())
+        if owners is not None:
+            every, of_hot = owners.rows(shapes, np.arange(mix.partitions) % _WORKERS < _HOT)
+            return {"realised": float(of_hot.sum() / every.sum())}
+        rows = np.bincount(leaves.touched(shapely.bounds(shapes))[1] % _WORKERS)
+        realised = float(rows[:_HOT].sum() / rows.sum())
+        return {"realised": realised, "max_over_mean": max_over_mean(rows)}
+
+
+class _Work(NamedTuple):
+    """Rows and load of each partition in each epoch, float64[E, P]."""
+
+    rows: NDArray[np.float64]
+    load: NDArray[np.float64]
+
+
+@lru_cache(maxsize=4)
+def _work(skew: float, name: str, seed: int, count: int) -> _Work:
+    """Count the rows of an sPS stream, and add up their load."""
+    atlas, mix = synthetic_atlas(), _MIXES[name]
+    subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)
+    leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", mix.partitions)
+    drawn = PublicationMix(skew, mix.polygons, mix.clustering)
+    made = Publications(atlas, leaves, _WORKERS, drawn, seed)
+    shapes = shapely.from_wkb(made.make(np.arange(count))["geometry"].to_numpy())
+    number, partition = leaves.touched(shapely.bounds(shapes))
+    load = np.where(shapely.get_dimensions(shapes) > 0, mix.polygon_load, 1.0)[number]
+    cells = number * _EPOCHS // count * mix.partitions + partition
+    sums = (np.bincount(cells, each, _EPOCHS * mix.partitions) for each in (None, load))
+    return _Work(*(each.reshape(_EPOCHS, -1).astype(np.float64) for each in sums))
+
+
+@dataclass(frozen=True)
+class RehearsedJoin(Scenario):
+    """Plays the epochs of sPS: the Distributor places partitions by the load of earlier epochs.
+
+    Parameters
+    ----------
+    skew
+        Nominal skew.
+    mode
+        `STATIC`; `LOAD`, which balances load; or `DATA`, which balances rows.
+    mix
+        Kinds of the publications, by their name in `_MIXES`.
+    wait_periods
+        As for `evenkey.joins.DynamicDistributor`.
+    shifting
+        Whether other partitions become the skewed ones every 20 s.
+    seeds
+        Number of streams. The result has the medians, minima and maxima.
+    """
+
+    kind: ClassVar[str] = "rehearsed-join"
+
+    skew: float
+    mode: str
+    mix: str = SPREAD
+    wait_periods: int = 3
+    shifting: bool = False
+    seeds: int = field(default=3, kw_only=True)
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Play the streams; the series is that of the first, with one row per epoch."""
+        count = self.dataset.messages or 0
+        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
+        runs = [self._once(_work(self.skew, self.mix, seed, count), count) for seed in seeds]
+        if on_messages is not None:
+            on_messages(self.seeds * count)
+        figures = medians([each for each, _ in runs])
+        return Measurement({"messages": self.seeds * count, **figures}, runs[0][1])
+
+    def _once(self, work: _Work, count: int) -> tuple[dict[str, float], pa.Table]:
+        rows, load = (self._shifted(each) if self.shifting else each for each in work)
+        distributor = DynamicDistributor(
+            threshold=float("inf") if self.mode == STATIC else DynamicDistributor.threshold,
+            wait_periods=self.wait_periods,
+            copies=False,
+        )
+        placed = distributor.rehearse(
+            rows if self.mode == DATA else load, _WORKERS, epoch_seconds=_LENGTH
+        )
+        recent = [load[max(0, end - _WINDOW) : end].sum(axis=0) for end in range(1, _EPOCHS + 1)]
+        slots, window = (
+            np.array([one.loads(part, _WORKERS) for one, part in zip(placed, of, strict=True)])
+            for of in (load, recent)
+        )
+        ends = _LENGTH * np.arange(1, _EPOCHS + 1)
+        moves = ends[:-1][[one != other for one, other in pairwise(placed)]]
+        mldc = np.array([max_load_distance(each) for each in window])
+        throughput = count / _EPOCHS / slots.max(axis=1)
+        later = slots[_WINDOW:].sum(axis=0)
+        hot = rows[:, np.arange(rows.shape[1]) % _WORKERS < _HOT].sum(axis=1)
+        shares = hot / rows.sum(axis=1)
+        figures = {
+            "crossings_percent": 100 * _crossings(throughput) / (_EPOCHS - 1),
+            "mldc_first": float(mldc[0]),
+            "mldc_later": float(np.median(mldc[_WINDOW:])),
+            "skew_later": float(later[:_HOT].sum() / later.sum()),
+            "idle_percent": 100 * float(1 - slots[:, _HOT:].mean() / slots.max(axis=1).mean()),
+            "redistributions": float(len(moves)),
+            "share": float(hot.sum() / rows.sum()),
+            "share_smallest": float(shares.min()),
+            "share_largest": float(shares.max()),
+        }
+        above = ends[mldc > DynamicDistributor.threshold]
+        if len(moves) and len(above):
+            figures["reaction_seconds"] = float(moves[0] - above[0])
+        if len(moves) > 1:
+            figures["pause_seconds"] = float(np.diff(moves).min())
+        return figures, pa.table({"seconds": ends, "throughput": throughput, "mldc": mldc})
+
+    def _shifted(self, work: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Move the work of all partitions to others every 20 s."""
+        phases = (_LENGTH * np.arange(_EPOCHS) // _SHIFT_SECONDS).astype(int)
+        return np.array(
+            [np.roll(epoch, _SHIFT * phase) for epoch, phase in zip(work, phases, strict=True)]
+        )
+
+
+def _crossings(values: NDArray[np.float64]) -> int:
+    """Count how often values go from one side of their mean to the other."""
+    return int(np.count_nonzero(np.diff(values > values.mean())))

@@ -1,0 +1,74 @@
+"""The joins' scenarios without Spark give what the definitions of skew and MLDC say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evenkey.papers.experiments import Dataset
+from evenkey.papers.experiments.joins.rehearsal import (
+    DATA,
+    HEAVY,
+    LOAD,
+    POINTS,
+    STATIC,
+    RehearsedJoin,
+    SkewReached,
+)
+from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
+
+if TYPE_CHECKING:
+    from evenkey.papers.experiments import Scenario
+
+FEW = Dataset("publications", 4800)
+
+
+def figures_of(scenario: Scenario) -> dict[str, Any]:
+    return scenario.measure().figures
+
+
+@pytest.mark.parametrize("skew", [3 / 16, 0.5])
+def test_points_have_the_nominal_skew(skew):
+    figures = figures_of(SkewReached(FEW, "sps", skew, POINTS, seeds=1))
+    assert figures["realised"] == pytest.approx(skew, abs=0.02)
+    # Three of 16 workers have the share, and the others what is left.
+    expected = 16 * max(skew / 3, (1 - skew) / 13)
+    assert figures["max_over_mean"] == pytest.approx(expected, rel=0.15)
+
+
+def test_mldc_is_that_of_the_share_on_three_workers_until_partitions_move():
+    static, moving = (
+        figures_of(RehearsedJoin(FEW, 0.7, mode, POINTS, seeds=1)) for mode in (STATIC, LOAD)
+    )
+    assert static["mldc_later"] == pytest.approx(16 * 0.7 / 3 - 1, abs=0.15)
+    assert static["idle_percent"] == pytest.approx(100 * (1 - 0.3 / 13 / (0.7 / 3)), abs=8)
+    assert static["redistributions"] == 0 < moving["redistributions"]
+    assert moving["mldc_later"] < 0.5
+    assert "reaction_seconds" not in static
+
+
+def test_rows_are_balanced_without_balancing_load_if_polygons_take_longer():
+    stream = Dataset("publications", 24_000)
+    by = {
+        mode: figures_of(RehearsedJoin(stream, 0.7, mode, HEAVY, seeds=1))["mldc_later"]
+        for mode in (LOAD, DATA)
+    }
+    assert by[DATA] > 1.5 * by[LOAD]
+
+
+def test_no_plan_is_better_than_the_best_one():
+    cases = PlannedCases(Dataset("zipf(z=0.5,keys=5)", 100), partitions=5, cases=20, seeds=1)
+    figures = figures_of(cases)
+    assert 1 <= figures["load_best"] <= figures["load_fewest"] <= figures["load_greedy"]
+    assert 0 < figures["moves_fewest"] <= figures["moves_greedy"] <= 5
+    assert figures["load_fewest"] == pytest.approx(figures["load_greedy"])
+
+
+def test_the_figure_of_the_paper_is_planned_as_the_paper_says():
+    measured = PlannedExample(
+        Dataset("uniform(keys=5)", 5), "40 20 20 10 10", "0 0 1 2 2"
+    ).measure()
+    assert measured.figures["moved"] == 2
+    assert measured.series is not None
+    assert measured.series["after"].to_pylist() == [1, 3, 2, 2, 3]
