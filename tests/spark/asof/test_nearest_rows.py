@@ -104,6 +104,18 @@ def test_left_rows_without_a_match_are_left_out(session):
     assert 0 < len(found) < 200
 
 
+def test_a_row_is_the_nearest_though_its_distance_fits_no_bigint(session):
+    first, last = -(1 << 63), (1 << 63) - 1
+    left = session.createDataFrame([("a", 1), ("b", -2), ("c", 1)], "key string, at long")
+    right = session.createDataFrame(
+        [("a", first), ("b", last), ("c", first), ("c", last)], "key string, then long"
+    )
+    found = operators.asof_join(
+        left, right, "key", "at", "then", workers=2, direction="nearest"
+    ).select("key", "then")
+    assert {tuple(row) for row in found.collect()} == {("a", first), ("b", last), ("c", last)}
+
+
 ORDERS: dict[str, Callable[[], Any]] = {
     "ascending": lambda: "seq",
     "descending": lambda: F.desc("seq"),

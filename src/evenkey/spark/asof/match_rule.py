@@ -88,8 +88,9 @@ class MatchRule:
         (after,) = others
         to_before = _distance(found, kind, backward=True)
         to_after = _distance(after, kind, backward=False)
-        # A distance is null if it does not fit its type, or if there is no row.
-        is_after = F.coalesce(to_after < to_before, to_before.isNull())
+        # The distance to a row may not fit its type; then the row on the other side is nearer.
+        only_after = found.isNull() | (to_before.isNull() & after.isNotNull())
+        is_after = F.coalesce(to_after < to_before, only_after)
         return F.when(is_after, after).otherwise(found)
 
     def _within(self, search: Search, kind: DataType) -> Column:
