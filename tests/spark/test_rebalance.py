@@ -13,11 +13,14 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
+from typer.testing import CliRunner
 
 from evenkey import spark as operators
+from evenkey.cli import app
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
 from evenkey.spark.rebalancing import moving, new_state
+from evenkey.spark.rebalancing.old_state import unequal_keys
 from tests.epochs import run_epochs
 from tests.spark.visits import OUT, InPandas, InRows, counted, fired, states, visits
 
@@ -352,3 +355,95 @@ def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, 
     whole = counted(AFTER)
     del whole["fired"]
     assert states(session, tmp_path / "checkpoint") == whole
+
+
+class Later(StatefulProcessor):
+    """Sets a timer of processing time, which expires in a later batch than that of its rows."""
+
+    def init(self, handle):
+        self.handle = handle
+        self.rows = handle.getValueState("rows", "n long")
+
+    def handleInputRows(self, key, rows, timerValues):  # noqa: ARG002, N802, N803 - Spark's names
+        before = self.rows.get()[0] if self.rows.exists() else 0
+        self.rows.update((before + sum(map(len, rows)),))
+        self.handle.registerTimer(timerValues.getCurrentProcessingTimeInMs() + 1)
+        return iter([])
+
+    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):  # noqa: N802, N803
+        assert expiredTimerInfo.getExpiryTimeInMs() <= timerValues.getCurrentProcessingTimeInMs()
+        yield pd.DataFrame({"user": [key[0]], "n": [self.rows.get()[0]], "due": [0]})
+
+    def close(self):
+        pass
+
+
+def one_batch(session, grouped, place, name):
+    """Run one batch of a query, and return the rows that it wrote."""
+    result = grouped.transformWithStateInPandas(Later(), OUT, "Append", "ProcessingTime")
+    writer = result.writeStream.format("parquet").trigger(once=True)
+    query = writer.option("checkpointLocation", str(place / name)).start(str(place / f"{name}-out"))
+    query.awaitTermination()
+    return session.read.schema(OUT).parquet(str(place / f"{name}-out")).collect()
+
+
+@pytest.mark.slow(8)
+def test_timers_of_processing_time_expire_in_the_new_query(session, tmp_path):
+    own = with_workers(session, 2)
+    grouped = eks.groupBy(visits(own, tmp_path, BEFORE), "user", workers=2, state=tmp_path / "plan")
+    assert one_batch(own, grouped, tmp_path, "old") == []
+    moved = eks.rebalance(own, tmp_path / "old", state=tmp_path / "state", workers=3)
+    whole = counted(BEFORE)["seen"]
+    assert (moved.states, moved.timers) == (len(whole), len(whole))
+    wider = with_workers(session, 3)
+    rows = visits(wider, tmp_path, AFTER, moved.positions[0])
+    grouped = eks.groupBy(rows, "user", workers=3, state=tmp_path / "state")
+    found = one_batch(wider, grouped, tmp_path, "new")
+    # Each timer of the old query expires once, after the rows of the batch were added.
+    after = counted(AFTER)["seen"]
+    assert sorted((row.user, row.n) for row in found) == sorted(
+        (user, after[user][0]) for user in whole
+    )
+
+
+@pytest.mark.slow(2)
+def test_keys_are_refused_that_are_not_equal_to_themselves_in_pandas(session):
+    """Spark groups the rows that Python gets by such a comparison."""
+    values = {
+        "bigint": "null",
+        "double": "'NaN'",
+        "float": "null",
+        "timestamp": "null",
+        "date": "null",
+        "decimal(5,2)": "null",
+        "binary": "null",
+        "int": "1",
+        "timestamp_ntz": "null",
+    }
+    columns = [f"cast({value} as {kind}) as `{kind}`" for kind, value in values.items()]
+    df = session.range(2).selectExpr(*columns)
+    one, other = df.toPandas().itertuples(index=False)
+    equal = [(a,) == (b,) for a, b in zip(one, other, strict=True)]
+    conditions = [unequal_keys(df, [name]).alias(name) for name in df.columns]
+    assert [not each for each in df.select(*conditions).first()] == equal
+    assert True in equal
+    assert False in equal
+
+
+@pytest.mark.slow(3)
+@pytest.mark.classic("the command starts a classic session")
+def test_the_command_says_where_the_new_query_begins(session, old, tmp_path):
+    arguments = ["rebalance", str(old[0]), str(tmp_path / "state"), "--workers", "3"]
+    printed = CliRunner().invoke(app, arguments)
+    assert printed.exit_code == 0
+    position = json.dumps({"position": BEFORE})
+    assert f"startingOffsets: {position}\n" in printed.stdout
+    assert f"workers=3, state='{tmp_path / 'state'}'" in printed.stdout
+    as_json = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert as_json["positions"] == [position]
+    moved = eks.rebalance(session, old[0], state=tmp_path / "state")
+    assert (as_json["states"], as_json["timers"]) == (moved.states, moved.timers)
+    wrong = CliRunner().invoke(app, ["rebalance", str(tmp_path), str(tmp_path / "other")])
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("error: checkpoint = ")
+    assert wrong.stderr.count("\n") == 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark import cloudpickle
 from pyspark.sql import functions as F
 
+from evenkey.core.stores import LocalStore
 from evenkey.spark.moves import restoring
 from evenkey.spark.sessions import in_workers
 
@@ -45,7 +46,7 @@ def initial_rows(
         Those of `keys` which evenkey adds to the user's rows. They become the last columns, as
         there.
     """
-    rows = session.read.parquet(store.path(moved.folder))
+    rows = session.read.parquet(spark_path(store, moved.folder))
     contents = [COLUMNS[1].format(number) for number in range(len(moved.variables))]
     columns = [*contents, COLUMNS[2]]
     # The last field of a row has the index -1, which is the number of a timer.
@@ -59,3 +60,19 @@ def initial_rows(
         pack(F.col(COLUMNS[0]), F.struct(*columns)).alias(_CONTENT),
         *(named[name].alias(name) for name in own),
     )
+
+
+def spark_path(store: Store, name: str = "") -> str:
+    """Return the path of a store, or of a folder in it, as Spark reads it.
+
+    Where Spark's default file system is not that of this machine, Spark would look for a path
+    without a scheme elsewhere.
+
+    Examples
+    --------
+    >>> from evenkey.core.stores import LocalStore
+    >>> spark_path(LocalStore("/srv/state"), "rebalanced")
+    'file:///srv/state/rebalanced'
+    """
+    path = store.path(name) if name else store.url
+    return f"file://{path}" if isinstance(store, LocalStore) and path.startswith("/") else path

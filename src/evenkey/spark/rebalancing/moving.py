@@ -11,6 +11,7 @@ from evenkey.core.checking import check_path, check_text, check_workers
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
 from evenkey.spark.moves.checkpoints import id_of, read_checkpoint, start_positions
+from evenkey.spark.moves.initial_rows import spark_path
 from evenkey.spark.moves.moved_state import FOLDER, MovedState, begin, begun, find, record
 from evenkey.spark.moves.new_query import check_old_query
 from evenkey.spark.plans.places import MARKS, check_state, store_of
@@ -69,8 +70,10 @@ def rebalance(
     -------
     MovedState
         What was moved. Its attribute `positions` says where the new query begins to read each
-        source, such as ``startingOffsets`` of Kafka; `states` and `timers` count what was moved;
-        `workers`, `batch` and `watermark` are those that its docstring describes.
+        source: a tuple of JSON texts, for Kafka the value of ``startingOffsets``. `states` and
+        `timers` are numbers of what was moved, `workers` the number of workers, `batch` the batch
+        after which the state was read, and `watermark` the old watermark in milliseconds since
+        1970.
 
     Raises
     ------
@@ -83,16 +86,21 @@ def rebalance(
 
     Examples
     --------
-    >>> rebalance(spark, "old-checkpoint", state="new-state", workers=12)
-    Traceback (most recent call last):
-    evenkey.core.errors.ConfigurationError: checkpoint = '...old-checkpoint': there is no checkpoint
-    of a stream; pass the checkpointLocation of the old query
+    Move the state of a query that read a topic of Kafka with two partitions, from 8 to 12 workers:
 
-    After a move, the new query begins where the old one ended::
+    >>> moved = rebalance(
+    ...     spark, "old-checkpoint", state="new-state", workers=12, cost="seen.n"
+    ... )  # doctest: +SKIP
+    >>> moved.positions  # doctest: +SKIP
+    ('{"clicks":{"0":4120,"1":4097}}',)
 
-        moved = eks.rebalance(spark, "old-checkpoint", state="new-state", workers=12)
-        clicks = kafka.option("startingOffsets", moved.positions[0]).load()
-        grouped = eks.groupBy(clicks, "user", workers=12, state="new-state")
+    The new query begins there, with the state:
+
+    >>> source = spark.readStream.format("kafka").option("subscribe", "clicks")  # doctest: +SKIP
+    >>> source = source.option("startingOffsets", moved.positions[0])  # doctest: +SKIP
+    >>> grouped = groupBy(
+    ...     source.load(), "key", workers=12, state="new-state"
+    ... )  # doctest: +SKIP
     """
     check_path("checkpoint", checkpoint)
     check_state(state, needed=True)
@@ -108,9 +116,10 @@ def rebalance(
         return finished
     query = _at(spark, old, functools.partial(read_checkpoint, old))
     positions = start_positions(old.url, query.offsets)
-    operator = read_operator(spark, old.url)
+    place = spark_path(old)
+    operator = read_operator(spark, place)
     wanted = operator.partitions if workers is None else workers
-    found = read_state(spark, old.url, query.batch, operator)
+    found = read_state(spark, place, query.batch, operator)
     _at(spark, store, functools.partial(_begin, store))
     folder = f"{FOLDER}/states-{uuid.uuid4().hex}"
     origin = f"the state after batch {query.batch} of checkpoint {old.url}"

@@ -14,7 +14,7 @@ from evenkey.spark.groups.group_keys import Keys
 from evenkey.spark.groups.group_plans import GroupPlans
 from evenkey.spark.groups.weights import Side, Weights
 from evenkey.spark.keys.given_columns import unlogged_errors
-from evenkey.spark.moves.initial_rows import COLUMNS
+from evenkey.spark.moves.initial_rows import COLUMNS, spark_path
 from evenkey.spark.rebalancing.old_state import naming, unequal_keys
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def write_states(
     RunError
         Spark cannot read or write the states, or the plan cannot be written.
     """
-    path = store.path(folder)
+    path = spark_path(store, folder)
     keys = [COLUMNS[3].format(number) for number in range(len(found.key_types))]
     with naming(origin):
         found.rows.write.parquet(path)

@@ -108,7 +108,7 @@ def read_operator(session: SparkSession, checkpoint: str) -> Operator:
         )
         raise ConfigurationError(message)
     if len(names) != 1 or not {*names.values()} <= {*_OURS}:
-        has = ", ".join(sorted({*names.values()})) or "no operator with state"
+        has = ", ".join(sorted(names.values())) or "no operator with state"
         message = (
             f"checkpoint {checkpoint}: the query has {has}, and rebalance moves a query with one "
             "operator with state, transformWithStateInPandas or transformWithState in Python"
