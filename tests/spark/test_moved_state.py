@@ -91,6 +91,13 @@ def test_a_directory_that_is_no_checkpoint_is_named(tmp_path):
         read_checkpoint(LocalStore(tmp_path))
 
 
+def test_a_file_that_was_cut_off_is_named(tmp_path):
+    checkpoint = written(tmp_path)
+    checkpoint.put("commits/4", b"")
+    with pytest.raises(RunError, match=r"commits/4 is damaged .* restore the checkpoint"):
+        read_checkpoint(checkpoint)
+
+
 @pytest.mark.parametrize(
     "offset",
     [

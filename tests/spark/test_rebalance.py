@@ -19,6 +19,8 @@ from evenkey import spark as operators
 from evenkey.cli import app
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
+from evenkey.spark.groups.group_plans import BY_HASH
+from evenkey.spark.plans.tables import RoutingTables
 from evenkey.spark.rebalancing import moving, new_state
 from evenkey.spark.rebalancing.old_state import unequal_keys
 from tests.epochs import run_epochs
@@ -76,12 +78,22 @@ def test_states_and_timers_move_to_other_workers(session, old, tmp_path):
     assert {row["partition_id"] for row in loads} == {0, 1, 2}
 
 
+def origin_of(state, folder=""):
+    """Return what a plan for two workers in a state directory says that it was made from."""
+    tables = RoutingTables(state / "whole" / folder, "whole", 2)
+    return json.loads(str(tables.find(0).memory["about"]))["origin"]
+
+
 @pytest.mark.slow(12)
 def test_a_moved_query_restarts_and_moves_again(session, old, tmp_path):
     """Its processor gets rows, its key is an expression, and its loads are read from its state."""
     checkpoint, expired = old
     moved = eks.rebalance(session, checkpoint, state=tmp_path / "state", cost="seen.n")
     assert moved.workers == 2
+    assert origin_of(checkpoint.parent / "plans", "pinned") == BY_HASH
+    assert origin_of(tmp_path / "state") == (
+        f"the state after batch {moved.batch} of checkpoint {checkpoint}"
+    )
     options = {"method": "transformWithState"}
     user = F.concat("user", F.lit("")).alias("user")
     for stop in (BEFORE + 20, AFTER):

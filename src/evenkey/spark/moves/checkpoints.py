@@ -162,7 +162,7 @@ def _numbers(checkpoint: Store, folder: str) -> set[int]:
 
 
 def _lines(checkpoint: Store, name: str) -> list[str]:
-    return checkpoint.read(name).decode("utf-8").splitlines()
+    return checkpoint.read(name).decode("utf-8").splitlines() or [""]
 
 
 def _json(checkpoint: Store, name: str, content: bytes) -> dict[str, Any]:

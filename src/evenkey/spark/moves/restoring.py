@@ -15,7 +15,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import ArrayType, MapType, StructType, TimestampType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql.types import DataType
 
@@ -74,6 +74,7 @@ class Restoring(StatefulProcessor):
         """Restore variables and timers of a key; the last two columns are number and content."""
         if self._fills is None:
             self._fills = [self._fill(*each) for each in self._variables]
+        pairs: Iterable[tuple[int, bytes]]
         if isinstance(initialState, Row):
             pairs = [(initialState[-2], initialState[-1])]
         else:

@@ -13,7 +13,7 @@ from evenkey.groupings import PlannedGrouping
 from evenkey.spark.groups.group_keys import Keys
 from evenkey.spark.groups.group_plans import GroupPlans
 from evenkey.spark.groups.weights import Side, Weights
-from evenkey.spark.keys.given_columns import unlogged_errors
+from evenkey.spark.keys.given_columns import quoted, unlogged_errors
 from evenkey.spark.moves.initial_rows import COLUMNS, spark_path
 from evenkey.spark.rebalancing.old_state import naming, unequal_keys
 
@@ -89,7 +89,7 @@ def write_states(
             for number, each in enumerate(found.variables)
         ),
     )
-    costs = _items(named, found) if cost is None else _checked(named, cost)
+    costs = _items(found) if cost is None else _checked(named, cost)
 
     def weigh(empty: KeyStatistics) -> Weights:
         side = Side(Keys(named, tuple(keys), (), found.keys or tuple(keys)), costs)
@@ -100,10 +100,10 @@ def write_states(
     return rows - timers, timers
 
 
-def _items(rows: DataFrame, found: OldState) -> Column:
+def _items(found: OldState) -> Column:
     """Return the cost of a row by default: the elements of a list, otherwise 1."""
     sizes = [
-        F.when(F.col(COLUMNS[0]) == number, F.size(rows[each.name]))
+        F.when(F.col(COLUMNS[0]) == number, F.size(quoted(each.name)))
         for number, each in enumerate(found.variables)
         if each.kind == "list"
     ]

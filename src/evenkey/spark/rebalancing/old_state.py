@@ -217,7 +217,7 @@ def unequal_keys(df: DataFrame, names: list[str]) -> Column:
 
 @contextlib.contextmanager
 def naming(what: str) -> Iterator[None]:
-    """Turn an error of Spark into one line that says what it could not read.
+    """Turn an error of Spark into one line that says what it could not read or write.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def naming(what: str) -> Iterator[None]:
     except PySparkException as error:
         says = next(iter(str(error).strip().splitlines()), type(error).__name__)
         message = (
-            f"Spark cannot read {what} ({says.rstrip('.')}): check the checkpoint, and that this "
+            f"Spark cannot read or write {what} ({says.rstrip('.')}): check the checkpoint, and that this "
             "Spark is of the version of the old query or later"
         )
         raise RunError(message) from error
