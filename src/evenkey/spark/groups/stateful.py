@@ -56,9 +56,10 @@ def transformed(
         Further arguments of Spark's method.
     """
     placed = follows_plan(rows)
-    moved = _moved(rows) if placed else None
+    moved = _moved(rows)
     sides = [rows] if initial is None else [rows, initial]
-    if not placed and not any(side.python_keys.user_names for side in sides):
+    renamed = any(side.python_keys.user_names for side in sides)
+    if not (placed or moved or renamed):
         plain = None if initial is None else initial.plain
         return _call(rows.plain, method, processor, initialState=plain, **options)
     if not hasattr(processor, "handleInputRows"):
@@ -89,10 +90,10 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
     """Call Spark's ``applyInPandasWithState`` on placed keys; Spark places the keys of a batch."""
     method = "applyInPandasWithState"
     placed = follows_plan(rows)
-    if not placed and not rows.python_keys.user_names:
+    moved = _moved(rows)
+    if not (placed or moved or rows.python_keys.user_names):
         return _call(rows.plain, method, function, **options)
     arguments_of(function, (3,))
-    moved = _moved(rows) if placed else None
     if moved is not None:
         message = (
             f"{method}: state {moved.store.url} holds the state of an old query, with which this "
@@ -137,9 +138,9 @@ class _Moved(NamedTuple):
 
 
 def _moved(rows: Rows) -> _Moved | None:
-    """Return the state of an old query that `rebalance` wrote into the rows' `state`."""
+    """Return the state of an old query that `rebalance` wrote into the `state` of a stream."""
     tables, store = rows.plans.tables("whole"), rows.plans.store
-    if tables is None or store is None:
+    if tables is None or store is None or not rows.df.isStreaming:
         return None
     found = moved_to(rows.df.sparkSession, store, queries_of(tables))
     return None if found is None else _Moved(found, store)

@@ -80,7 +80,7 @@ def rebalance(
     ConfigurationError
         There is no checkpoint, its last batch is not committed, or it is not of such a query. A
         state variable has a time to live, a source cannot begin at a given position, or a key is
-        null or NaN. `state` holds something else, or another argument is invalid.
+        a null number or NaN. `state` holds something else, or another argument is invalid.
     RunError
         The checkpoint or `state` cannot be read or written.
 

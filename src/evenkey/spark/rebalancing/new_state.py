@@ -59,7 +59,7 @@ def write_states(
     Raises
     ------
     ConfigurationError
-        A key is null or NaN, or `cost` is not an expression of a number.
+        A key is a null number or NaN, or `cost` is not an expression of a number.
     RunError
         Spark cannot read or write the states, or the plan cannot be written.
     """
@@ -75,9 +75,9 @@ def write_states(
         ).collect()[0]
     if unequal:
         message = (
-            f"{origin} has {unequal} values of keys that are null or NaN: Spark passes the rows "
-            "of such a key to Python before its initial state; start a new query, with a key that "
-            "is not null"
+            f"{origin} has {unequal} values of keys that are null numbers or NaN: Spark passes "
+            "the rows of such a key to Python before its initial state; start a new query, with "
+            "the key as text"
         )
         raise ConfigurationError(message)
     named = written.select(

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    DayTimeIntervalType,
-    DecimalType,
-    FractionalType,
-    NumericType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import DecimalType, FractionalType, NumericType
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.groups.exchange import SPLIT
@@ -38,7 +31,6 @@ _TIMERS = "TimerState"
 _OURS = ("transformWithStateInPandasExec", "transformWithStateInPySparkExec")
 """Names of the operators, as Spark keeps them in a checkpoint."""
 _OLDER = "applyInPandasWithState"
-_UNEQUAL = (NumericType, TimestampType, TimestampNTZType, DayTimeIntervalType)
 
 
 @dataclass(frozen=True)
@@ -202,16 +194,16 @@ def _content(schema: StructType, kind: str) -> tuple[Column, tuple[str, ...]]:
 def unequal_keys(df: DataFrame, names: list[str]) -> Column:
     """Return a condition on rows with a key that is not equal to itself in pandas.
 
-    In pandas a null is NaN or NaT among numbers and times. Spark passes each row of such a key to
-    Python as a group of its own, new rows before the initial state.
+    In pandas a null among numbers is NaN. Spark passes each row of such a key to Python as a group
+    of its own, new rows before the initial state.
     """
     found = F.lit(False)  # noqa: FBT003 - a value
     for name in names:
         kind = df.schema[name].dataType
-        if isinstance(kind, _UNEQUAL) and not isinstance(kind, DecimalType):
+        if isinstance(kind, NumericType) and not isinstance(kind, DecimalType):
             found = found | quoted(name).isNull()
-        if isinstance(kind, FractionalType) and not isinstance(kind, DecimalType):
-            found = found | F.isnan(quoted(name))
+            if isinstance(kind, FractionalType):
+                found = found | F.isnan(quoted(name))
     return found
 
 
@@ -230,7 +222,7 @@ def naming(what: str) -> Iterator[None]:
     except PySparkException as error:
         says = next(iter(str(error).strip().splitlines()), type(error).__name__)
         message = (
-            f"Spark cannot read or write {what} ({says.rstrip('.')}): check the checkpoint, and that this "
-            "Spark is of the version of the old query or later"
+            f"Spark cannot read or write {what} ({says.rstrip('.')}): check the checkpoint, and "
+            "that this Spark is of the version of the old query or later"
         )
         raise RunError(message) from error
