@@ -81,7 +81,9 @@ def test_states_and_timers_move_to_other_workers(session, old, tmp_path):
 def origin_of(state, folder=""):
     """Return what a plan for two workers in a state directory says that it was made from."""
     tables = RoutingTables(state / "whole" / folder, "whole", 2)
-    return json.loads(str(tables.find(0).memory["about"]))["origin"]
+    table = tables.find(0)
+    assert table is not None
+    return json.loads(str(table.memory["about"]))["origin"]
 
 
 @pytest.mark.slow(12)
@@ -103,7 +105,7 @@ def test_a_moved_query_restarts_and_moves_again(session, old, tmp_path):
     # The hot key alone has a third of the visits, so that a balanced plan exists.
     placed = session.read.format("statestore").option("stateVarName", "seen")
     rows = placed.load(str(tmp_path / "checkpoint")).collect()
-    loads = Counter()
+    loads: Counter[int] = Counter()
     for row in rows:
         loads[row.partition_id] += counted(BEFORE)["seen"][row.key[0]][0]
     assert max(loads.values()) <= 0.55 * BEFORE

@@ -59,7 +59,7 @@ def visits(
     session: SparkSession, directory: Path, stop: int, start: str | None = None
 ) -> DataFrame:
     """Return the stream of the visits below `stop`, with epochs of 40; `start` is an offset."""
-    begins = {} if start is None else {"start": start}
+    begins: dict[str, Any] = {} if start is None else {"start": start}
     reading = Visits(stop, 1.0)
     file = directory / "stop"
     df = stream_of(session, reading, sources=1, epoch_messages=EPOCH, stop_file=file, **begins)
@@ -84,7 +84,7 @@ class Visitor(StatefulProcessor):
         for row in sorted(rows, key=lambda each: each.position):
             n += 1
             self.items.appendValue((row.item, row.position))
-            known = self.counts.getValue((row.item,)) or (0, [])
+            known: Any = self.counts.getValue((row.item,)) or (0, [])
             counted = (known[0] + 1, [*known[1], row.position])
             self.counts.updateValue((row.item,), counted)
             at = START + timedelta(seconds=7 * row.position)

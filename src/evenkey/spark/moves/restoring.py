@@ -36,14 +36,14 @@ class Restoring(StatefulProcessor):
     """
 
     def __init__(
-        self, processor: Any, variables: Sequence[tuple[str, str, tuple[str, ...]]]
+        self, processor: StatefulProcessor, variables: Sequence[tuple[str, str, tuple[str, ...]]]
     ) -> None:
         self._processor = processor
         self._variables = variables
 
     def init(self, handle: Any) -> None:
         """Initialize the user's processor, and note the variables that it declares."""
-        self._handle = _Declaring(handle)
+        self._handle: Any = _Declaring(handle)
         self._fills: list[Callable[[Any], None]] | None = None
         self._processor.init(self._handle)
 
@@ -160,8 +160,9 @@ def _types_of(variable: Any) -> tuple[str, ...]:
         found = getattr(variable, client, None)
         names = ("user_key_schema", "value_schema") if client[1] == "m" else ("schema",)
         schemas = [getattr(found, name, None) for name in names]
-        if all(isinstance(each, StructType) for each in schemas):
-            return tuple(each.simpleString() for each in schemas)
+        types = [each for each in schemas if isinstance(each, StructType)]
+        if len(types) == len(names):
+            return tuple(each.simpleString() for each in types)
     return ()
 
 
