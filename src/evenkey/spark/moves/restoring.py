@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
@@ -43,9 +43,9 @@ class Restoring(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         """Initialize the user's processor, and note the variables that it declares."""
-        self._handle: Any = _Declaring(handle)
+        self._handle = _Declaring(handle)
         self._fills: list[Callable[[Any], None]] | None = None
-        self._processor.init(self._handle)
+        self._processor.init(cast("Any", self._handle))
 
     def handleInputRows(  # noqa: N802 - Spark's name
         self,
