@@ -338,6 +338,30 @@ def no_rows(key, rows, state):
     return iter([])
 
 
+@pytest.mark.slow(3)
+@pytest.mark.classic("the step is changed in the process of the driver")
+def test_a_query_that_runs_on_while_its_state_is_read_is_noticed(
+    session, old, tmp_path, monkeypatch
+):
+    checkpoint = copied(old, tmp_path)
+    write = moving.write_states
+
+    def meanwhile(*given):
+        written = write(*given)
+        last = max(int(each.name) for each in (checkpoint / "offsets").glob("[0-9]*"))
+        for folder in ("offsets", "commits"):
+            shutil.copy(checkpoint / folder / str(last), checkpoint / folder / str(last + 1))
+        return written
+
+    monkeypatch.setattr(moving, "write_states", meanwhile)
+    with pytest.raises(ConfigurationError, match="the old query has run on to batch"):
+        eks.rebalance(session, checkpoint, state=tmp_path / "state")
+    monkeypatch.undo()
+    rows = visits(with_workers(session, 2), tmp_path, AFTER)
+    with pytest.raises(RunError, match="is incomplete"):
+        transformed(eks.groupBy(rows, "user", workers=2, state=tmp_path / "state"))
+
+
 class Narrow(StatefulProcessor):
     """Declares a variable of the old query with another type."""
 
