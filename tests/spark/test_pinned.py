@@ -68,6 +68,16 @@ def test_a_query_goes_on_by_its_plan_whatever_is_fitted_later(tables):
     assert digest_of(started(tables, "another")) == digest_of(plan(1))
 
 
+def test_a_check_is_made_in_each_attempt_of_the_first_epoch_only(tables):
+    started(tables)
+    calls = []
+    mark = SharedMark(tables.store, "_shared_storage_check/one", "here")
+    pinned = PinnedPlan(memory=plan(1), tables=tables, mark=mark, first=lambda: calls.append(1))
+    for epoch in (0, 0, 1, 7):
+        pinned.decide(TaskId("query", epoch, 0))
+    assert len(calls) == 2
+
+
 @pytest.mark.parametrize("fault", [flip_a_bit, lambda path: Path(path).unlink()])
 @pytest.mark.parametrize("which", [0, 1])
 def test_one_of_two_copies_is_enough(tables, fault, which, caplog):

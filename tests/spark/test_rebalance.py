@@ -379,7 +379,8 @@ class Narrow(StatefulProcessor):
 
 @pytest.mark.slow(6)
 def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, tmp_path):
-    moved = eks.rebalance(session, old[0], state=tmp_path / "state")
+    checkpoint = copied(old, tmp_path)
+    moved = eks.rebalance(session, checkpoint, state=tmp_path / "state")
     own = with_workers(session, moved.workers)
     rows = visits(own, tmp_path, AFTER, moved.positions[0])
     grouped = eks.groupBy(rows, "user", workers=moved.workers, state=tmp_path / "state")
@@ -389,6 +390,12 @@ def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, 
     assert "'seen' is declared as value of struct<n:int>, and in the old query it was" in str(
         refused.value
     )
+    # No batch is committed, so the old query is still valid. If it runs on, no new one may begin.
+    later = checkpoint / f"offsets/{moved.batch + 1}"
+    shutil.copy(checkpoint / f"offsets/{moved.batch}", later)
+    with pytest.raises(StreamingQueryException, match="the old query has run on to batch"):
+        go_on(session, tmp_path, moved, AFTER, "user")
+    later.unlink()
     # The state is as it was: with the right processor a query begins with it.
     assert go_on(session, tmp_path, moved, AFTER, "user")
     whole = counted(AFTER)

@@ -26,6 +26,8 @@ from evenkey.spark.sessions.before_epoch import before_epoch
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evenkey.core.stores import SharedMark, Store
     from evenkey.groupings import Snapshot
     from evenkey.spark.groups.group_keys import Keys
@@ -51,10 +53,14 @@ class PinnedPlan(Fixed):
         Tables of plans with whole keys; the pinned plan is in a folder below them.
     mark
         Mark with which a task checks that it sees the state.
+    first
+        Function that a task calls before the rows of epoch 0, also if that epoch runs again; None:
+        nothing is called.
     """
 
     tables: RoutingTables
     mark: SharedMark
+    first: Callable[[], object] | None = None
 
     def decide(self, task: TaskId) -> RoutingTable:
         """Return the plan after checking that the query began with it; epoch 0 records the plan.
@@ -62,11 +68,15 @@ class PinnedPlan(Fixed):
         Raises
         ------
         ConfigurationError
-            The query began with another plan, or with the plan of another storage location.
+            The query began with another plan, or with the plan of another storage location, or
+            `first` raised this error.
         RunError
-            The state cannot be read or written, or this host does not see the state.
+            The state cannot be read or written, or this host does not see the state, or `first`
+            raised this error.
         """
         self.mark.check()
+        if task.epoch == 0 and self.first is not None:
+            self.first()
         store = queries_of(self.tables)
         name, digest = f"{task.query}.json", digest_of(self.memory)
         try:
@@ -95,7 +105,7 @@ class PinnedPlan(Fixed):
         return replace(keys, frame=before_epoch(keys.frame, self.decide, beneath_state=True))
 
 
-def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
+def pinned_plan(rows: Rows, method: str, first: Callable[[], object] | None = None) -> PinnedPlan:
     """Return the plan that keys with state follow permanently; the first query that starts pins it.
 
     Without a plan in `state`, the query pins one that places keys by their hash.
@@ -106,6 +116,8 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
         Rows of a stream, and their keys.
     method
         Name of the method that needs the plan, for messages.
+    first
+        As for `PinnedPlan`.
 
     Raises
     ------
@@ -141,7 +153,9 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
             tables.store.url,
             about.origin,
         )
-    return PinnedPlan(memory=memory, tables=tables, mark=mark_at(session, tables.store))
+    return PinnedPlan(
+        memory=memory, tables=tables, mark=mark_at(session, tables.store), first=first
+    )
 
 
 def queries_of(tables: RoutingTables) -> Store:

@@ -14,7 +14,7 @@ from evenkey.spark.groups.exchange import SPLIT, with_split
 from evenkey.spark.groups.hints import arguments_of, named
 from evenkey.spark.groups.pinned import pinned_plan, queries_of
 from evenkey.spark.groups.rows import check_kind
-from evenkey.spark.moves import Restoring, check_fits, initial_rows, moved_to
+from evenkey.spark.moves import Restoring, check_fits, ended, initial_rows, moved_to
 from evenkey.spark.sessions.worker_python import check_python, in_workers
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def transformed(
         raise ConfigurationError(message)
     if moved is not None:
         _check_moved(rows, moved, initial, str(options["timeMode"]))
-    plan = pinned_plan(rows, method) if placed else None
+    first = None if moved is None else ended(rows.df.sparkSession, moved.state)
+    plan = pinned_plan(rows, method, first) if placed else None
     begun: GroupedData | None = None
     names: tuple[str, ...] = ()
     if moved is not None:

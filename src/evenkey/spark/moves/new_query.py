@@ -12,7 +12,7 @@ from evenkey.spark.plans.places import store_of
 from evenkey.spark.sessions import at_state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
     from pyspark.sql.types import DataType
@@ -46,6 +46,26 @@ def moved_to(session: SparkSession, store: Store, queries: Store) -> MovedState 
         checkpoint = store_of(session, moved.checkpoint)
         at_state(session, functools.partial(check_old_query, moved, checkpoint, queries))
     return moved
+
+
+def ended(session: SparkSession, moved: MovedState) -> Callable[[], None]:
+    """Return a function that checks, in a task, that the old query has not run on.
+
+    The new query may have begun without committing its first epoch. Then the old query is still
+    valid, and if it has run on, the first epoch must not run again.
+    """
+    return functools.partial(_check_ended, moved, store_of(session, moved.checkpoint))
+
+
+def _check_ended(moved: MovedState, checkpoint: Store) -> None:
+    try:
+        check_old_query(moved, checkpoint)
+    except OSError as error:
+        message = (
+            f"checkpoint {checkpoint.url} of the old query cannot be read ({error}): make it "
+            "readable for all executors, or delete it if the old query is not needed any more"
+        )
+        raise RunError(message) from error
 
 
 def check_fits(
