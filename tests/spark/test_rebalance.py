@@ -344,7 +344,7 @@ def test_a_query_that_runs_on_while_its_state_is_read_is_noticed(
     session, old, tmp_path, monkeypatch
 ):
     checkpoint = copied(old, tmp_path)
-    write = moving.write_states
+    write = new_state.write_states
 
     def meanwhile(*given):
         written = write(*given)
