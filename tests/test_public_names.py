@@ -28,6 +28,7 @@ NOT_RUN = {
     "evenkey.kafka.read_topic": BROKER,
     "evenkey.read_results": SECONDS,
     "evenkey.run": SECONDS,
+    "evenkey.spark.rebalance": "it needs a query that has stopped; tests/spark/test_rebalance.py",
     "evenkey.spark.rows_far_ahead": "it needs a stream that runs; tests/spark/test_event_time.py",
 }
 """Names whose example `make test` does not run, or not to its end, with the reason."""

@@ -14,6 +14,7 @@ _BROKER = "it needs a broker; tests/kafka runs such commands on one"
 _CLUSTER = "it needs a cluster, or an account; docs/platforms.md says what was tried"
 _CHECKOUT = "it sets up or tests a whole checkout; CI does so"
 _DATA = "it names files of the reader's; tests of the command run it on others"
+_MOVE = "it continues a query of the reader's; tests/spark/test_rebalance.py moves others"
 _PAGE = "it serves a page until it is stopped; tests/dashboard runs the server"
 
 NOT_RUN = {
@@ -38,6 +39,10 @@ NOT_RUN = {
         "pip install": _MINUTES,
         "make kafka-up": _BROKER,
         "evenkey experiment run simulated": _MINUTES,
+    },
+    "docs/guide.md": {
+        "evenkey rebalance": _MOVE,
+        'spark.conf.set("spark.sql.shuffle.partitions", "12")': _MOVE,
     },
     "docs/kafka.md": {"make setup-kafka": _BROKER},
     "docs/observability.md": {"pip install": _PAGE, "evenkey run": _DATA},

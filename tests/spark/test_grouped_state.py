@@ -189,9 +189,6 @@ def test_wrong_calls_on_a_stream(session, stream, tmp_path):
         "state = None: it needs the location of the plan": lambda: (
             grouped.transformWithStateInPandas(SeenInPandas(), **options)
         ),
-        "there is no plan in": lambda: eks.groupBy(
-            df, "key", workers=WORKERS, state=tmp_path / "none"
-        ).transformWithState(SeenInRows(), **options),
         "pass an instance of StatefulProcessor": lambda: grouped.transformWithState(5, **options),
         "initialState = 5: must be grouped by evenkey": lambda: grouped.transformWithState(
             SeenInRows(), initialState=5, **options

@@ -31,7 +31,7 @@ def tables(tmp_path):
 
 def started(tables, query="query", epoch=0):
     """Start a query as an operator does, and run it up to an epoch."""
-    memory = _pin(tables, WHY)
+    memory = _pin(tables, WHY, plan(7))
     tables.store.put("_shared_storage_check/one", b"")
     pinned = PinnedPlan(
         memory=memory,
@@ -53,12 +53,29 @@ def of_the_plan(tables):
     return pinned.path(0), pinned.under("copy").path(0)
 
 
+def test_without_a_plan_the_given_one_is_pinned(tmp_path):
+    empty = RoutingTables(tmp_path / "empty", "whole", 3)
+    for number in (7, 8):
+        assert digest_of(_pin(empty, WHY, plan(number))) == digest_of(plan(7))
+        empty.write(0, RoutingTable(plan(2)))  # a plan that comes later is ignored
+
+
 def test_a_query_goes_on_by_its_plan_whatever_is_fitted_later(tables):
     started(tables)
     tables.write(0, RoutingTable(plan(2)))
     for epoch in (0, 1, 1, 7):
         assert digest_of(started(tables, epoch=epoch)) == digest_of(plan(1))
     assert digest_of(started(tables, "another")) == digest_of(plan(1))
+
+
+def test_a_check_is_made_in_each_attempt_of_the_first_epoch_only(tables):
+    started(tables)
+    calls = []
+    mark = SharedMark(tables.store, "_shared_storage_check/one", "here")
+    pinned = PinnedPlan(memory=plan(1), tables=tables, mark=mark, first=lambda: calls.append(1))
+    for epoch in (0, 0, 1, 7):
+        pinned.decide(TaskId("query", epoch, 0))
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize("fault", [flip_a_bit, lambda path: Path(path).unlink()])

@@ -15,6 +15,7 @@ from evenkey.cli import (
     dataset,
     diagnose,
     papers,
+    rebalance,
     run,
     simulate,
 )
@@ -29,7 +30,18 @@ app = Commands(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-_commands = (run, compare, simulate, advise, diagnose, dashboard, dataset, assistants, papers)
+_commands = (
+    run,
+    compare,
+    simulate,
+    advise,
+    diagnose,
+    rebalance,
+    dashboard,
+    dataset,
+    assistants,
+    papers,
+)
 for _command in _commands:
     _command.register(app)
 

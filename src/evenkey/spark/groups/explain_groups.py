@@ -34,7 +34,7 @@ def explain_groups(rows: Rows) -> Explanation:
     """
     if rows.df.isStreaming:
         work = "transformWithState and similar"
-        placements = [Placement(work, "whole keys, by the plan in state=")]
+        placements = [Placement(work, "whole keys, by the plan in state=, or by their hash")]
     else:
         explained = _OfBatch(rows)
         placements = [explained.of(_WHOLE), explained.of(_SPLIT, merges=True)]

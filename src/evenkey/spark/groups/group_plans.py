@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Plan, whole_plan
+from evenkey.groupings import Plan, unplanned, whole_plan
 from evenkey.spark.keys.explanation import speedup
 from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.places import store_of
@@ -32,6 +32,8 @@ Way = Literal["whole", "planned"]
 
 _WHOLE = "whole"
 _ABOUT = "about"
+BY_HASH = "no rows: keys are placed by their hash"
+"""Origin of a plan that was made when a stream with state began without one."""
 _NOTICED = 1.1
 """If a key has more than this many times the fair load of a worker, it slows the job noticeably."""
 
@@ -43,7 +45,7 @@ class About:
     Parameters
     ----------
     keys
-        Names of the key columns.
+        Names of the key columns; empty if the plan was made without knowing them.
     heaviest
         Name of the hottest key; empty: the hottest key does not slow the job.
     share
@@ -55,6 +57,8 @@ class About:
     error
         Bound on the error of a worker's planned load, as a share of the mean; 0: all rows were
         counted.
+    origin
+        What the plan was made from, if not from rows: `BY_HASH`, or the state of another query.
     """
 
     keys: tuple[str, ...]
@@ -63,6 +67,7 @@ class About:
     load: str
     seconds: float
     error: float = 0.0
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ class GroupPlans:
         self._keys = tuple(keys)
         self.grouping = grouping
         self.workers = workers
-        self._store = None if state is None else store_of(session, state)
+        self.store = None if state is None else store_of(session, state)
         self._weigh = weigh
         self._made: dict[Way, GroupPlan] = {}
 
@@ -156,11 +161,11 @@ class GroupPlans:
 
     def tables(self, way: Way) -> RoutingTables | None:
         """Return the tables that store plans with whole or split keys; None: nothing is stored."""
-        if self._store is None:
+        if self.store is None:
             return None
         if way == "planned":
-            return RoutingTables(self._store, str(self.grouping), self.workers)
-        return RoutingTables(self._store.under(_WHOLE), _WHOLE, self.workers)
+            return RoutingTables(self.store, str(self.grouping), self.workers)
+        return RoutingTables(self.store.under(_WHOLE), _WHOLE, self.workers)
 
     def check(self, memory: Snapshot, place: str) -> About | None:
         """Check that a plan is for these keys; return the plan's facts, None if there are no facts.
@@ -174,7 +179,7 @@ class GroupPlans:
             return None
         fields = json.loads(str(memory[_ABOUT]))
         about = About(**{**fields, "keys": tuple(fields["keys"])})
-        if about.keys != self._keys:
+        if about.keys and about.keys != self._keys:
             message = (
                 f"state {place} holds a plan for the key {', '.join(about.keys)}, not for "
                 f"{', '.join(self._keys)}: pass another location as state"
@@ -187,8 +192,21 @@ class GroupPlans:
         plan = Plan.from_arrays(self.of(way).memory)
         return speedup(self.weights.spark_loads, plan.loads, slots)
 
-    def make(self, way: Way) -> GroupPlan:
+    def by_hash(self) -> Snapshot:
+        """Return a plan that places keys by their hash, as no loads are known."""
+        buckets = self.grouping.bucket_count(self.workers)
+        about = About(self._keys, "", 0.0, "rows", 0.0, origin=BY_HASH)
+        return _stating(unplanned(buckets, self.workers).to_arrays(), about)
+
+    def make(self, way: Way, origin: str = "") -> GroupPlan:
         """Make a plan from the loads of the keys; it replaces a plan in `state`.
+
+        Parameters
+        ----------
+        way
+            Whether keys are whole or split.
+        origin
+            As for `About`.
 
         Raises
         ------
@@ -209,8 +227,12 @@ class GroupPlans:
         named = weights.names.of(key) if bounds else ""
         seconds = weights.seconds + time.perf_counter() - start
         load = "rows" if weights.of_rows else "cost"
-        about = About(self._keys, named, share, load, seconds, weights.error)
-        kept = {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}
-        KeptPlan(self._session, self.tables(way)).keep(kept)
+        about = About(self._keys, named, share, load, seconds, weights.error, origin)
+        KeptPlan(self._session, self.tables(way)).keep(_stating(memory, about))
         self._made[way] = GroupPlan(memory, about)
         return self._made[way]
+
+
+def _stating(memory: Snapshot, about: About) -> Snapshot:
+    """Return the arrays of a plan with the facts about its keys, as plans are stored."""
+    return {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.spark.groups.group_plans import BY_HASH
 from evenkey.spark.plans.arrays import encoded
 from evenkey.spark.plans.places import mark_at
 from evenkey.spark.plans.plan_source import Fixed
@@ -25,7 +26,9 @@ from evenkey.spark.sessions.before_epoch import before_epoch
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
-    from evenkey.core.stores import SharedMark
+    from collections.abc import Callable
+
+    from evenkey.core.stores import SharedMark, Store
     from evenkey.groupings import Snapshot
     from evenkey.spark.groups.group_keys import Keys
     from evenkey.spark.groups.rows import Rows
@@ -50,10 +53,14 @@ class PinnedPlan(Fixed):
         Tables of plans with whole keys; the pinned plan is in a folder below them.
     mark
         Mark with which a task checks that it sees the state.
+    first
+        Function that a task calls before the rows of epoch 0, also if that epoch runs again; None:
+        nothing is called.
     """
 
     tables: RoutingTables
     mark: SharedMark
+    first: Callable[[], object] | None = None
 
     def decide(self, task: TaskId) -> RoutingTable:
         """Return the plan after checking that the query began with it; epoch 0 records the plan.
@@ -61,12 +68,16 @@ class PinnedPlan(Fixed):
         Raises
         ------
         ConfigurationError
-            The query began with another plan, or with the plan of another storage location.
+            The query began with another plan, or with the plan of another storage location, or
+            `first` raised this error.
         RunError
-            The state cannot be read or written, or this host does not see the state.
+            The state cannot be read or written, or this host does not see the state, or `first`
+            raised this error.
         """
         self.mark.check()
-        store = self.tables.under(_PINNED).under(_QUERIES).store
+        if task.epoch == 0 and self.first is not None:
+            self.first()
+        store = queries_of(self.tables)
         name, digest = f"{task.query}.json", digest_of(self.memory)
         try:
             if task.epoch == 0 and store.create(name, json.dumps({"plan": digest}).encode()):
@@ -94,8 +105,10 @@ class PinnedPlan(Fixed):
         return replace(keys, frame=before_epoch(keys.frame, self.decide, beneath_state=True))
 
 
-def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
+def pinned_plan(rows: Rows, method: str, first: Callable[[], object] | None = None) -> PinnedPlan:
     """Return the plan that keys with state follow permanently; the first query that starts pins it.
+
+    Without a plan in `state`, the query pins one that places keys by their hash.
 
     Parameters
     ----------
@@ -103,12 +116,14 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
         Rows of a stream, and their keys.
     method
         Name of the method that needs the plan, for messages.
+    first
+        As for `PinnedPlan`.
 
     Raises
     ------
     ConfigurationError
-        There is no `state`, `state` has no plan, or its plan is for other keys or workers. Or the
-        number of Spark's state partitions is not the number of workers.
+        There is no `state`, or its plan is for other keys or workers. Or the number of Spark's
+        state partitions is not the number of workers.
     RunError
         The state cannot be read or written, or the pinned plan is lost.
     """
@@ -120,24 +135,32 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
         )
         raise ConfigurationError(message)
     tables = rows.plans.tables("whole")
-    fitting = (
-        f"make a plan of earlier rows with eks.fit(earlier, {list(rows.keys.shown)}, 'whole', "
-        f"{rows.workers}, state=DIRECTORY)"
-    )
     if tables is None:
         message = (
             f"{method}: state = None: it needs the location of the plan that says on which worker "
-            f"each key stays; {fitting} and pass the same location here"
+            "each key stays; pass state=DIRECTORY, with a plan that eks.fit made there of earlier "
+            "rows, or empty"
         )
         raise ConfigurationError(message)
     why = f"{method}: {_WHY}"
     session = rows.df.sparkSession
-    memory = at_state(session, functools.partial(_pin, tables, why))
-    if not memory:
-        message = f"{method}: there is no plan in {tables.store.url}; {fitting} first"
-        raise ConfigurationError(message)
-    rows.plans.check(memory, tables.store.url)
-    return PinnedPlan(memory=memory, tables=tables, mark=mark_at(session, tables.store))
+    memory = at_state(session, functools.partial(_pin, tables, why, rows.plans.by_hash()))
+    about = rows.plans.check(memory, tables.store.url)
+    if about is not None and about.origin == BY_HASH:
+        logger.warning(
+            "%s: the plan in %s was made of %s; eks.rebalance balances them",
+            method,
+            tables.store.url,
+            about.origin,
+        )
+    return PinnedPlan(
+        memory=memory, tables=tables, mark=mark_at(session, tables.store), first=first
+    )
+
+
+def queries_of(tables: RoutingTables) -> Store:
+    """Return the store with a record of each query that follows the pinned plan."""
+    return tables.under(_PINNED).under(_QUERIES).store
 
 
 def digest_of(memory: Snapshot) -> str:
@@ -145,11 +168,11 @@ def digest_of(memory: Snapshot) -> str:
     return hashlib.blake2b(encoded(dict(sorted(memory.items()))), digest_size=16).hexdigest()
 
 
-def _pin(tables: RoutingTables, why: str) -> Snapshot:
+def _pin(tables: RoutingTables, why: str, otherwise: Snapshot) -> Snapshot:
     """Pin the latest plan unless a plan is pinned already; return the pinned plan.
 
-    If there is no plan, the result is empty. The pinned plan is stored twice: if one of the two
-    objects is lost or corrupt, the other replaces it.
+    If there is no plan, the plan `otherwise` is pinned. The pinned plan is stored twice: if one of
+    the two objects is lost or corrupt, the other replaces it.
     """
     pinned = tables.under(_PINNED)
     copy = pinned.under(_COPY)
@@ -167,10 +190,8 @@ def _pin(tables: RoutingTables, why: str) -> Snapshot:
         message = f"pinned plan {pinned.path(0)} is {state}, and so is its copy: "
         raise RunError(message + _ways_out(tables))
     if found is None:
-        found = tables.read(0)
-        if not found.memory:
-            return {}
-        found = pinned.pin(0, found)
+        latest = tables.read(0)
+        found = pinned.pin(0, latest if latest.memory else RoutingTable(otherwise))
     if kept is None or digest_of(kept.memory) != digest_of(found.memory):
         copy.put(0, found)
     return found.memory

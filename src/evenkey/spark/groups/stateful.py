@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark import cloudpickle
 
@@ -11,8 +12,9 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups import stateful_calls
 from evenkey.spark.groups.exchange import SPLIT, with_split
 from evenkey.spark.groups.hints import arguments_of, named
-from evenkey.spark.groups.pinned import pinned_plan
+from evenkey.spark.groups.pinned import pinned_plan, queries_of
 from evenkey.spark.groups.rows import check_kind
+from evenkey.spark.moves import Restoring, check_fits, ended, initial_rows, moved_to
 from evenkey.spark.sessions.worker_python import check_python, in_workers
 
 if TYPE_CHECKING:
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
     from pyspark.sql.types import StructType
 
+    from evenkey.core.stores import Store
     from evenkey.spark.groups.group_keys import Keys
     from evenkey.spark.groups.pinned import PinnedPlan
     from evenkey.spark.groups.rows import Rows
+    from evenkey.spark.moves import MovedState
 
     Schema = StructType | str
     Function = Callable[..., Any]
@@ -52,22 +56,33 @@ def transformed(
         Further arguments of Spark's method.
     """
     placed = follows_plan(rows)
+    moved = _moved(rows)
     sides = [rows] if initial is None else [rows, initial]
-    if not placed and not any(side.python_keys.user_names for side in sides):
+    renamed = any(side.python_keys.user_names for side in sides)
+    if not (placed or moved or renamed):
         plain = None if initial is None else initial.plain
         return _call(rows.plain, method, processor, initialState=plain, **options)
     if not hasattr(processor, "handleInputRows"):
         message = f"statefulProcessor = {shown(processor)}: pass an instance of StatefulProcessor"
         raise ConfigurationError(message)
-    plan = pinned_plan(rows, method) if placed else None
+    if moved is not None:
+        _check_moved(rows, moved, initial, str(options["timeMode"]))
+    first = None if moved is None else ended(rows.df.sparkSession, moved.state)
+    plan = pinned_plan(rows, method, first) if placed else None
     begun: GroupedData | None = None
     names: tuple[str, ...] = ()
-    if initial is not None:
+    if moved is not None:
+        begun = _placed(_moved_keys(rows, moved), plan, rows)
+    elif initial is not None:
         if initial.keys.types != rows.keys.types or len(initial.keys.own) != len(rows.keys.own):
             message = f"{method}: initialState is grouped by other keys; group it by the same keys"
             raise ConfigurationError(message)
         begun, names = _placed(initial.python_keys, plan, rows), initial.python_keys.user_names
     sent = in_workers(rows.df.sparkSession, processor, beside_driver=True)
+    if moved is not None:
+        sent = Restoring(
+            sent, [(each.name, each.kind, each.types) for each in moved.state.variables]
+        )
     wrapped = stateful_calls.Shown(sent, *_shape(rows, placed=placed), initial_names=names)
     return _call(_checked(plan, rows), method, wrapped, initialState=begun, **options)
 
@@ -76,9 +91,16 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
     """Call Spark's ``applyInPandasWithState`` on placed keys; Spark places the keys of a batch."""
     method = "applyInPandasWithState"
     placed = follows_plan(rows)
-    if not placed and not rows.python_keys.user_names:
+    moved = _moved(rows)
+    if not (placed or moved or rows.python_keys.user_names):
         return _call(rows.plain, method, function, **options)
     arguments_of(function, (3,))
+    if moved is not None:
+        message = (
+            f"{method}: state {moved.store.url} holds the state of an old query, with which this "
+            "method cannot begin; use transformWithStateInPandas"
+        )
+        raise ConfigurationError(message)
     plan = pinned_plan(rows, method) if placed else None
     sent = in_workers(rows.df.sparkSession, function)
     call = stateful_calls.on_state(sent, *_shape(rows, placed=placed))
@@ -107,6 +129,46 @@ def follows_plan(rows: Rows) -> bool:
         )
         raise ConfigurationError(message)
     return choice.way != "spark"
+
+
+class _Moved(NamedTuple):
+    """The state of an old query, and the store of the state directory that holds it."""
+
+    state: MovedState
+    store: Store
+
+
+def _moved(rows: Rows) -> _Moved | None:
+    """Return the state of an old query that `rebalance` wrote into the `state` of a stream."""
+    tables, store = rows.plans.tables("whole"), rows.plans.store
+    if tables is None or store is None or not rows.df.isStreaming:
+        return None
+    found = moved_to(rows.df.sparkSession, store, queries_of(tables))
+    return None if found is None else _Moved(found, store)
+
+
+def _check_moved(rows: Rows, moved: _Moved, initial: Rows | None, time_mode: str) -> None:
+    """Check that a query can begin with the state of an old query.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot.
+    """
+    if initial is not None:
+        message = (
+            f"initialState: state {moved.store.url} holds the state of an old query, with which "
+            "this one begins; leave initialState out"
+        )
+        raise ConfigurationError(message)
+    check_fits(moved.state, moved.store.url, rows.workers, rows.keys.types, time_mode)
+
+
+def _moved_keys(rows: Rows, moved: _Moved) -> Keys:
+    """Return the initial states, with the same key columns as the rows."""
+    keys, session = rows.python_keys, rows.df.sparkSession
+    frame = initial_rows(session, moved.store, moved.state, keys.names, keys.own)
+    return replace(keys, frame=frame)
 
 
 def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
@@ -142,7 +204,7 @@ class Stateful:
         Rows and their keys.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def _init__(self, rows: Rows) -> None:
         self.rows = rows
 
     def applyInPandasWithState(  # noqa: N802 - Spark's name
@@ -183,10 +245,15 @@ class Stateful:
         """Run a processor with state on pandas, as Spark's ``transformWithStateInPandas``.
 
         In a stream, each key is on the worker that the plan in `state` assigns to it. Make this
-        plan with `fit` from earlier rows and grouping ``"whole"``. The first query that starts pins
-        the plan. After that no key moves, also not after a restart, because the state of a key
-        cannot move. A key that the plan does not list goes to the worker of the bucket of its hash.
+        plan with `fit` from earlier rows and grouping ``"whole"``; without a plan there, keys are
+        placed by their hash. The first query that starts pins the plan. After that no key moves,
+        also not after a restart, because the state of a key cannot move; `rebalance` moves it to a
+        new query. A key that the plan does not list goes to the worker of the bucket of its hash.
         For a batch, this is Spark's own method.
+
+        If `rebalance` wrote `state`, the query begins with the state of the old query: before the
+        first rows of a key, the variables that the processor declares get their values, and the
+        timers are registered. The processor's own ``handleInitialState`` is not called.
 
         Parameters
         ----------
@@ -194,12 +261,12 @@ class Stateful:
             As for Spark's method; the processor gets the user's key and columns.
         initialState
             Result of `groupBy`, by the same keys, for the DataFrame with the initial states. None:
-            no initial states.
+            no initial states, except those that `rebalance` wrote.
 
         Raises
         ------
         ConfigurationError
-            `state` is None, has no plan, or has a plan for other keys or workers. Or the number of
+            `state` is None, or has a plan or states for other keys or workers. Or the number of
             workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
         RunError
             `state` cannot be read or written.

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _HADOOP = "spark.hadoop."
 _FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
-_MARKS = "_shared_storage_check"
+MARKS = "_shared_storage_check"
+"""Folder of the marks in a store."""
 _MARKS_KEPT = 100
 """Number of marks to keep in a store; each program that uses the store writes one mark."""
 
@@ -134,7 +135,7 @@ def mark_at(session: SparkSession, store: Store, *, chosen: bool = True) -> Shar
     RunError
         The mark cannot be written.
     """
-    name = f"{_MARKS}/{_program()}"
+    name = f"{MARKS}/{_program()}"
     host = at_state(session, functools.partial(_put, store, name))
     remedy = STATE_REMEDY if chosen else f"pass state=..., {SHARED}"
     return SharedMark(store, name, host, remedy)
@@ -155,7 +156,7 @@ def _put(store: Store, name: str) -> str:
     }
     try:
         store.put(name, json.dumps(who).encode())
-        for old in store.names(_MARKS)[:-_MARKS_KEPT]:
+        for old in store.names(MARKS)[:-_MARKS_KEPT]:
             store.delete(old)
     except OSError as error:
         message = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import math
 import os
 import pickle
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _POLL_SECONDS = 0.1
+_BEGINNING = '{"position": 0}'
 _ORIGIN_SECONDS = 1_577_836_800
 """Event time 0 of a stream: 2020-01-01T00:00:00Z."""
 
@@ -104,6 +106,7 @@ def stream_of(
     epoch_messages: int,
     stop_file: Path | str,
     arrival_rate: float | None = None,
+    start: str = _BEGINNING,
 ) -> DataFrame:
     """Return a streaming DataFrame with the rows of a reading.
 
@@ -124,6 +127,8 @@ def stream_of(
         Number of positions that arrive per second of real time, from the first request of the query
         on. An epoch is offered when its last position has arrived, so an epoch has the same rows at
         any rate. None: all positions are offered immediately.
+    start
+        Offset at which a new query begins, as JSON, such as one that `rebalance` returns.
 
     Raises
     ------
@@ -145,6 +150,7 @@ def stream_of(
         .option("epoch_messages", epoch_messages)
         .option("stop_file", str(stop_file))
         .option("arrival_rate", arrival_rate or math.inf)
+        .option("start", start)
         .load()
     )
 
@@ -228,9 +234,10 @@ class _PositionReader(QuietReader):
         self._epoch_messages = int(options["epoch_messages"])
         self._stop_file = Path(options["stop_file"])
         self._arrivals = _Arrivals(float(options["arrival_rate"]))
+        self._start: dict[str, int] = json.loads(options.get("start", _BEGINNING))
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - the name is Spark's
-        return {"position": 0}
+        return self._start
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - the name is Spark's
         from pyspark.sql.streaming.datasource import ReadMaxRows
