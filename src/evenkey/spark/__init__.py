@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from evenkey.spark.plans.places import store_of
     from evenkey.spark.plans.tables import RoutingTable as RoutingTable
     from evenkey.spark.plans.tables import RoutingTables as RoutingTables
+    from evenkey.spark.recording import record
     from evenkey.spark.routing.add_worker import route
     from evenkey.spark.routing.for_files import partition_for_write
     from evenkey.spark.routing.loads import LoadObserver, observe
@@ -49,6 +50,7 @@ __all__ = [
     "over",
     "partition_for_write",
     "place",
+    "record",
     "route",
     "rows_far_ahead",
     "session",
