@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 
 from evenkey.core.profiles import HotKey, SampledRows
 from evenkey.spark.keys.given_columns import OWN
-from evenkey.spark.plans.batch_plans import top
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +33,8 @@ _KEYS, _COUNTERS = 200, 2_048
 _LONGEST = 200
 """Maximum number of characters of a key that is recorded as text."""
 _SIGNED = 1 << 64
-_IN_PARTITION = (1 << 33) - 1
+_NUMBER = "(monotonically_increasing_id() & 8589934591) + 1"
+"""Number of a row in its partition, which is in 33 bits of Spark's id."""
 _HASH, _DRAW, _ROW, _TIER = (f"{OWN}observed_{name}" for name in ("hash", "draw", "row", "tier"))
 _HEXADECIMAL = 16
 
@@ -67,35 +67,34 @@ def observe_keys(keyed: KeyedInput, name: str, *, clear: bool) -> ObservedKeys:
         Whether to count keys by their text too.
     """
     item = _with_text(keyed) if clear else keyed.hashed
-    row = F.monotonically_increasing_id().bitwiseAND(F.lit(_IN_PARTITION)) + 1
-    numbered = keyed.frame.withColumns({_HASH: item, _ROW: row, _DRAW: F.rand(0)})
-    marked = numbered.withColumn(_TIER, _tier())
+    columns = {_HASH: item, _ROW: F.expr(_NUMBER), _DRAW: F.rand(0)}
+    marked = keyed.frame.withColumns(columns).withColumn(_TIER, F.expr(_tier()))
     observation = Observation(name)
-    counts = [
-        F.to_json(top(F.when(F.col(_TIER) == tier, F.col(_HASH)), _KEYS, _COUNTERS))
-        for tier in range(_TIERS)
-    ]
     observed = marked.observe(
         observation,
         F.count(F.lit(1)).alias("rows"),
-        *(each.alias(f"tier_{tier}") for tier, each in enumerate(counts)),
+        *(F.expr(f"{_counts(tier)} as tier_{tier}") for tier in range(_TIERS)),
     )
     added = [each for each in observed.columns if each.startswith(OWN)]
     return ObservedKeys(observed.drop(*added), observation)
 
 
-def _tier() -> Column:
-    """Return the tier of a row that is drawn; null for all others."""
+def _counts(tier: int) -> str:
+    """Return the aggregate that counts the drawn rows of a tier by key.
+
+    It is text, because each part of a Column costs the driver a call of the JVM.
+    """
+    return f"to_json(approx_top_k(if({_TIER} = {tier}, {_HASH}, null), {_KEYS}, {_COUNTERS}))"
+
+
+def _tier() -> str:
+    """Return the expression of the tier of a row that is drawn; null for all others."""
+    tiers = "".join(
+        f" when {_ROW} <= {_ALL * _STEP**tier} then if({_DRAW} < {_STEP**-tier}, {tier}, null)"
+        for tier in range(_TIERS - 1)
+    )
     last = _TIERS - 1
-    tier: Column = F.when(F.col(_ROW) <= _ALL, 0)
-    for each in range(1, last):
-        tier = tier.when(F.col(_ROW) <= _ALL * _STEP**each, F.when(_is_drawn(each), each))
-    drawn: Column = tier.otherwise(F.when(_is_drawn(last), last))
-    return drawn
-
-
-def _is_drawn(tier: int) -> Column:
-    return F.col(_DRAW) < 1.0 / _STEP**tier
+    return f"case{tiers} when {_DRAW} < {_STEP**-last} then {last} end"
 
 
 def _with_text(keyed: KeyedInput) -> Column:
