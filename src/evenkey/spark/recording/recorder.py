@@ -223,8 +223,8 @@ class Recording:
         text = f"{call.method}: its keys are not recorded: {reason}"
         if text not in self._unsampled:
             self._unsampled.add(text)
-            level = logging.INFO if isinstance(error, EvenkeyError) else logging.WARNING
-            logger.log(level, "%s", text)
+            log = logger.info if isinstance(error, EvenkeyError) else logger.warning
+            log("%s", text)
 
     def _inputs(self) -> Mapping[str, tuple[SampledRows, ...]]:
         """Return the sampled rows of each operation that ran, all calls of it together."""
