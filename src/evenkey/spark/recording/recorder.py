@@ -116,7 +116,8 @@ def record(
     check_path("path", path)
     check_one_of("keys", keys, get_args(Keys))
     check_one_of("joins", joins, (True, False))
-    return Recording(session, Path(path), clear=keys == "clear", joins=joins)
+    # A program may change its working directory while it runs.
+    return Recording(session, Path(path).absolute(), clear=keys == "clear", joins=joins)
 
 
 class _Sampled(NamedTuple):
