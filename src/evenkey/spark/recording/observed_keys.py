@@ -70,31 +70,30 @@ def observe_keys(keyed: KeyedInput, name: str, *, clear: bool) -> ObservedKeys:
     columns = {_HASH: item, _ROW: F.expr(_NUMBER), _DRAW: F.rand(0)}
     marked = keyed.frame.withColumns(columns).withColumn(_TIER, F.expr(_tier()))
     observation = Observation(name)
-    observed = marked.observe(
-        observation,
-        F.count(F.lit(1)).alias("rows"),
-        *(F.expr(f"{_counts(tier)} as tier_{tier}") for tier in range(_TIERS)),
-    )
+    counts = [each for tier in range(_TIERS) for each in _counts(tier)]
+    observed = marked.observe(observation, *map(F.expr, counts))
     added = [each for each in observed.columns if each.startswith(OWN)]
     return ObservedKeys(observed.drop(*added), observation)
 
 
-def _counts(tier: int) -> str:
-    """Return the aggregate that counts the drawn rows of a tier by key.
+def _counts(tier: int) -> tuple[str, str, str]:
+    """Return the aggregates of a tier: its rows, its drawn rows, and the drawn rows by key.
 
-    It is text, because each part of a Column costs the driver a call of the JVM.
+    They are text, because each part of a Column costs the driver a call of the JVM.
     """
-    return f"to_json(approx_top_k(if({_TIER} = {tier}, {_HASH}, null), {_KEYS}, {_COUNTERS}))"
+    drawn = f"{_TIER} = {tier} and {_DRAW} < {_STEP**-tier}"
+    return (
+        f"count_if({_TIER} = {tier}) as rows_{tier}",
+        f"count_if({drawn}) as drawn_{tier}",
+        f"to_json(approx_top_k(if({drawn}, {_HASH}, null), {_KEYS}, {_COUNTERS})) as keys_{tier}",
+    )
 
 
 def _tier() -> str:
-    """Return the expression of the tier of a row that is drawn; null for all others."""
-    tiers = "".join(
-        f" when {_ROW} <= {_ALL * _STEP**tier} then if({_DRAW} < {_STEP**-tier}, {tier}, null)"
-        for tier in range(_TIERS - 1)
-    )
-    last = _TIERS - 1
-    return f"case{tiers} when {_DRAW} < {_STEP**-last} then {last} end"
+    """Return the expression of the tier of a row."""
+    ends = (_ALL * _STEP**tier for tier in range(_TIERS - 1))
+    tiers = "".join(f" when {_ROW} <= {end} then {tier}" for tier, end in enumerate(ends))
+    return f"case{tiers} else {_TIERS - 1} end"
 
 
 def _with_text(keyed: KeyedInput) -> Column:
@@ -107,21 +106,26 @@ def _with_text(keyed: KeyedInput) -> Column:
 def sampled_rows(counts: Mapping[str, Any]) -> SampledRows:
     """Return the rows and the hot keys that an observation counted.
 
+    A drawn row of a tier stands for the rows of the tier over its drawn rows.
+
     Examples
     --------
-    >>> counts = {"rows": 50, "tier_0": '[{"item": 7, "count": 10}, {"count": 40}]'}
-    >>> sampled_rows(counts)
+    >>> keys = '[{"item": 7, "count": 10}, {"count": 40}]'
+    >>> sampled_rows({"rows_0": 50, "drawn_0": 50, "keys_0": keys})
     SampledRows(rows=50.0, keys=(HotKey(hashed=7, rows=10.0, text=None),))
     """
     keys: dict[int, HotKey] = {}
+    total = 0.0
     for tier in range(_TIERS):
-        for each in json.loads(counts.get(f"tier_{tier}") or "[]"):
+        rows, drawn = (float(counts.get(f"{name}_{tier}") or 0) for name in ("rows", "drawn"))
+        total += rows
+        for each in json.loads(counts.get(f"keys_{tier}") or "[]"):
             if each.get("item") is None:
                 continue  # rows that were not drawn
             hashed, text = _key(each["item"])
             before = keys[hashed].rows if hashed in keys else 0.0
-            keys[hashed] = HotKey(hashed, before + float(each["count"]) * _STEP**tier, text)
-    return SampledRows.of(float(counts.get("rows") or 0), list(keys.values()))
+            keys[hashed] = HotKey(hashed, before + each["count"] * rows / drawn, text)
+    return SampledRows.of(total, list(keys.values()))
 
 
 def _key(item: int | str) -> tuple[int, str | None]:
