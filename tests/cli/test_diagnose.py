@@ -204,7 +204,9 @@ def test_a_profile_gets_the_tasks_of_the_log_and_keeps_its_keys(invoke, tmp_path
     arguments = ("diagnose", log.write(tmp_path / "log"), "--profile", path, "--format", form)
     said = invoke(*arguments)
     assert said.exit_code == 0, said.stderr
-    assert read_profile(path).operations["0f"].tasks.rows == (100, 700, 100, 100)
+    tasks = read_profile(path).operations["0f"].tasks
+    assert tasks is not None
+    assert tasks.rows == (100, 700, 100, 100)
     assert "applyInPandas(f)" in said.stdout
     assert "secret" not in said.stdout + said.stderr
     assert "0000000000000007" not in said.stdout

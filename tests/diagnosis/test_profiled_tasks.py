@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -143,7 +144,8 @@ def test_a_recording_of_a_whole_program_gets_the_tasks_of_its_log(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     found = {each.operator: each for each in read_profile(path).operations.values()}
     assert set(found) == {"applyInPandas(work)", "join Inner"}
-    group, join = found["applyInPandas(work)"], found["join Inner"]
+    group: Any = found["applyInPandas(work)"]
+    join: Any = found["join Inner"]
     assert sum(group.tasks.rows) == group.inputs[0].rows == 3000
     assert len(group.tasks.rows) == len(group.tasks.seconds) == 4
     assert max(group.tasks.rows) >= 0.6 * 3000

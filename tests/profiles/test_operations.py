@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 from evenkey.core.profiles import HALF_LIFE_DAYS, HotKey, Operation, Profile, SampledRows
 
 DAY = 86_400.0
-TASKS = "application"
 
 
 def recorded(day, rows, **keys):
@@ -40,10 +40,8 @@ def test_shares_are_means_over_all_days_in_any_order(days):
     def weight(day):
         return 2.0 ** ((day - max(each for each, _ in days)) / 7)
 
-    merged = None
-    for day, rows in days:
-        one = recorded(day, rows, k1=rows, **{f"k{day + 10}": 1.0 * rows})
-        merged = one if merged is None else merged.merged(one)
+    every = [recorded(day, rows, k1=rows, **{f"k{day + 10}": 1.0 * rows}) for day, rows in days]
+    merged = functools.reduce(Operation.merged, every)
     total = sum(weight(day) * rows for day, rows in days)
     wanted = {1: 1.0}
     for day, rows in days:

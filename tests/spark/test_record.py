@@ -8,6 +8,7 @@ import logging
 import os
 import stat
 import threading
+from typing import Any
 
 import numpy as np
 import pyspark.errors
@@ -114,7 +115,7 @@ def test_keys_of_both_sides_of_a_cogroup(spark, clicks, path):
 def test_keys_of_both_sides_of_a_join(spark, clicks, path, by):
     right = spark.createDataFrame([("ann", 1), ("ann", 2), (None, 3)], "user string, m long")
     left = clicks
-    on = "user"
+    on: Any = "user"
     if by == "condition":
         right = right.withColumnRenamed("user", "who")
         on = left.user == right.who
@@ -205,7 +206,8 @@ def test_recorded_inputs_do_not_change_later_fingerprints(spark, clicks, path):
     seen = []
 
     def handle(call):
-        seen.append(describe(call, call.spark(*call.frames)).fingerprint)
+        found = describe(call, call.spark(*call.frames))
+        seen.append(found and found.fingerprint)
         return call.run(*call.frames)
 
     interception = Interception(spark, handle)
