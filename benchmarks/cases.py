@@ -122,6 +122,28 @@ def join_full(
     yield lambda: thrown_away(eks.join(df, table, "key", "full", workers))
 
 
+def spark_join(
+    rows: int = 6_000_000,
+    recorded: bool = False,  # noqa: FBT001, FBT002 - as a case says it
+) -> Runs:
+    """Join by Spark's own join, in a shuffle; if `recorded`, while a profile is recorded."""
+    spark = eks.session("local[2]")
+    left = spark.range(0, rows, 1, 8).select((F.col("id") % 1_000_003).alias("k"), "id")
+    right = spark.range(0, 100_000, 1, 2).select(
+        F.col("id").alias("k"), (F.col("id") * 2).alias("v")
+    )
+    with tempfile.TemporaryDirectory(prefix="evenkey-bench-") as home:
+
+        def joined() -> None:
+            thrown_away(left.join(right.hint("merge"), "k"))
+
+        def recording() -> None:
+            with eks.record(spark, f"{home}/profile.json"):
+                joined()
+
+        yield recording if recorded else joined
+
+
 def groups(rows: int = 1_000_000, workers: int = WORKERS) -> Runs:
     """A function on each key, called on parts of hot keys, whose sums Spark merges."""
     df = keyed(rows)

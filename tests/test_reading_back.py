@@ -11,6 +11,7 @@ UNPICKLES = {
     "checks/aggregators.py": "what the check pickled itself",
     "checks/groupings.py": "what the check pickled itself",
     "pipeline/runs/input/sources.py": "the driver's own file, after its digest was compared",
+    "spark/moves/restoring.py": "values that a task of the same query has just packed",
     "spark/sessions/open_task.py": "functions that Spark brought to a worker",
     "spark/sessions/access.py": "answers of tasks over Connect, of a restricted kind",
 }

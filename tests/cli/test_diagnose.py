@@ -5,10 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
-from tests.diagnosis.writing import Log, adaptive, applied, skewed
+from evenkey.core.profiles import (
+    HotKey,
+    Operation,
+    Profile,
+    SampledRows,
+    read_profile,
+    write_profile,
+)
+from tests.diagnosis.writing import Log, adaptive, applied, node, skewed
 
 
 @pytest.fixture
@@ -173,3 +182,41 @@ def test_an_earlier_diagnosis_must_be_one(invoke, tmp_path, log, text):
     said = invoke("diagnose", log, "--earlier", earlier)
     assert said.exit_code == 2
     assert "evenkey diagnose LOGS --format json > FILE" in said.stderr
+
+
+def profiled(tmp_path, **changes):
+    """Write a profile of the operation in the log of `log`, whose hot key is ``secret``."""
+    path = tmp_path / "profile.json"
+    key = HotKey(7, 70.0, '{"k0":"secret"}')
+    operation = Operation("applyInPandas(f)", ("customer",), ("t",), 0.0)
+    operation = replace(operation, inputs=(SampledRows(100.0, (key,)),), **changes)
+    write_profile(path, Profile({"0f": operation}))
+    return path
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_a_profile_gets_the_tasks_of_the_log_and_keeps_its_keys(invoke, tmp_path, form):
+    metrics = node("CollectMetrics", "CollectMetrics evenkey-0f-0-1, [count(1)]")
+    log = Log()
+    log.execution(0, applied(below=metrics))
+    log.stage(0, [100, 700, 100, 100], [1.5, 7.5, 1.5, 1.5])
+    path = profiled(tmp_path)
+    arguments = ("diagnose", log.write(tmp_path / "log"), "--profile", path, "--format", form)
+    said = invoke(*arguments)
+    assert said.exit_code == 0, said.stderr
+    tasks = read_profile(path).operations["0f"].tasks
+    assert tasks is not None
+    assert tasks.rows == (100, 700, 100, 100)
+    assert "applyInPandas(f)" in said.stdout
+    assert "secret" not in said.stdout + said.stderr
+    assert "0000000000000007" not in said.stdout
+    assert "secret" in invoke(*arguments, "--show-keys").stdout
+
+
+def test_a_profile_of_another_format_is_refused_before_the_logs_are_read(invoke, tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_text('{"kind": "evenkey profile", "format": 9}')
+    said = invoke("diagnose", tmp_path / "missing", "--profile", path)
+    assert said.exit_code == 2
+    assert "is of format 9" in said.stderr
+    assert len(said.stderr.strip().splitlines()) == 1

@@ -167,7 +167,7 @@ def test_sectors_are_united_to_districts(tmp_path):
         ([], "at least one"),
         ([{"properties": {}, "geometry": None}], "feature 0 has no name"),
         ([{"properties": {"name": "A1"}, "geometry": None}], "geometry of feature 0"),
-        ([feature("A1", square(0, 0)), feature("A1 2", square(2, 0))], "mixed"),
+        ([feature("A1", square(0, 0)), feature("A1 2", square(2, 0))], "keep one of the two kinds"),
     ],
 )
 def test_polygon_files_that_cannot_be_read_are_reported(tmp_path, features, message):

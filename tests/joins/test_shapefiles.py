@@ -164,7 +164,7 @@ BROKEN: dict[str, Any] = {
     "no name": ({"": [square(0, 0)]}, {}, None, "record 0 has no name"),
     "no shape": ({**SECTORS, "AB1 9": None}, {}, None, "record 4 has no shape"),
     "nothing": ({}, {}, None, "at least one"),
-    "mixed": ({"AB1": [square(0, 0)], "AB1 1": [square(0, 0)]}, {}, None, "mixed"),
+    "mixed": ({"AB1": [square(0, 0)], "AB1 1": [square(0, 0)]}, {}, None, "keep one of"),
     "encoding": (
         {"ZÜ1": [square(0, 0)]},
         {"encoding": "cp1252"},

@@ -36,7 +36,7 @@ def test_idle_workers_count(metric):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(
     ("loads", "fix"),
-    [([], "one number per worker"), ([[1], [2]], "and at least one"), ([1, -2], "hold -2")],
+    [([], "one number per worker"), ([[1], [2]], "and at least one"), ([1, -2], "a load is -2")],
 )
 def test_senseless_loads(metric, loads, fix):
     with pytest.raises(ConfigurationError, match=fix):

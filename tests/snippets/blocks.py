@@ -51,6 +51,7 @@ NOT_RUN = {
         "tests/runs/test_runner.py reads others",
     },
     "docs/platforms.md": {"": _CLUSTER},
+    "docs/profiles.md": {"evenkey diagnose /srv": _DATA},
     "docs/publish-subscribe.md": {
         "evenkey join run --pipeline": _MINUTES,
         "evenkey join produce": _BROKER,

@@ -74,6 +74,19 @@ def test_simulation(invoke):
     assert names["report"].metrics.messages == 1_000_000
 
 
+@pytest.mark.usefixtures("spark")
+def test_profiles(tmp_path, monkeypatch):
+    from evenkey.core.profiles import read_profile
+
+    monkeypatch.chdir(tmp_path)
+    (code,) = snippets("docs/profiles.md", "python")
+    exec(code.replace("100_000", "1_000"), {"__name__": "page"})  # noqa: S102 - our own text
+    (operation,) = read_profile(tmp_path / "profile.json").operations.values()
+    (rows,) = operation.inputs
+    assert operation.operator == "applyInPandas(newest)"
+    assert rows.share(rows.keys[0]) == pytest.approx(0.6)
+
+
 def test_planned(spark):
     (code,) = snippets("docs/plan-a-stream.md", "python")
     names: dict[str, Any] = {"df": spark.range(640).selectExpr("id % 3 as user")}

@@ -115,8 +115,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "names": ({"aggregates": {"worker": "count"}}, "'worker': the result would have two columns"),
     "collation": ({"key": "any case"}, "key = 'any case' is of type string collate UTF8_LCASE"),
-    "window": ({"window": "1 minute"}, "window = '1 minute': needs time=... too"),
-    "time": ({"time": "at"}, "time = 'at': needs window=... too"),
+    "window": ({"window": "1 minute"}, "window = '1 minute': it needs time=... too"),
+    "time": ({"time": "at"}, "time = 'at': it needs window=... too"),
     "no zone": ({"time": "local", "window": "1 hour"}, "time = 'local': it has no time zone"),
 }
 

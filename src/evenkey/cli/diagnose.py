@@ -13,16 +13,26 @@ from evenkey.cli.output import JsonOption, print_json, shortened
 from evenkey.cli.progress_bars import step_bar
 from evenkey.core.checking import number
 from evenkey.core.errors import ConfigurationError
-from evenkey.reports.diagnosis import Thresholds, diagnose, read_earlier
+from evenkey.core.profiles import read_profile, write_profile
+from evenkey.reports.diagnosis import (
+    Thresholds,
+    diagnose,
+    profile_lines,
+    profile_values,
+    read_earlier,
+    with_tasks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenkey.core.profiles import Profile
     from evenkey.reports.diagnosis import Comparison, Diagnosis, Finding
 
 _USUAL = Thresholds()
 _PANEL = "Thresholds"
 _AUTOMATION = "Automation"
+_PROFILE = "Profile"
 _ABOVE = 3
 """Exit code if the speedup of a stage exceeds ``--fail-above``."""
 
@@ -107,6 +117,25 @@ def _diagnose(
             show_default=False,
         ),
     ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Profile of the job, as eks.record wrote it: add rows and seconds of tasks from "
+            "the logs to it, and report its operations.",
+            rich_help_panel=_PROFILE,
+            show_default=False,
+        ),
+    ] = None,
+    show_keys: Annotated[
+        bool,
+        typer.Option(
+            "--show-keys",
+            help="Name the hot keys of the profile: by their text if it was recorded, else by "
+            "their hash. Otherwise only their shares are reported.",
+            rich_help_panel=_PROFILE,
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find the stages of finished jobs that skewed keys slow down, and the lines to change.
@@ -119,6 +148,7 @@ def _diagnose(
     if fail_above is not None:
         number("fail_above", fail_above, least=1)
     before = None if earlier is None else read_earlier(earlier)
+    recorded = None if profile is None else read_profile(profile)
     if page is not None:
         from evenkey.reports.diagnosis import check_page
 
@@ -133,26 +163,42 @@ def _diagnose(
             on_progress=lambda done, total, name: show(done >> 20, total >> 20, shortened(name)),
         )
     since = None if before is None else found.since(before)
-    _print(found, since, page, "json" if as_json else form)
-    if fail_above is not None:
-        _fail((found if since is None else since).above(fail_above))
-
-
-def _print(found: Diagnosis, since: Comparison | None, page: Path | None, form: str) -> None:
+    if profile is not None and recorded is not None:
+        recorded = with_tasks(recorded, (each.application for each in found.applications))
+        write_profile(profile, recorded)
     written = None
     if page is not None:
         from evenkey.reports.diagnosis import write_page
 
         written = str(write_page(found, page))
+    _print(found, since, written, recorded, "json" if as_json else form, keys=show_keys)
+    if fail_above is not None:
+        _fail((found if since is None else since).above(fail_above))
+
+
+def _print(
+    found: Diagnosis,
+    since: Comparison | None,
+    page: str | None,
+    profile: Profile | None,
+    form: str,
+    *,
+    keys: bool,
+) -> None:
     if form == "json":
         compared = None if since is None else since.to_json()
-        print_json({**found.to_json(), "since": compared, "page": written})
-    elif form == "markdown":
+        of_profile = None if profile is None else profile_values(profile, keys=keys)
+        print_json({**found.to_json(), "since": compared, "profile": of_profile, "page": page})
+        return
+    lines = [] if profile is None else list(profile_lines(profile, keys=keys))
+    if form == "markdown":
         typer.echo(found.to_markdown(since), nl=False)
-    else:
-        print_diagnosis(found, since)
-        if written is not None:
-            typer.echo(f"page: {written}")
+        if lines:
+            typer.echo("\n## Profile\n\n" + "\n".join(f"- {each}" for each in lines))
+        return
+    print_diagnosis(found, since, lines)
+    if page is not None:
+        typer.echo(f"page: {page}")
 
 
 def _fail(findings: Sequence[Finding]) -> None:

@@ -12,6 +12,8 @@ from evenkey.cli.output import number, print_point, print_title, whole
 from evenkey.reports.diagnosis import stage_names, stage_title
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenkey.reports.diagnosis import Comparison, Diagnosed, Diagnosis, Finding
 
 _VERDICTS = {
@@ -24,10 +26,13 @@ _VERDICTS = {
 }
 
 
-def print_diagnosis(diagnosis: Diagnosis, since: Comparison | None = None) -> None:
+def print_diagnosis(
+    diagnosis: Diagnosis, since: Comparison | None = None, profile: Sequence[str] = ()
+) -> None:
     """Print the stages of each application, the stages to change first.
 
-    With a comparison with an earlier diagnosis, what changed since then is printed before them.
+    With a comparison with an earlier diagnosis, what changed since then is printed before them. The
+    lines of a profile are printed last.
     """
     console = Console()
     count = len(diagnosis.named)
@@ -45,6 +50,11 @@ def print_diagnosis(diagnosis: Diagnosis, since: Comparison | None = None) -> No
             console,
             "rows, bytes, time: the largest task over the mean; costs: wall time lost to skew.",
         )
+    if profile:
+        console.print()
+        print_title(console, "Profile")
+    for line in profile:
+        print_point(console, line)
 
 
 def _print_since(console: Console, since: Comparison) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evenkey.spark.plans.tables import RoutingTable as RoutingTable
     from evenkey.spark.plans.tables import RoutingTables as RoutingTables
     from evenkey.spark.rebalancing import rebalance
+    from evenkey.spark.recording import record
     from evenkey.spark.routing.add_worker import route
     from evenkey.spark.routing.for_files import partition_for_write
     from evenkey.spark.routing.loads import LoadObserver, observe
@@ -51,6 +52,7 @@ __all__ = [
     "partition_for_write",
     "place",
     "rebalance",
+    "record",
     "route",
     "rows_far_ahead",
     "session",

@@ -14,6 +14,7 @@ from evenkey.core.lazy import lazy_names
 from evenkey.reports.diagnosis.diagnosing import Diagnosis, diagnose
 from evenkey.reports.diagnosis.earlier_diagnosis import Comparison, read_earlier
 from evenkey.reports.diagnosis.findings import Change, Diagnosed, Finding, stage_names, stage_title
+from evenkey.reports.diagnosis.profiled_tasks import profile_lines, profile_values, with_tasks
 from evenkey.reports.diagnosis.reading.spark_application import Application, Execution, Stage, Task
 from evenkey.reports.diagnosis.thresholds import Thresholds
 
@@ -33,9 +34,12 @@ __all__ = [
     "Task",
     "Thresholds",
     "diagnose",
+    "profile_lines",
+    "profile_values",
     "read_earlier",
     "stage_names",
     "stage_title",
+    "with_tasks",
 ]
 
 __getattr__ = lazy_names(__name__)

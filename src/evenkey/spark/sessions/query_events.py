@@ -139,7 +139,20 @@ def _leave() -> None:
         for ours in list(_listening.values()):
             for listener in ours.values():
                 listener.leave()
-        context._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE_MS)  # noqa: SLF001 - as above
+        wait_for_events()
+
+
+def wait_for_events() -> None:
+    """Wait until classic sessions have delivered the events that have already happened.
+
+    Raises
+    ------
+    Py4JError
+        Events were not delivered within five seconds, or Java has ended.
+    """
+    context = _context()
+    if context is not None:
+        context._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE_MS)  # noqa: SLF001 - no public name
 
 
 def leave_over_connect() -> None:

@@ -36,7 +36,7 @@ class HotKeyStream:
     >>> cold = generated("uniform(keys=10)", messages=8, rate=1.0)
     >>> stream = HotKeyStream(cold, 7, lambda times: np.where(times < 4, 1.0, 0.0))
     >>> [batch.ids.tolist() for batch in stream.batches()]
-    [[7, 7, 7, 7, 3, 5, 2, 4]]
+    [[7, 7, 7, 7, 8, 4, 8, 1]]
     """
 
     cold: KeyStream

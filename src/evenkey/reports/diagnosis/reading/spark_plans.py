@@ -52,6 +52,7 @@ _WRAPPERS = (
 )
 _OF_STREAMS = ("MicroBatchScan", "StateStore", "RealTimeStreamScan", "WithState", "Streaming")
 _SCANS = ("Scan ", "FileScan", "BatchScan")
+_METRICS = "CollectMetrics"
 _CUTS = ("BroadcastExchange", "BroadcastQueryStage", "Subquery", "ReusedSubquery")
 
 
@@ -128,6 +129,8 @@ class Exchange:
         to it. None: unknown.
     nullable
         Whether the first key can be null. False: a filter before the exchange leaves out nulls.
+    observed
+        Name of the metrics that Spark collects of exactly the rows that are written, if any.
     """
 
     keys: tuple[str, ...]
@@ -139,6 +142,7 @@ class Exchange:
     written: int | None = None
     size: int | None = None
     nullable: bool = True
+    observed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -279,6 +283,7 @@ def _exchange(way: tuple[Node, ...], node: Node) -> Exchange | None:
         node.counter(RECORDS_WRITTEN),
         node.counter(DATA_SIZE),
         nullable=not _without_nulls(node, found["keys"]),
+        observed=_observed(node),
     )
 
 
@@ -286,6 +291,15 @@ def _without_nulls(node: Node, keys: str) -> bool:
     """Return whether a filter below an exchange leaves out rows whose first key is null."""
     first = keys.partition(",")[0]
     return any(f"isnotnull({first})" in each.text for each in _all(node))
+
+
+def _observed(exchange: Node) -> str | None:
+    """Return the name of the metrics that are collected of the rows of an exchange."""
+    node = exchange
+    while len(node.children) == 1 and (node is exchange or _is_wrapper(node)):
+        (node,) = node.children
+    name = node.text.removeprefix(_METRICS).partition(",")[0].strip()
+    return name if node.name == _METRICS and name else None
 
 
 def _combines(node: Node) -> bool:

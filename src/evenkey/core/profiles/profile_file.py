@@ -1,0 +1,169 @@
+"""Read and write profiles: JSON of a numbered format, which only the owner of the file may read."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.profiles.operations import HotKey, Operation, SampledRows, TaskFigures
+from evenkey.core.whole_files import check_format, replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Self
+
+FORMAT = 1
+"""Number of the format of profiles that this version of evenkey reads and writes."""
+
+_KIND = "evenkey profile"
+_FORGOTTEN = 2.0**-8
+"""An operation is dropped when its runs, of which earlier ones count less, add up to less."""
+_OWNER_ONLY = 0o600
+
+
+class Profile(NamedTuple):
+    """The recorded operations of a job, by their fingerprints."""
+
+    operations: Mapping[str, Operation]
+
+    def merged(self, other: Profile, at: float) -> Self:
+        """Return what both profiles say together, without operations that did not run for long.
+
+        Parameters
+        ----------
+        other
+            Another profile.
+        at
+            The present time, in seconds since 1970.
+        """
+        both = dict(self.operations)
+        for fingerprint, operation in other.operations.items():
+            known = both.get(fingerprint)
+            both[fingerprint] = operation if known is None else known.merged(operation)
+        kept = {name: each for name, each in both.items() if each.faded(at).runs >= _FORGOTTEN}
+        return self._replace(operations=kept)
+
+
+def read_profile(path: Path) -> Profile:
+    """Read a profile.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, is no profile, or is of another format.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        message = f"{path}: the profile cannot be read ({error.strerror}); {_FIX}"
+        raise ConfigurationError(message) from None
+    except (ValueError, RecursionError):
+        message = f"{path}: is no profile, because it is not JSON; {_FIX}"
+        raise ConfigurationError(message) from None
+    if not isinstance(found, dict) or found.get("kind") != _KIND:
+        message = f"{path}: is no profile; {_FIX}"
+        raise ConfigurationError(message)
+    check_format(str(path), found.get("format"), FORMAT, "delete the file and record a new profile")
+    try:
+        operations = {str(name): _operation(each) for name, each in found["operations"].items()}
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        message = f"{path}: the profile is damaged ({type(error).__name__}: {error}); {_FIX}"
+        raise ConfigurationError(message) from None
+    return Profile(operations)
+
+
+_FIX = "pass a file that eks.record wrote"
+
+
+def write_profile(path: Path, profile: Profile) -> None:
+    """Replace a file by a profile, completely or not at all; only the owner may read the file.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be written.
+    """
+    operations = {name: _values(each) for name, each in profile.operations.items()}
+    values = {"kind": _KIND, "format": FORMAT, "operations": operations}
+    content = json.dumps(values, indent=1, ensure_ascii=False).encode()
+    try:
+        with replacing(path) as temporary:
+            # The file never has another mode, also not before its content is written.
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+    except OSError as error:
+        message = (
+            f"{path}: the profile cannot be written ({error.strerror}); pass a file in a directory "
+            "that exists and that you may write to"
+        )
+        raise ConfigurationError(message) from None
+
+
+def _values(operation: Operation) -> dict[str, Any]:
+    tasks = operation.tasks
+    return {
+        "operator": operation.operator,
+        "keys": list(operation.keys),
+        "reads": list(operation.reads),
+        "at": _text_of(operation.at),
+        "runs": operation.runs,
+        "inputs": [_values_of_rows(each) for each in operation.inputs],
+        "tasks": None
+        if tasks is None
+        else {
+            "application": tasks.application,
+            "at": _text_of(tasks.at),
+            "rows": list(tasks.rows),
+            "seconds": list(tasks.seconds),
+        },
+    }
+
+
+def _values_of_rows(rows: SampledRows) -> dict[str, Any]:
+    keys = [
+        {"hash": f"{each.hashed:016x}", "rows": each.rows}
+        | ({} if each.text is None else {"key": each.text})
+        for each in rows.keys
+    ]
+    return {"rows": rows.rows, "keys": keys}
+
+
+def _operation(values: Mapping[str, Any]) -> Operation:
+    tasks = values["tasks"]
+    return Operation(
+        str(values["operator"]),
+        tuple(map(str, values["keys"])),
+        tuple(map(str, values["reads"])),
+        _time_of(values["at"]),
+        float(values["runs"]),
+        tuple(_rows_of(each) for each in values["inputs"]),
+        None
+        if tasks is None
+        else TaskFigures(
+            str(tasks["application"]),
+            _time_of(tasks["at"]),
+            tuple(map(int, tasks["rows"])),
+            tuple(map(float, tasks["seconds"])),
+        ),
+    )
+
+
+def _rows_of(values: Mapping[str, Any]) -> SampledRows:
+    keys = (
+        HotKey(int(each["hash"], 16), float(each["rows"]), each.get("key"))
+        for each in values["keys"]
+    )
+    return SampledRows(float(values["rows"]), tuple(keys))
+
+
+def _text_of(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def _time_of(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

@@ -1,0 +1,131 @@
+"""Add the tasks of event logs to a profile, and report the profile without showing keys.
+
+`evenkey.spark.record` names what Spark counts after the fingerprint of the operation. The plans in
+event logs have these names, so a stage that reads the counted rows ran this operation.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.profiles import MARK, Profile, TaskFigures
+from evenkey.reports.diagnosis.stage_runs import runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from evenkey.core.profiles import HotKey, Operation
+    from evenkey.reports.diagnosis.reading.spark_application import Application
+    from evenkey.reports.diagnosis.stage_runs import Run
+
+_SHOWN = 5
+"""Maximum number of hot keys in a line."""
+
+
+def with_tasks(profile: Profile, applications: Iterable[Application]) -> Profile:
+    """Return a profile with rows and seconds of each operation's tasks in its newest run.
+
+    A stage without a shuffle, such as a write or a join with a broadcast, adds nothing.
+
+    Parameters
+    ----------
+    profile
+        Profile of the job.
+    applications
+        Applications in which the job ran while it was recorded.
+    """
+    operations = dict(profile.operations)
+    for application in applications:
+        for run in runs_of(application):
+            known = operations.get(_fingerprint(run) or "")
+            if known is None:
+                continue
+            found = _figures(application, run)
+            if known.tasks is None or known.tasks.at <= found.at:
+                operations[_fingerprint(run) or ""] = replace(known, tasks=found)
+    return Profile(operations)
+
+
+def _fingerprint(run: Run) -> str | None:
+    names = (each.observed or "" for each in run.read.exchanges)
+    ours = [name.removeprefix(MARK) for name in names if name.startswith(MARK)]
+    return ours[0].partition("-")[0] if ours else None
+
+
+def _figures(application: Application, run: Run) -> TaskFigures:
+    # The tasks of a server have no times of a clock.
+    of_log = application.source == "log"
+    at = max(each.started + each.seconds for each in run.tasks) if of_log else time.time()
+    seconds = tuple(round(each, 3) for each in run.seconds)
+    return TaskFigures(application.id, at, run.rows, seconds)
+
+
+def profile_lines(profile: Profile, *, keys: bool) -> Iterator[str]:
+    """Yield a line for each operation of a profile.
+
+    Parameters
+    ----------
+    profile
+        The profile.
+    keys
+        Whether to name hot keys: by their text, or by their hash if only this was recorded. False:
+        only their shares are listed.
+    """
+    for each in profile.operations.values():
+        by = " and ".join(each.keys)
+        yield f"{each.operator} by {by}, of {', '.join(each.reads)}: {_measured(each, keys=keys)}"
+
+
+def _measured(operation: Operation, *, keys: bool) -> str:
+    parts = []
+    for number, rows in enumerate(operation.inputs):
+        which = f" of input {number + 1}" if len(operation.inputs) > 1 else ""
+        shares = [_shown(each, rows.share(each), keys=keys) for each in rows.keys[:_SHOWN]]
+        parts.append(f"hot keys{which}: {', '.join(shares) or 'none'}")
+    tasks = operation.tasks
+    if tasks is not None and any(tasks.rows):
+        count = len(tasks.rows)
+        fullness = max(tasks.rows) * count / sum(tasks.rows)
+        parts.append(
+            f"{count:,} tasks, {sum(tasks.rows):,} rows, the largest task {fullness:.1f} times "
+            f"the mean, the longest {max(tasks.seconds):,.1f} s"
+        )
+    return "; ".join(parts) or "not sampled"
+
+
+def _shown(key: HotKey, share: float, *, keys: bool) -> str:
+    return f"{_name(key)} {share:.1%}" if keys else f"{share:.1%}"
+
+
+def _name(key: HotKey) -> str:
+    return f"hash {key.hashed:016x}" if key.text is None else key.text
+
+
+def profile_values(profile: Profile, *, keys: bool) -> dict[str, Any]:
+    """Return the operations of a profile as values that JSON can represent; `keys` as above."""
+    return {name: _values(each, keys=keys) for name, each in profile.operations.items()}
+
+
+def _values(operation: Operation, *, keys: bool) -> dict[str, Any]:
+    tasks = operation.tasks
+    return {
+        "operator": operation.operator,
+        "keys": list(operation.keys),
+        "reads": list(operation.reads),
+        "runs": operation.runs,
+        "inputs": [
+            {
+                "rows": rows.rows,
+                "hot_keys": [
+                    {"share": rows.share(key)} | ({"key": _name(key)} if keys else {})
+                    for key in rows.keys
+                ],
+            }
+            for rows in operation.inputs
+        ],
+        "tasks": None
+        if tasks is None
+        else {"rows": list(tasks.rows), "seconds": list(tasks.seconds)},
+    }

@@ -1,0 +1,191 @@
+"""Give each call that shuffles by key a fingerprint, which is the same in all runs of a job.
+
+It is computed from the analysed plan of Spark's own result, which Spark has made for the call in
+any case: operator and function, expressions of the key, conditions of filters and joins below, the
+tables and files that are read, and the columns with their types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from evenkey.spark.intercepted import classic_plans, connect_plans
+from evenkey.spark.intercepted.plan_lines import (
+    bracketed,
+    children,
+    definitions,
+    lines_of,
+    resolved,
+    split,
+)
+from evenkey.spark.intercepted.stable_names import stable, stable_path
+from evenkey.spark.sessions.access import is_remote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.spark.intercepted.intercepted_call import InterceptedCall
+    from evenkey.spark.intercepted.plan_lines import PlanLine
+
+_FILES = "Relation ["
+"""Beginning of a relation that has no name in the catalog."""
+_LEAVES = (
+    "DataSourceV2Relation",
+    "HiveTableRelation",
+    "LocalRelation",
+    "LogicalRDD",
+    "OneRowRelation",
+    "Range",
+    "Relation",
+)
+_ROWS = ("LocalRelation", "LogicalRDD")
+"""Rows of the program: which of the two depends on the kind of session."""
+_WITH_CONDITION = ("Filter", "Join")
+_IGNORED = (
+    "CTERelation",
+    "CollectMetrics",
+    "Project",
+    "Rebalance",
+    "Repartition",
+    "ResolvedHint",
+    "Sort",
+    "SubqueryAlias",
+    "View",
+    "WithCTE",
+)
+"""Operators that change no rows, or that differ between kinds of sessions."""
+_NAMED_RELATION = re.compile(r"Relation ([^\s\[]+)\[")
+_SPLITS = re.compile(r", splits=(?:None|Some\(\d+\))")
+_DIGEST_BYTES = 8
+
+
+class Described(NamedTuple):
+    """The fingerprint of a call, and its parts for people.
+
+    Parameters
+    ----------
+    fingerprint
+        16 hexadecimal digits.
+    operator
+        What was called, such as ``applyInPandas(typical)`` or ``join left``.
+    keys
+        Expressions of the key: one text for each input, or the condition of a join.
+    reads
+        The tables, paths and other relations that are read.
+    """
+
+    fingerprint: str
+    operator: str
+    keys: tuple[str, ...]
+    reads: tuple[str, ...]
+
+
+def describe(call: InterceptedCall, plain: DataFrame | None) -> Described | None:
+    """Return the fingerprint of a call.
+
+    In a classic session this makes no request to Spark other than to read the plan. Over Connect it
+    sends one or two requests, and more for columns that PySpark does not know yet.
+
+    Parameters
+    ----------
+    call
+        The call.
+    plain
+        Result of Spark's own method; None for a write.
+
+    Returns
+    -------
+    Described or None
+        None: the call has no keys, as a join without a condition.
+    """
+    frame = call.frames[0] if plain is None else plain
+    reader = connect_plans if is_remote(frame.sparkSession) else classic_plans
+    lines = lines_of(reader.analysed(frame))
+    known = definitions(lines)
+    place = 0
+    keys: tuple[str, ...]
+    if call.kind == "write":
+        operator, keys = "write", (", ".join(call.keys[0]),)
+    else:
+        place = _place(call, lines)
+        operator, keys = _operation(call, lines, place)
+    if not any(keys):
+        return None
+    rest = lines if call.kind == "write" else [*lines[:place], *lines[place + 1 :]]
+    leaves = sorted(_leaf(line.text) for line in rest if line.text.startswith(_LEAVES))
+    unnamed = any(line.text.startswith(_FILES) for line in rest)
+    paths = sorted({stable_path(each) for each in reader.locations(frame)}) if unnamed else []
+    parts = [
+        operator,
+        [stable(resolved(each, known)) for each in keys],
+        [_step(line, known) for line in rest if not line.text.startswith((*_LEAVES, *_IGNORED))],
+        leaves,
+        paths,
+        [stable(each.schema.simpleString()) for each in call.frames],
+    ]
+    digest = blake2b(json.dumps(parts).encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    # For people, a computed column is its name: its expression may contain values of keys.
+    shown = tuple(stable(resolved(each, {})) for each in keys)
+    return Described(digest, operator, shown, _reads(leaves, paths))
+
+
+def _place(call: InterceptedCall, lines: Sequence[PlanLine]) -> int:
+    """Return the line number of the call's own operator, which is the topmost of its kind."""
+    own = {"group": "FlatMapGroupsIn", "cogroup": "FlatMapCoGroupsIn", "join": "Join "}[call.kind]
+    return next(number for number, line in enumerate(lines) if line.text.startswith(own))
+
+
+def _operation(
+    call: InterceptedCall, lines: Sequence[PlanLine], place: int
+) -> tuple[str, tuple[str, ...]]:
+    """Return the operator with its function or kind, and the expressions of the key."""
+    text = lines[place].text
+    if call.kind == "join":
+        kind, *condition = split(text.removeprefix("Join "))
+        return f"join {kind}", tuple(condition[:1])
+    function = next((part for part in split(text) if "(" in part and "[" not in part), "")
+    operator = f"{call.method}({function.partition('(')[0]})"
+    if call.kind == "cogroup":
+        operator = f"cogroup.{operator}"
+    # Below the operator, Spark puts the keys before all other columns.
+    below = list(children(lines, place))
+    counts = _counts(text, len(below))
+    every = (line.fields()[:count] for line, count in zip(below, counts, strict=False))
+    keys = (", ".join(each.rpartition(" AS ")[0] or each for each in listed) for listed in every)
+    return operator, tuple(keys)
+
+
+def _counts(text: str, inputs: int) -> list[int]:
+    """Return the number of keys of each input of a function on groups."""
+    if inputs > 1:
+        parts = split(text.partition(" ")[2])
+        return [int(each) for each in parts[:inputs]]
+    return [len(split(bracketed(text)[0]))]
+
+
+def _step(line: PlanLine, known: Mapping[str, str]) -> str:
+    name = line.text.partition(" ")[0]
+    return stable(resolved(line.text, known)) if name in _WITH_CONDITION else name
+
+
+def _leaf(text: str) -> str:
+    name = text.partition(" ")[0]
+    if name in _ROWS:
+        columns = ", ".join(resolved(each, {}) for each in split((bracketed(text) or [""])[0]))
+        return stable(f"rows [{columns}]")
+    return stable(_SPLITS.sub("", resolved(text, {})))
+
+
+def _reads(leaves: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the relations for people: without columns, and files by their paths."""
+    names = []
+    for leaf in leaves:
+        named = _NAMED_RELATION.match(leaf)
+        if not leaf.startswith(_FILES):
+            names.append(named[1] if named else leaf.partition(" ")[0])
+    return tuple(dict.fromkeys([*paths, *names]))
