@@ -299,10 +299,8 @@ def test_an_epoch_that_does_not_add_up_is_not_committed(tmp_path, splitters, rea
     if good:
         commits.commit(EPOCH, check=check)
     else:
-        with pytest.raises(
-            RunError,
-            match=rf"{EPOCH} of .* tasks counted different numbers of messages \(its source offered",
-        ):
+        said = rf"{EPOCH} of .* tasks counted different numbers of messages \(its source offered"
+        with pytest.raises(RunError, match=said):
             commits.commit(EPOCH, check=check)
     assert (commits.read(EPOCH) is not None) == good
 
