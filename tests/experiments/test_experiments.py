@@ -63,7 +63,7 @@ def figures_of(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         "jaccard",
         "disagreement",
     )
-    figures = {name: 10 ** rng.uniform(-6, 0) for name in names}
+    figures: dict[str, Any] = {name: 10 ** rng.uniform(-6, 0) for name in names}
     figures |= {"keys": 100, "pairs": 120, "dist_cost": 1.2, "max_over_mean": rng.uniform(1, 9)}
     figures["partials"] = int(rng.integers(100, 999))
     figures["series"] = [
@@ -106,7 +106,7 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 
 @figures_of.register(PipelineRun)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
-    figures = {
+    figures: dict[str, Any] = {
         name: rng.uniform(1, 9)
         for name in (
             *("makespan_ms", "messages_per_second", "max_over_mean", "stddev_percent"),
@@ -123,7 +123,9 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     of_epochs = ("throughput", "modelled_throughput", "mldc")
     times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
     counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
-    figures = {name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)}
+    figures: dict[str, Any] = {
+        name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)
+    }
     figures["realised_skew"] = rng.uniform(0.2, 0.7)
     figures["series"] = [
         {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
@@ -149,7 +151,7 @@ def _(scenario: Any, _rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(SkewReached)
 @figures_of.register(RehearsedJoin)
 def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
-    values = {
+    values: dict[Any, list[str]] = {
         PlannedCases: [f"{each}_{of}" for each in ("moves", "load") for of in PLANS],
         SkewReached: ["realised", "max_over_mean"],
         RehearsedJoin: [
@@ -159,7 +161,7 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         ],
     }
     made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
-    figures = {**medians([made, made])}
+    figures: dict[str, Any] = {**medians([made, made])}
     figures["series"] = [
         {"seconds": 1.0 * each, "throughput": rng.uniform(1, 9), "mldc": rng.uniform(0, 3)}
         for each in range(1, 4)
@@ -187,7 +189,9 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(HotKeyPool)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     workers = ("workers_most", "pool_half", "pool_end")
-    figures = {name: rng.uniform(1, 9) for name in (*workers, "changes", "leaving_seconds")}
+    figures: dict[str, Any] = {
+        name: rng.uniform(1, 9) for name in (*workers, "changes", "leaving_seconds")
+    }
     figures["series"] = [{"seconds": each, "pool": each} for each in range(2, 5)]
     return figures
 
