@@ -88,9 +88,9 @@ def test_another_format_is_refused_in_one_line(tmp_path):
         ("", "because it is not JSON"),
         ("[]", "is no profile"),
         ('{"applications": []}', "is no profile"),
-        ('{"kind": "evenkey profile", "format": 1}', "is damaged"),
-        ('{"kind": "evenkey profile", "format": 1, "operations": {"a": {}}}', "is damaged"),
-        ('{"kind": "evenkey profile", "format": 1, "operations": []}', "is damaged"),
+        ('{"kind": "evenkey profile", "format": 1}', "is corrupt"),
+        ('{"kind": "evenkey profile", "format": 1, "operations": {"a": {}}}', "is corrupt"),
+        ('{"kind": "evenkey profile", "format": 1, "operations": []}', "is corrupt"),
     ],
 )
 def test_other_files_are_refused_in_one_line(tmp_path, content, reason):

@@ -87,14 +87,14 @@ def test_a_directory_that_is_no_checkpoint_is_named(tmp_path):
     with pytest.raises(ConfigurationError, match="there is no checkpoint of a stream"):
         read_checkpoint(LocalStore(tmp_path))
     (tmp_path / "metadata").write_text("[")
-    with pytest.raises(RunError, match=r"metadata is damaged .* restore the checkpoint"):
+    with pytest.raises(RunError, match=r"metadata is corrupt .* restore the checkpoint"):
         read_checkpoint(LocalStore(tmp_path))
 
 
 def test_a_file_that_was_cut_off_is_named(tmp_path):
     checkpoint = written(tmp_path)
     checkpoint.put("commits/4", b"")
-    with pytest.raises(RunError, match=r"commits/4 is damaged .* restore the checkpoint"):
+    with pytest.raises(RunError, match=r"commits/4 is corrupt .* restore the checkpoint"):
         read_checkpoint(checkpoint)
 
 

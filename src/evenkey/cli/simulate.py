@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
 from evenkey.cli.error_lines import reported
-from evenkey.cli.output import JsonOption, print_json
+from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
 from evenkey.cli.progress_bars import message_bar, shown_step
-from evenkey.cli.simulation_table import print_simulations
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import FIGURES, shown_in
 from evenkey.pipeline.aggregate import PipelineConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenkey.simulation import Feed, HashName
 
 _FIELDS = (
@@ -134,7 +140,7 @@ def _simulate(
                 )
             results.append(report.to_json(cost_ms))
     if not as_json:
-        print_simulations(results)
+        _print_simulations(results)
     else:
         print_json(results[0] if groupings is None else {"results": results})
 
@@ -148,3 +154,46 @@ def _spellings(config: PipelineConfig, groupings: str | None) -> list[str]:
         )
         raise ConfigurationError(message)
     return distinct_groupings(config, groupings)
+
+
+def _print_simulations(results: Sequence[dict[str, Any]]) -> None:
+    """Print the setting of the simulation, and a table with one row per grouping."""
+    console = Console()
+    first = results[0]
+    print_title(
+        console,
+        f"{first['dataset']}: {whole(first['messages'])} messages, {whole(first['keys'])} keys",
+    )
+    weighed = [name for name in ("route_by", "observe_by") if first[name] == "weights"]
+    words = {"route_by": "routed", "observe_by": "observed"}
+    weights = f", {' and '.join(words[name] for name in weighed)} by weights" if weighed else ""
+    print_title(
+        console,
+        f"{first['workers']} workers, {first['sources']} sources fed by {first['feed']}, "
+        f"{first['estimation']} loads, {first['hash']}{weights}",
+    )
+    if first["rejected"]:
+        print_title(console, f"lines rejected: {whole(first['rejected'])}")
+    rows = [_cells(figures) for figures in results]
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
+    table.add_column("grouping", overflow="fold")
+    for heading in rows[0]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for figures, cells in zip(results, rows, strict=True):
+        table.add_row(escape(figures["grouping"]), *cells.values())
+    console.print()
+    console.print(table)
+
+
+def _cells(figures: dict[str, Any]) -> dict[str, str]:
+    """Return the cells of a row by heading; the columns fit into a terminal of 80 characters."""
+    cells = {each.heading: each.cell(figures[each.name]) for each in shown_in("simulation")}
+    if "epochs" in figures:
+        cells["worst epoch"] = number(figures["epoch_max_over_mean"]["max"], 3)
+        cells["moved"] = FIGURES["moved_keys"].cell(figures["moved_keys"])
+    if "agreement" in figures:
+        cells["agree %"] = number(100 * (1 - figures["agreement"]["disagreement"]), 1)
+    if not {"epochs", "agreement"} & figures.keys():
+        cells["messages/s"] = whole(figures["messages_per_second"])
+        cells["routed M/s"] = number(figures["routing_messages_per_second"] / 1e6, 1)
+    return cells

@@ -71,7 +71,7 @@ def read_profile(path: Path) -> Profile:
     try:
         operations = {str(name): _operation(each) for name, each in found["operations"].items()}
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        message = f"{path}: the profile is damaged ({type(error).__name__}: {error}); {_FIX}"
+        message = f"{path}: the profile is corrupt ({type(error).__name__}: {error}); {_FIX}"
         raise ConfigurationError(message) from None
     return Profile(operations)
 

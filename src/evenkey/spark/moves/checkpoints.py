@@ -49,7 +49,7 @@ def id_of(checkpoint: Store) -> str | None:
     OSError
         The checkpoint cannot be read.
     RunError
-        The checkpoint is damaged.
+        The checkpoint is corrupt.
     """
     content = checkpoint.find("metadata")
     return None if content is None else str(_json(checkpoint, "metadata", content).get("id"))
@@ -74,7 +74,7 @@ def read_checkpoint(checkpoint: Store) -> OldQuery:
     ConfigurationError
         There is no checkpoint, or the last batch is not committed.
     RunError
-        The checkpoint is damaged, or Spark wrote it in another form.
+        The checkpoint is corrupt, or Spark wrote it in another form.
     OSError
         The checkpoint cannot be read.
     """
@@ -171,13 +171,13 @@ def _json(checkpoint: Store, name: str, content: bytes) -> dict[str, Any]:
     Raises
     ------
     RunError
-        It is damaged.
+        It is corrupt.
     """
     try:
         found = dict(json.loads(content))
     except (ValueError, TypeError) as error:
         message = (
-            f"{checkpoint.path(name)} is damaged ({error}): restore the checkpoint from a backup"
+            f"{checkpoint.path(name)} is corrupt ({error}): restore the checkpoint from a backup"
         )
         raise RunError(message) from error
     return found

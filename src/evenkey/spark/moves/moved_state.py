@@ -150,7 +150,7 @@ def find(store: Store) -> MovedState | None:
     OSError
         The store cannot be read.
     RunError
-        The record is damaged.
+        The record is corrupt.
     ConfigurationError
         The record has another format.
     """

@@ -39,7 +39,7 @@ def moved_to(session: SparkSession, store: Store, queries: Store) -> MovedState 
     ConfigurationError
         The old query has run on since its state was read.
     RunError
-        The state is incomplete or damaged, or cannot be read.
+        The state is incomplete or corrupt, or cannot be read.
     """
     moved = at_state(session, functools.partial(_complete, store))
     if moved is not None:
@@ -116,7 +116,7 @@ def check_old_query(moved: MovedState, checkpoint: Store, queries: Store | None 
     ConfigurationError
         The old query has run on.
     RunError
-        The old checkpoint is damaged.
+        The old checkpoint is corrupt.
     OSError
         The old checkpoint cannot be read.
     """
