@@ -145,9 +145,9 @@ def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("folder,body\nx,y\n", {"label": None}, "need label"),
+        ("folder,body\nx,y\n", {"label": None}, "need the option label"),
         ("folder,body\nx,y\n", {"label": "nope"}, "no column 'nope'; it has: folder, body"),
-        ("folder,body\nx,y\n", {"text": None}, "naive-bayes needs text"),
+        ("folder,body\nx,y\n", {"text": None}, "naive-bayes needs the option text"),
         (
             "folder,body\n,y\n",
             {},

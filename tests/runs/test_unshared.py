@@ -72,7 +72,10 @@ def test_executors_files_that_the_driver_does_not_see_are_missed(hosts, tmp_path
     (tmp_path / "text").write_text("one two\n" * 300)
     given = {"dataset": "country-skew-r80"} if split is None else {"input": tmp_path / "text"}
     config = PipelineConfig(**given, split=split, output=driver, **SMALL)
-    wanted = r"epoch=00000000 of .*driver: .* differ \(its source offered \d+, .* held 0\)"
+    wanted = (
+        r"epoch=00000000 of .*driver: .* different numbers of messages "
+        r"\(its source offered \d+, .* held 0\)"
+    )
     with pytest.raises(RunError, match=wanted):
         run(config, prepare=False)
     assert Commits(driver).epochs() == []

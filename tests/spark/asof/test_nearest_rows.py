@@ -46,10 +46,7 @@ def test_some_matches(session):
 @pytest.mark.slow(7)
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(each, marks=() if each in {"whole", "time", "decimal"} else pytest.mark.soak)
-        for each in TIMES
-    ],
+    [pytest.param(each, marks=() if each == "whole" else pytest.mark.soak) for each in TIMES],
 )
 def test_times_of_all_types_under_all_rules(session, name):
     left, right = left_rows(session).cache(), right_rows(session).cache()
@@ -61,7 +58,10 @@ def test_times_of_all_types_under_all_rules(session, name):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("name", ["whole", "long", "time", "local"])
+@pytest.mark.parametrize(
+    "name",
+    ["time", *(pytest.param(each, marks=pytest.mark.soak) for each in ("whole", "long", "local"))],
+)
 def test_pandas_finds_the_same(session, name):
     left, right = left_rows(session).cache(), right_rows(session).cache()
     for each in RULES:

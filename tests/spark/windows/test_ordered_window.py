@@ -28,7 +28,14 @@ def test_running_columns_are_those_of_sparks_own_window(session):
 
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
-    "frame", [(FIRST, 0), (0, LAST), (FIRST, 2), (-3, LAST), (FIRST, -1), (1, LAST)]
+    "frame",
+    [
+        *((0, LAST), (FIRST, 2), (FIRST, -1)),
+        *(
+            pytest.param(each, marks=pytest.mark.soak)
+            for each in ((FIRST, 0), (-3, LAST), (1, LAST))
+        ),
+    ],
 )
 def test_frames_unbounded_on_one_side(session, frame):
     rows = ordered_rows.rows(session)
@@ -80,7 +87,13 @@ def test_frames_unbounded_on_both_sides(session):
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("name", ordered_rows.ORDERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=() if each in {"real", "text", "time"} else pytest.mark.soak)
+        for each in ordered_rows.ORDERS
+    ],
+)
 def test_orders_of_all_types(session, name):
     rows = ordered_rows.rows(session)
     orders = [F.asc, F.desc, F.asc_nulls_last, F.desc_nulls_first]
