@@ -26,10 +26,10 @@ from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedEx
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
-from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST, Drawn
+from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.simulation import Simulation
-from evenkey.papers.experiments.timed import MACHINE, Timed, medians
+from evenkey.papers.experiments.timed import MACHINE, MOST, Timed, medians
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments import Experiment, Scale, Scenario

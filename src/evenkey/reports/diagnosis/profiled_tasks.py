@@ -39,19 +39,20 @@ def with_tasks(profile: Profile, applications: Iterable[Application]) -> Profile
     operations = dict(profile.operations)
     for application in applications:
         for run in runs_of(application):
-            known = operations.get(_fingerprint(run) or "")
-            if known is None:
+            fingerprint = _fingerprint(run)
+            if fingerprint not in operations:
                 continue
-            found = _figures(application, run)
+            known, found = operations[fingerprint], _figures(application, run)
             if known.tasks is None or known.tasks.at <= found.at:
-                operations[_fingerprint(run) or ""] = replace(known, tasks=found)
+                operations[fingerprint] = replace(known, tasks=found)
     return Profile(operations)
 
 
-def _fingerprint(run: Run) -> str | None:
+def _fingerprint(run: Run) -> str:
+    """Return the fingerprint of the operation whose counted rows a run reads; empty: of none."""
     names = (each.observed or "" for each in run.read.exchanges)
     ours = [name.removeprefix(MARK) for name in names if name.startswith(MARK)]
-    return ours[0].partition("-")[0] if ours else None
+    return ours[0].partition("-")[0] if ours else ""
 
 
 def _figures(application: Application, run: Run) -> TaskFigures:

@@ -11,6 +11,7 @@ import numpy as np
 from evenkey.core.hashing import hash_strings
 from evenkey.core.streams import generated
 from evenkey.papers.experiments import Measurement, Scenario
+from evenkey.papers.experiments.timed import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from evenkey.core.streams import KeyStream
     from evenkey.papers.experiments.scenario import OnMessages
 
-FEWEST, MOST = "_fewest", "_most"
-"""Suffixes of a figure's name for its smallest and its largest value over all draws."""
+FEWEST = "_fewest"
+"""Suffix of a figure's name for its smallest value over all draws; `MOST` for the largest."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class KeySplittingCosts(Experiment):
 
     def tables(self, frame: Frame) -> list[Table]:
         simulated = frame[frame["kind"] == Simulation.kind]
-        frequent = simulated[simulated["dataset"] == _FREQUENT]
+        frequent = _of_frequent_keys(frame)
         method, workers = Column("method", "Method"), Column("workers", "W", "d")
         return [
             Table(
@@ -181,8 +181,7 @@ class KeySplittingCosts(Experiment):
         ]
 
     def plots(self, frame: Frame) -> list[Plot]:
-        simulated = frame[frame["kind"] == Simulation.kind]
-        frequent = simulated[simulated["dataset"] == _FREQUENT]
+        frequent = _of_frequent_keys(frame)
         return [chart.plot(frequent[frequent["choices"].isna()]) for chart in self.charts]
 
 
@@ -190,6 +189,11 @@ def _short(symbol: str, scale: Scale) -> Dataset:
     """Return a stream of at most a million messages."""
     whole = dataset(symbol, scale)
     return Dataset(whole.name, min(whole.messages or 0, 1_000_000))
+
+
+def _of_frequent_keys(frame: Frame) -> Frame:
+    """Return the simulations in which all keys are frequent."""
+    return frame[(frame["kind"] == Simulation.kind) & (frame["dataset"] == _FREQUENT)]
 
 
 def _sums(frame: Frame) -> Frame:

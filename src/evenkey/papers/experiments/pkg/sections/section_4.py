@@ -13,9 +13,9 @@ from evenkey.papers.experiments.pkg.sections.application_state import (
     TOP,
     ApplicationState,
 )
-from evenkey.papers.experiments.pkg.sections.draws import MOST
 from evenkey.papers.experiments.pkg.sections.hitter_errors import HitterErrors
 from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
+from evenkey.papers.experiments.timed import MOST
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
 
 if TYPE_CHECKING:

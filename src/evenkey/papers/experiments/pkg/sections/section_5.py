@@ -16,8 +16,9 @@ from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
     Placement,
     TwoKeys,
 )
-from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST
+from evenkey.papers.experiments.pkg.sections.draws import FEWEST
 from evenkey.papers.experiments.pkg.techniques import PKG
+from evenkey.papers.experiments.timed import MOST
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 if TYPE_CHECKING:

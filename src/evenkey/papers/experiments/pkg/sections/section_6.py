@@ -8,12 +8,11 @@ import pandas as pd
 
 from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Simulation, series
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
-from evenkey.papers.experiments.pkg.sections.draws import FEWEST, MOST
+from evenkey.papers.experiments.pkg.sections.draws import FEWEST
 from evenkey.papers.experiments.pkg.sections.peaks import Peaks
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.techniques import IMBALANCE, PROBING, WORKERS, named, pkg
-from evenkey.papers.experiments.timed import LEAST
-from evenkey.papers.experiments.timed import MOST as MOST_OF_RUNS
+from evenkey.papers.experiments.timed import LEAST, MOST
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class BesideTheFigures(Experiment):
             ratio=frame["over_median"],
             **{
                 f"ratio{LEAST}": frame[f"over_median{FEWEST}"],
-                f"ratio{MOST_OF_RUNS}": frame[f"over_median{MOST}"],
+                f"ratio{MOST}": frame[f"over_median{MOST}"],
             },
         )
 
