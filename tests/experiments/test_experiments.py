@@ -17,16 +17,22 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, scale_named
+from evenkey.papers.experiments.dkg.pools_by_space import PoolsBySpace
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
 from evenkey.papers.experiments.joins.join_run import JoinRun
-from evenkey.papers.experiments.joins.rehearsal import RehearsedJoin, SkewReached
+from evenkey.papers.experiments.joins.rehearsal import (
+    RehearsedJoin,
+    RehearsedMoves,
+    SkewReached,
+)
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
+from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, MOST, Timed, medians
@@ -37,16 +43,16 @@ if TYPE_CHECKING:
 PAPERS = {
     *(f"pkg-table-{number}" for number in (1, 2)),
     *(f"pkg-figure-{number}" for number in range(3, 10)),
-    *(f"pkg-section-{number}" for number in range(3, 7)),
+    *(f"pkg-section-{number}" for number in ("3", "4", "4-2", "5", "5-1", "5-2", "6", "6-2")),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
-    *(f"dkg-section-{number}" for number in ("4", "4-3", "4-4", "4-6", "5-5")),
+    *(f"dkg-section-{number}" for number in ("4", "4-2", "4-3", "4-4", "4-6", "5-5")),
     "dkg-table-3-spark",
     *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
-    *("joins-section-3-3", "joins-section-4-6"),
+    *("joins-section-3-2", "joins-section-3-3", "joins-section-4-6"),
 }
 
 PLANS = ("greedy", "fewest", "best")
@@ -104,6 +110,11 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"before_probes": rng.uniform(1, 99), "after_probes": rng.uniform(0, 1)}
 
 
+@figures_of.register(Degrees)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"into_percent": rng.uniform(1, 99), "out_percent": rng.uniform(1, 99)}
+
+
 @figures_of.register(PipelineRun)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     figures: dict[str, Any] = {
@@ -147,6 +158,12 @@ def _(scenario: Any, _rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
+@figures_of.register(PoolsBySpace)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    names = ("pool_of_old", "pool_of_others", "entries", "grown")
+    return {name: rng.uniform(1, 9) for name in names}
+
+
 @figures_of.register(PlannedCases)
 @figures_of.register(SkewReached)
 @figures_of.register(RehearsedJoin)
@@ -160,6 +177,7 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
             *("reaction_seconds", "pause_seconds"),
         ],
     }
+    values[RehearsedMoves] = [*values[RehearsedJoin], "fall"]
     made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
     figures: dict[str, Any] = {**medians([made, made])}
     figures["series"] = [
