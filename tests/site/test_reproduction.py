@@ -10,8 +10,8 @@ import pytest
 from evenkey.papers.claims import PAPERS, register
 from evenkey.papers.experiments import available
 from tools.reproduction.__main__ import archive, known_commit, outcomes
-from tools.reproduction.pages import chapter, pages
-from tools.reproduction.records import FOLDER, ROOT, records, tables_of, whys
+from tools.reproduction.pages import _making, chapter, pages
+from tools.reproduction.records import FOLDER, ROOT, Record, records, tables_of, whys
 
 
 @pytest.mark.parametrize("name", sorted(pages()))
@@ -56,6 +56,18 @@ def test_what_does_not_hold_needs_a_reason():
         whys(dict.fromkeys(failing[1:], "Short."), claims, outcomes)
     with pytest.raises(ValueError, match="pkg-twenty-lines: it does not fail"):
         whys({**notes, "pkg-twenty-lines": "Streams are short."}, claims, outcomes)
+
+
+def test_a_page_says_that_its_experiment_has_changed():
+    given = records()[0].given
+    said = [
+        "changed since this commit" in "\n".join(_making(Record(each)))
+        for each in (
+            {**given, "summary": available()[given["experiment"]].summary},
+            {**given, "summary": "Ten messages."},
+        )
+    ]
+    assert said == [False, True]
 
 
 def test_an_archive_of_the_same_results_has_the_same_bytes(tmp_path):

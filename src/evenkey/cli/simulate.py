@@ -69,6 +69,16 @@ def _simulate(
             rich_help_panel=_PANEL,
         ),
     ] = "shuffle",
+    readers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Readers (Storm's spouts), each of which passes its messages to the sources "
+            "(Storm's splitters) round-robin.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = 1,
     estimation: Annotated[
         str,
         typer.Option(
@@ -129,6 +139,7 @@ def _simulate(
                     config.with_options(grouping=spelling).resolved_grouping(),
                     workers=config.workers,
                     sources=config.sources,
+                    readers=readers,
                     feed=cast("Feed", feed),  # the simulator checks it
                     estimation=estimation,
                     hash=cast("HashName", hash_name),

@@ -46,7 +46,7 @@ class Comparison(Experiment):
         return self.settings
 
     def labelled(self, frame: Frame) -> Frame:
-        return named(frame)
+        return named(frame).assign(spouts=frame[self.way.spouts])
 
     def tables(self, frame: Frame) -> list[Table]:
         form = "" if self.varied.column == "data" else "d"

@@ -9,4 +9,4 @@ class MetricsAgainstSkewness(Skewness):
     id = "dkg-figure-11"
     title = "Each metric against the skewness"
     panels = "a to d"
-    summary = "Country streams, 5 sources, 10 workers."
+    summary = "Country streams, 5 spouts, 10 workers."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Skewness(Comparison):
-    """A figure of the methods on the eleven country streams, with 5 sources and 10 workers."""
+    """A figure of the methods on the eleven country streams, with 5 spouts and 10 workers."""
 
     varied = Axis("skewness", "Skewness ratio, %")
     settings = tuple(Setting(f"country-skew-r{percent}") for percent in range(0, 101, 10))

@@ -47,7 +47,7 @@ class TwitterElection(Comparison):
     settings = (Setting("twitter-election"),)
     varied = Axis("method", "Method", "category")
     summary = (
-        "5 sources, 10 workers, a synthetic look-alike of twitter-election of which one key has "
+        "5 spouts, 10 workers, a synthetic look-alike of twitter-election of which one key has "
         "68 %. Throughput is shown relative to SG's. The paper's SG has a DistCost of 2.45 only: "
         "most of its keys occur two or three times."
     )
