@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evenkey.papers.experiments import Scenario
 
 _SCHEMES = {"kg": "KG", PKG: "PKG", "sg": "SG"}
+_STATIC = {PKG: "PKG", "potc": "Static PoTC"}
 _SECONDS, _PERIODS = 60, 2
 _PART = 2_000_000
 _TRANSITION = {
@@ -35,8 +36,8 @@ class DeploymentWithoutClock(Experiment):
         "What needs no clock. Counters: the topologies of figures 10 b and c, 8 sources, WP whole; "
         "periods of 60 s are two of 816,000 messages, as many as the sources of figure 10 b send. "
         "Transition: PKG with 5 sources on the first 2 million messages, W around 2 / p1, which is "
-        "21.5 on WP and 74.9 on TW. Overloaded workers: one source, the first 2 million messages, "
-        "of CT all. Degrees: Epinions, the only graph that is real here."
+        "21.5 on WP and 74.9 on TW. Hot keys that change: CT, whole. Overloaded workers: one "
+        "source, the first 2 million messages, of CT all. Degrees: Epinions, the only graph that is real here."
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
@@ -59,6 +60,11 @@ class DeploymentWithoutClock(Experiment):
                 for symbol, numbers in _TRANSITION.items()
                 for workers in numbers
             ),
+            *(
+                pkg(dataset("CT", scale), workers, estimation="global", grouping=grouping)
+                for grouping in _STATIC
+                for workers in (5, 10)
+            ),
             *(MostLoaded(_part(symbol, scale), 1, PKG, workers) for symbol, workers in _OVERLOADED),
             Degrees(Dataset(EPINIONS)),
         ]
@@ -67,6 +73,7 @@ class DeploymentWithoutClock(Experiment):
         labelled = named(frame.assign(grouping=frame["grouping"].fillna("")))
         rows = zip(labelled["symbol"], labelled["workers"], strict=True)
         return labelled.assign(
+            method=frame["grouping"].map(_STATIC),
             scheme=frame["grouping"].map(_SCHEMES),
             of_a_worker=frame["partials"] / _PERIODS / frame["workers"],
             of_limit=[_TRANSITION.get(symbol, {}).get(workers, "") for symbol, workers in rows],
@@ -78,21 +85,22 @@ class DeploymentWithoutClock(Experiment):
         symbol, workers = Column("symbol", "Data set"), Column("workers", "W", "d")
         scheme = Column("scheme", "Scheme")
         simulated = frame["kind"] == Simulation.kind
+        periods = frame[frame["kind"] == PartialResults.kind]
+        drift = simulated & (frame["symbol"] == "CT")
+        average = Column(IMBALANCE.column, "Average imbalance, fraction of m", ".1e")
         return [
             Table(
                 "Counters without aggregation",
                 [symbol, scheme, workers, Column("pairs", "Counters", ",d")],
                 frame[simulated & frame["replication"].eq(other=True)],
             ),
-            Table(
-                "Counters of a period of 60 s",
-                [
-                    symbol,
-                    scheme,
-                    workers,
-                    Column("of_a_worker", "Counters of a worker, mean", ",d"),
-                ],
-                frame[frame["kind"] == PartialResults.kind],
+            *(
+                Table(
+                    f"Counters of a period of 60 s on {topology.symbol}",
+                    [scheme, workers, Column("of_a_worker", "Counters of a worker, mean", ",d")],
+                    periods[periods["symbol"] == topology.symbol],
+                )
+                for topology in (WP, TW)
             ),
             Table(
                 "The transition between balanced and unbalanced",
@@ -100,9 +108,15 @@ class DeploymentWithoutClock(Experiment):
                     symbol,
                     workers,
                     Column("of_limit", "W over 2 / p1"),
-                    Column(IMBALANCE.column, "Average imbalance, fraction of m", ".1e"),
+                    average,
                 ],
                 frame[simulated & (frame["of_limit"] != "")],
+            ),
+            Table(
+                "Hot keys that change",
+                [symbol, Column("method", "Method"), workers, average],
+                frame[drift],
+                "Global information; static PoTC keeps a key where its first message went.",
             ),
             Table(
                 "Overloaded workers",
