@@ -93,7 +93,7 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     series = [
         {"period": period, "key": key, "messages": int(rng.integers(1, 99))}
         for period in range(4)
-        for key in "abcde"
+        for key in ("0", "1", "5", "10", "15")
     ]
     return {"periods": 4, "series": series}
 

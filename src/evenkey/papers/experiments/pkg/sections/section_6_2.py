@@ -37,7 +37,8 @@ class DeploymentWithoutClock(Experiment):
         "periods of 60 s are two of 816,000 messages, as many as the sources of figure 10 b send. "
         "Transition: PKG with 5 sources on the first 2 million messages, W around 2 / p1, which is "
         "21.5 on WP and 74.9 on TW. Hot keys that change: CT, whole. Overloaded workers: one "
-        "source, the first 2 million messages, of CT all. Degrees: Epinions, the only graph that is real here."
+        "source, the first 2 million messages, of CT all. Degrees: Epinions, the only graph that "
+        "is real here."
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
