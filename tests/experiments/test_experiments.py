@@ -177,7 +177,7 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
             *("reaction_seconds", "pause_seconds"),
         ],
     }
-    values[RehearsedMoves] = [*values[RehearsedJoin], "fall"]
+    values[RehearsedMoves] = [*values[RehearsedJoin], "fall", "mldc_crossings"]
     made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
     figures: dict[str, Any] = {**medians([made, made])}
     figures["series"] = [

@@ -187,7 +187,7 @@ class RehearsedJoin(Scenario):
         hot = rows[:, np.arange(rows.shape[1]) % _WORKERS < _HOT].sum(axis=1)
         shares = hot / rows.sum(axis=1)
         figures = {
-            "crossings_percent": 100 * _crossings(throughput) / (_EPOCHS - 1),
+            "crossings_percent": 100 * _crossings(throughput - throughput.mean()) / (_EPOCHS - 1),
             "mldc_first": float(mldc[0]),
             "mldc_later": float(np.median(mldc[_WINDOW:])),
             "skew_later": float(later[:_HOT].sum() / later.sum()),
@@ -223,7 +223,7 @@ class RehearsedJoin(Scenario):
 
 @dataclass(frozen=True)
 class RehearsedMoves(RehearsedJoin):
-    """As `RehearsedJoin`, with the smallest fall of the MLDC by a redistribution."""
+    """As `RehearsedJoin`, with the smallest fall of the MLDC by a move, and its oscillation."""
 
     kind: ClassVar[str] = "rehearsed-moves"
 
@@ -238,7 +238,11 @@ class RehearsedMoves(RehearsedJoin):
             )
             if before != after
         ]
-        return {**figures, **({"fall": min(falls)} if falls else {})}, table
+        later = table["mldc"].to_numpy()[_WINDOW:]
+        figures["mldc_crossings"] = float(_crossings(later - np.median(later)))
+        if falls:
+            figures["fall"] = min(falls)
+        return figures, table
 
 
 def _recent(load: NDArray[np.float64]) -> list[NDArray[np.float64]]:
@@ -247,5 +251,5 @@ def _recent(load: NDArray[np.float64]) -> list[NDArray[np.float64]]:
 
 
 def _crossings(values: NDArray[np.float64]) -> int:
-    """Count how often values go from one side of their mean to the other."""
-    return int(np.count_nonzero(np.diff(values > values.mean())))
+    """Count how often values go from one side of 0 to the other."""
+    return int(np.count_nonzero(np.diff(values > 0)))

@@ -41,7 +41,7 @@ class ItemsAndLoad(Experiment):
                 for mix in (POINTS, CLUSTERED, HEAVY)
                 for mode in (STATIC, DATA, LOAD)
             ),
-            *(RehearsedMoves(stream, skew, STATIC) for skew in _SKEWS),
+            *(RehearsedMoves(stream, skew, mode) for skew in _SKEWS for mode in (STATIC, LOAD)),
         ]
 
     def labelled(self, frame: Frame) -> Frame:
@@ -72,10 +72,12 @@ class ItemsAndLoad(Experiment):
                 "Precision of the MLDC",
                 [
                     skew,
+                    Column("mode", "Mode"),
                     Column("mldc_first", "MLDC, first epoch", ".3f"),
                     Column("mldc_first_range", "Its range over the median", ".3f"),
                     Column("mldc_later", "MLDC, median after 30 s", ".3f"),
                     Column("mldc_later_range", "range of that over the median", ".3f"),
+                    Column("mldc_crossings", "Times that it crosses its median then", ".0f"),
                 ],
                 frame[~kinds],
             ),
