@@ -40,7 +40,7 @@ PAPERS = {
     *(f"pkg-section-{number}" for number in range(3, 7)),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
-    *(f"dkg-section-{number}" for number in ("4", "4-3", "4-4", "4-6", "5-5")),
+    *(f"dkg-section-{number}" for number in ("4", "4-3", "4-4", "4-6", "5-3", "5-5")),
     "dkg-table-3-spark",
     *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
