@@ -20,6 +20,7 @@ from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, sc
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
+from evenkey.papers.experiments.dkg.section_5_3 import LoadThroughTime
 from evenkey.papers.experiments.joins.join_run import JoinRun
 from evenkey.papers.experiments.joins.rehearsal import RehearsedJoin, SkewReached
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
@@ -167,6 +168,11 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         for each in range(1, 4)
     ]
     return figures
+
+
+@figures_of.register(LoadThroughTime)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"max_over_mean": rng.uniform(1, 9), "epoch_mean": rng.uniform(1, 9)}
 
 
 @figures_of.register(WorkerLoads)
