@@ -21,6 +21,7 @@ from evenkey.papers.experiments.dkg.pools_by_space import PoolsBySpace
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
+from evenkey.papers.experiments.dkg.section_5_3 import LoadThroughTime
 from evenkey.papers.experiments.joins.join_run import JoinRun
 from evenkey.papers.experiments.joins.rehearsal import (
     RehearsedJoin,
@@ -46,7 +47,7 @@ PAPERS = {
     *(f"pkg-section-{number}" for number in ("3", "4", "4-2", "5", "5-1", "5-2", "6", "6-2")),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
-    *(f"dkg-section-{number}" for number in ("4", "4-2", "4-3", "4-4", "4-6", "5-5")),
+    *(f"dkg-section-{number}" for number in ("4", "4-2", "4-3", "4-4", "4-6", "5-3", "5-5")),
     "dkg-table-3-spark",
     *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
@@ -185,6 +186,11 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         for each in range(1, 4)
     ]
     return figures
+
+
+@figures_of.register(LoadThroughTime)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"max_over_mean": rng.uniform(1, 9), "epoch_mean": rng.uniform(1, 9)}
 
 
 @figures_of.register(WorkerLoads)

@@ -43,6 +43,11 @@ def print_join(report: JoinReport) -> None:
             if "summary" in each.shown and figures[each.name] is not None
         ),
     ]
+    latency = figures["publication_latency_ms"]
+    if latency is not None:
+        known = [(name, each) for name, each in latency.items() if each is not None]
+        written = ", ".join(f"{name} {whole(each)} ms" for name, each in known)
+        rows.append(("latency of a publication", written))
     if figures["expected_digest"] is not None:
         equal = figures["expected_digest"] == figures["pairs_digest"]
         rows.append(("one process", "equal pairs" if equal else figures["expected_digest"]))

@@ -95,8 +95,9 @@ def publication_input(
         spark,
         reading,
         sources=config.sources,
-        epoch_messages=-(-config.publications // config.epochs),
+        epoch_messages=config.epoch_publications,
         stop_file=directory.paused,
+        arrival_rate=config.arrival_rate,
     )
     return PublicationInput(stream, config.publications, timed=True)
 

@@ -55,3 +55,13 @@ class Comparison(Experiment):
 
     def plots(self, frame: Frame) -> list[Plot]:
         return plot_each(frame, self.varied, self.way.metrics)
+
+
+class Skewness(Comparison):
+    """A figure of the methods on the eleven country streams, with 5 spouts and 10 workers."""
+
+    varied = Axis("skewness", "Skewness ratio, %")
+    settings = tuple(Setting(f"country-skew-r{percent}") for percent in range(0, 101, 10))
+
+    def chosen(self, scale: Scale) -> tuple[Setting, ...]:
+        return self.settings[::3] if self.on_spark and not scale.whole else self.settings

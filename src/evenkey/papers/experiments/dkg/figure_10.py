@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.papers.experiments.dkg.comparison import Skewness
 from evenkey.papers.experiments.dkg.metrics import plot_parts
-from evenkey.papers.experiments.dkg.skewness import Skewness
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments import Frame

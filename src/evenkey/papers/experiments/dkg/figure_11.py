@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments.dkg.skewness import Skewness
+from evenkey.papers.experiments.dkg.comparison import Skewness
 
 
 class MetricsAgainstSkewness(Skewness):
