@@ -21,7 +21,9 @@ FILES = {
 NOT_QUOTED = {
     "dkg-80-percent-on-one": "80 % are 8 times the mean of ten machines",
     "dkg-80-percent-on-two": "40 % are 4 times the mean of ten machines",
+    "dkg-collisions-as-one-hash": "80 % on one of ten workers",
     "dkg-cost-range": "the number of workers is 10",
+    "dkg-keeps-few-keys": "as many entries as keys",
     "dkg-pkg-two-candidates": "two is a word",
     "dkg-two-to-n": "the number of workers is 10",
     **dict.fromkeys(
