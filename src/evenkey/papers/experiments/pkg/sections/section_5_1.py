@@ -38,10 +38,10 @@ class LengthsAndChoices(Experiment):
     summary = (
         "As PKG, section 5: one source places m messages on W workers, and a draw has another "
         "stream and other hashes of the keys. A long stream has ten times the messages of a short "
-        "one: 2,000 and 20,000 a worker, of Zipf streams 20,000 and 200,000 in all. Means over 20 "
-        "draws with 10 workers and 2 with 100; over 3 of Zipf streams and distinct keys, over "
+        "one: 2,000 and 20,000 a worker, of Zipf streams 20,000 and 200,000 in all. Means over 10 "
+        "draws with 10 workers and 1 with 100; over 3 of Zipf streams and distinct keys, over "
         "500 and 50 of as many keys as workers with 10 and 100, over 1,500 of two keys on four "
-        "workers; the theorem has m = W^2, and 1,000 and 300 draws. At scale quick there are 2."
+        "workers; the theorem has m = W^2, and 1,000 and 100 draws. At scale quick there are 2."
     )
 
     def scenarios(self, scale: Scale) -> list[Drawn]:
@@ -53,7 +53,7 @@ class LengthsAndChoices(Experiment):
             *(
                 Placement(
                     Dataset(f"uniform(keys={5 * workers})", of_worker * workers),
-                    draws(200 // workers),
+                    draws(100 // workers),
                     rule,
                     workers,
                 )
@@ -64,7 +64,7 @@ class LengthsAndChoices(Experiment):
             *(
                 RareKeys(
                     Dataset(f"uniform(keys={5 * workers})", _SHORT * workers),
-                    draws(200 // workers),
+                    draws(100 // workers),
                     PKG,
                     workers,
                 )
@@ -94,7 +94,7 @@ class LengthsAndChoices(Experiment):
                     workers,
                     bound,
                 )
-                for workers, number in ((10, 1_000), (100, 300))
+                for workers, number in ((10, 1_000), (100, 100))
                 for rule, bound in (
                     (_ONE, math.log(workers) / math.log(math.log(workers))),
                     (PKG, 1.0),

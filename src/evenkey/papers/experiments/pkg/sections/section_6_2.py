@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SCHEMES = {"kg": "KG", PKG: "PKG", "sg": "SG"}
 _STATIC = {PKG: "PKG", "potc": "Static PoTC"}
 _SECONDS, _PERIODS = 60, 2
-_PART = 2_000_000
+_PART = 500_000
 _TRANSITION = {
     "WP": {15: "0.7", 18: "0.83", 21: "1.0", 26: "1.2", 30: "1.4"},
     "TW": {52: "0.7", 62: "0.83", 75: "1.0", 90: "1.2", 105: "1.4"},
@@ -35,9 +35,9 @@ class DeploymentWithoutClock(Experiment):
     summary = (
         "What needs no clock. Counters: the topologies of figures 10 b and c, 8 sources, WP whole; "
         "periods of 60 s are two of 816,000 messages, as many as the sources of figure 10 b send. "
-        "Transition: PKG with 5 sources on the first 2 million messages, W around 2 / p1, which is "
+        "Transition: PKG with 5 sources on the first 500,000 messages, W around 2 / p1, which is "
         "21.5 on WP and 74.9 on TW. Hot keys that change: CT, whole. Overloaded workers: one "
-        "source, the first 2 million messages, of CT all. Degrees: Epinions, the only graph that "
+        "source, the first 500,000 messages. Degrees: Epinions, the only graph that "
         "is real here."
     )
 
