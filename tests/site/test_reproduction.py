@@ -49,12 +49,19 @@ def test_each_plot_has_a_picture():
 def test_what_does_not_hold_needs_a_reason():
     claims = [claim for each in register().values() for claim in each]
     outcomes = tables_of(records())
-    failing = [each.id for each in claims if each.verdict(outcomes) == "does not hold"]
-    notes = dict.fromkeys(failing, "Streams are short.")
+    noted = [
+        each.id
+        for verdict in ("does not hold", "not run")
+        for each in claims
+        if each.criteria and each.verdict(outcomes) == verdict
+    ]
+    notes = dict.fromkeys(noted, "Streams are short.")
     assert whys(notes, claims, outcomes) == notes
-    with pytest.raises(ValueError, match=f"{failing[0]}: no note says why it does not hold"):
-        whys(dict.fromkeys(failing[1:], "Short."), claims, outcomes)
-    with pytest.raises(ValueError, match="pkg-twenty-lines: it does not fail"):
+    with pytest.raises(ValueError, match=f"{noted[0]}: no note says why it does not hold"):
+        whys(dict.fromkeys(noted[1:], "Short."), claims, outcomes)
+    with pytest.raises(ValueError, match=f"{noted[-1]}: no note says why it is not run"):
+        whys(dict.fromkeys(noted[:-1], "Short."), claims, outcomes)
+    with pytest.raises(ValueError, match="pkg-twenty-lines: it needs no note"):
         whys({**notes, "pkg-twenty-lines": "Streams are short."}, claims, outcomes)
 
 
