@@ -44,6 +44,7 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
         )
         raise ValueError(message)
     kind, pairs, numbers, rule = _rule(fields)
+    low, high = fields.get("outside", (0.0, 0.0))
     where = fields.get("where", {})
     return Criterion(
         measure=measure,
@@ -59,7 +60,7 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
         floor=fields.get("floor", 0.0),
         minus=fields.get("minus", 0.0),
         relative_to=fields.get("relative_to"),
-        gap=tuple(fields.get("outside", (0.0, 0.0))),
+        gap=(low, high),
     )
 
 
