@@ -29,7 +29,7 @@ from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
-from evenkey.papers.experiments.pkg.sections.section_6_2 import HashDraws
+from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, MOST, Timed, medians
 
@@ -40,7 +40,7 @@ PAPERS = {
     *(f"pkg-table-{number}" for number in (1, 2)),
     *(f"pkg-figure-{number}" for number in range(3, 10)),
     *(f"pkg-section-{number}" for number in range(3, 7)),
-    "pkg-section-6-2",
+    "pkg-section-6-1",
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
     *(f"dkg-section-{number}" for number in ("4", "4-3", "4-4", "4-6", "5-3", "5-5")),

@@ -9,7 +9,7 @@ from evenkey.core.streams import generated
 from evenkey.papers.data_sets import LookAlike
 from evenkey.papers.experiments.dkg.section_5_3 import FlatterTail, LoadThroughTime, TailDataset
 from evenkey.papers.experiments.experiment_data import Dataset
-from evenkey.papers.experiments.pkg.sections.section_6_2 import HashDraws
+from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 
 ELECTION = "twitter-election"
 

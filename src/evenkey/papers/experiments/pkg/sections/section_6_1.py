@@ -1,4 +1,4 @@
-"""PKG, section 6.2: imbalance under other draws of the hash."""
+"""PKG, section 6.1: imbalance under other draws of the hash."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class HashDraws(Scenario):
 
 
 class DrawsOfTheHash(Experiment):
-    id = "pkg-section-6-2"
+    id = "pkg-section-6-1"
     title = "Imbalance under other draws of the hash"
     summary = (
         "Which keys meet on a worker depends on the hash, and the paper's is one draw. Here each "
