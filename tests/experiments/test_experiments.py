@@ -35,6 +35,7 @@ from evenkey.papers.experiments.pkg.sections.application_state import Applicatio
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
+from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, MOST, Timed, medians
 
@@ -44,7 +45,10 @@ if TYPE_CHECKING:
 PAPERS = {
     *(f"pkg-table-{number}" for number in (1, 2)),
     *(f"pkg-figure-{number}" for number in range(3, 10)),
-    *(f"pkg-section-{number}" for number in ("3", "4", "4-2", "5", "5-1", "5-2", "6", "6-2")),
+    *(
+        f"pkg-section-{number}"
+        for number in ("3", "4", "4-2", "5", "5-1", "5-2", "6", "6-1", "6-2")
+    ),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
     *(f"dkg-section-{number}" for number in ("4", "4-2", "4-3", "4-4", "4-6", "5-3", "5-5")),
@@ -191,6 +195,11 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(LoadThroughTime)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"max_over_mean": rng.uniform(1, 9), "epoch_mean": rng.uniform(1, 9)}
+
+
+@figures_of.register(HashDraws)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"unbalanced": 3, **medians([{"imbalance": rng.uniform(1e-6, 1)} for _ in range(2)])}
 
 
 @figures_of.register(WorkerLoads)

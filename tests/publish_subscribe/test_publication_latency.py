@@ -18,7 +18,7 @@ from evenkey.papers.publish_subscribe.publication_latency import latencies
     gap=st.integers(1, 300),
 )
 def test_a_publication_waits_for_its_epoch_and_for_earlier_ones(works, of_epoch, missing, gap):
-    """An epoch is ready with its last publication, and begins when the one before has ended."""
+    """An epoch is ready with its last publication, and begins when the previous one has ended."""
     publications = len(works) * of_epoch - min(missing, of_epoch - 1)
     began, now = 5000, 5000
     ended, expected = {}, []
