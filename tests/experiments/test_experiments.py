@@ -17,8 +17,8 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, scale_named
-from evenkey.papers.experiments.dkg.pools_by_space import PoolsBySpace
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
+from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
 from evenkey.papers.experiments.dkg.section_5_3 import LoadThroughTime
