@@ -10,7 +10,6 @@ import numpy as np
 from evenkey.core.hashing import murmur3_strings
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
-from evenkey.groupings.key_space import OLD
 from evenkey.papers.experiments import (
     Dataset,
     Experiment,
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 _MESSAGES, _RATE = 100_000, 250.0
 _LOOK, _INITIAL = 5, 2
+_OLD = 2
+"""The old space in the entries of DKG's router."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class PoolsBySpace(Scenario):
         for batch in stream.batches(round(_LOOK * stream.per_second)):
             router.route(hashes[batch.ids], batch.times)
             items = router.snapshot()["items"]
-            old |= {*items["key"][items["space"] == OLD].tolist()}
+            old |= {*items["key"][items["space"] == _OLD].tolist()}
             for key, pool in zip(items["key"].tolist(), items["pool"].tolist(), strict=True):
                 largest[key in old] = max(largest[key in old], pool)
             entries.append(len(items))

@@ -26,7 +26,6 @@ from evenkey.papers.publish_subscribe.places import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.joins.balance.placement import Placement
     from evenkey.papers.experiments.scenario import OnMessages
 
 _WORKERS, _PARTITIONS, _SUBSCRIPTIONS = 16, 64, 10_000
@@ -173,7 +172,9 @@ class RehearsedJoin(Scenario):
 
     def _once(self, work: _Work, count: int) -> tuple[dict[str, float], pa.Table]:
         rows, load = (self._shifted(each) if self.shifting else each for each in work)
-        placed = self._placed(rows if self.mode == DATA else load)
+        placed = self._distributor().rehearse(
+            rows if self.mode == DATA else load, _WORKERS, epoch_seconds=_LENGTH
+        )
         recent = _recent(load)
         slots, window = (
             np.array([one.loads(part, _WORKERS) for one, part in zip(placed, of, strict=True)])
@@ -204,14 +205,13 @@ class RehearsedJoin(Scenario):
             figures["pause_seconds"] = float(np.diff(moves).min())
         return figures, pa.table({"seconds": ends, "throughput": throughput, "mldc": mldc})
 
-    def _placed(self, balanced: NDArray[np.float64]) -> list[Placement]:
-        """Place the partitions by what the mode balances, float64[E, P]."""
-        distributor = DynamicDistributor(
+    def _distributor(self) -> DynamicDistributor:
+        """Return the Distributor of the mode, without copies as in the paper."""
+        return DynamicDistributor(
             threshold=float("inf") if self.mode == STATIC else DynamicDistributor.threshold,
             wait_periods=self.wait_periods,
             copies=False,
         )
-        return distributor.rehearse(balanced, _WORKERS, epoch_seconds=_LENGTH)
 
     def _shifted(self, work: NDArray[np.float64]) -> NDArray[np.float64]:
         """Move the work of all partitions to others every 20 s."""
@@ -230,12 +230,11 @@ class RehearsedMoves(RehearsedJoin):
     def _once(self, work: _Work, count: int) -> tuple[dict[str, float], pa.Table]:
         figures, table = super()._once(work, count)
         balanced = work.rows if self.mode == DATA else work.load
+        placed = self._distributor().rehearse(balanced, _WORKERS, epoch_seconds=_LENGTH)
         falls = [
             max_load_distance(before.loads(window, _WORKERS))
             - max_load_distance(after.loads(window, _WORKERS))
-            for window, (before, after) in zip(
-                _recent(balanced), pairwise(self._placed(balanced)), strict=False
-            )
+            for window, (before, after) in zip(_recent(balanced), pairwise(placed), strict=False)
             if before != after
         ]
         later = table["mldc"].to_numpy()[_WINDOW:]
