@@ -134,12 +134,12 @@ class Prometheus(Exporter):
         last = record if self._last_input is None else self._last_input
         for name, value in {**last.figures, **record.figures}.items():
             yield self._figure(FIGURES[name], value)
-        for name, text, value in _OF_HOT_KEYS:
+        for ending, text, of_key in _OF_HOT_KEYS:
             yield self._family(
-                f"evenkey_hot_key_{name}",
+                f"evenkey_hot_key_{ending}",
                 text,
                 [
-                    ({"rank": str(rank), "key": hot.key[:_LONGEST_LABEL]}, value(hot))
+                    ({"rank": str(rank), "key": hot.key[:_LONGEST_LABEL]}, of_key(hot))
                     for rank, hot in enumerate(last.hottest, start=1)
                 ],
             )

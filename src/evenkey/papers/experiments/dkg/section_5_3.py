@@ -112,8 +112,8 @@ class TailDataset(Dataset):
     @contextlib.contextmanager
     def opened(self) -> Iterator[MessageStream]:
         """Open the stream."""
-        given = {"messages": self.messages, "seed": self.seed, "rate": self.rate}
-        yield FlatterTail(LookAlike("twitter-election", **given), self.offset)
+        like = LookAlike("twitter-election", messages=self.messages, seed=self.seed, rate=self.rate)
+        yield FlatterTail(like, self.offset)
 
 
 @dataclass(frozen=True)
