@@ -340,6 +340,33 @@ def test_full_has_the_published_length_and_quick_is_shorter():
     assert max(quick) <= 1_000_000
 
 
+def test_dkg_has_the_deployment_of_its_program():
+    simulated: list[Any] = [*find("dkg-figure-13").scenarios(FULL)]
+    assert {(each.sources, each.readers) for each in simulated} == {
+        (10, spouts) for spouts in (5, 10, 15, 20)
+    }
+    on_spark: list[Any] = [*find("dkg-figure-13-spark").scenarios(FULL)]
+    assert {(each.splitters, each.sources, each.aggregators) for each in on_spark} == {
+        (10, spouts, 10) for spouts in (5, 10, 15, 20)
+    }
+    real: list[Any] = [*find("dkg-figure-9-spark").scenarios(QUICK)]
+    costs = {each.dataset.name: each.cost_ms for each in real}
+    assert {name: cost for name, cost in costs.items() if cost != 1} == {
+        f"wikipedia-{name}-like": 0.1 for name in ("clickstream", "pageviews", "pageviews-by-lang")
+    }
+
+
+@pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
+def test_dkg_takes_the_time_of_its_table_3(scale):
+    seconds = []
+    for name in ("dkg-table-3", "dkg-section-4"):
+        (stream,) = {each.dataset for each in find(name).scenarios(scale)}
+        assert stream.messages is not None
+        assert stream.rate is not None
+        seconds.append(stream.messages / stream.rate)
+    assert seconds == pytest.approx([1175, 2350])  # section 4 has twice as many messages
+
+
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(ConfigurationError, match="did you mean 'pkg-table-2'"):
         find("pkg-tabel-2")
