@@ -110,9 +110,12 @@ class ApplicationLoads(ApplicationState):
 
     def draw(self, seed: int) -> Mapping[str, float]:
         """Return the maximum load over the mean."""
-        application = DecisionTree() if self.application == "decision-tree" else NaiveBayes()
-        sent = application.messages(self.records(seed), application.start())
-        if self.application != "naive-bayes":
+        records, tree, bayes = self.records(seed), DecisionTree(), NaiveBayes()
+        if self.application == "decision-tree":
+            sent = tree.messages(records, tree.start())
+        else:
+            sent = bayes.messages(records, bayes.start())
+        if self.application == "word-count":
             sent = sent.filter(pc.not_equal(sent["key"], ""))
         placed = parse(self.grouping).router(self.workers).route(hash_strings(sent["key"]))
         return {"max_over_mean": max_over_mean(np.bincount(placed, minlength=self.workers))}
