@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,7 @@ def test_spikes_are_shorter_than_a_promotion():
 
 
 def test_only_old_keys_have_larger_pools_than_the_first():
-    figures = PoolsBySpace(Dataset("country-skew-r80", 40_000, 200.0), seeds=1).measure().figures
+    scenario = PoolsBySpace(Dataset("country-skew-r80", 40_000, 200.0), seeds=1)
+    figures: dict[str, Any] = scenario.measure().figures
     assert figures["pool_of_others"] == 2 < figures["pool_of_old"]
     assert 0 < figures["grown"] < figures["entries"]
