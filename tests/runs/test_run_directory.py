@@ -31,7 +31,9 @@ def store(request, tmp_path):
 @pytest.mark.parametrize(("log", "kept"), [(".0.9f25.tmp", False), ("0", True)])
 def test_a_checkpoint_without_an_epoch_is_deleted(tmp_path, log, kept):
     # Spark always rejects such a checkpoint, left by a kill while the first epoch was logged.
-    checkpoint = Path(RunDirectory(tmp_path).checkpoint)
+    with RunDirectory.opened(tmp_path) as directory:
+        directory.begin(OPTIONS)
+        checkpoint = Path(directory.checkpoint)
     (checkpoint / "offsets").mkdir(parents=True)
     (checkpoint / "metadata").write_text("{}")
     (checkpoint / "offsets" / log).write_text("v1")
@@ -42,10 +44,37 @@ def test_a_checkpoint_without_an_epoch_is_deleted(tmp_path, log, kept):
 @pytest.mark.parametrize("log", ["metadata", "offsets/0"])
 def test_a_remote_checkpoint_without_an_epoch_is_deleted(tmp_path, log):
     store = FarStore(tmp_path)
+    with RunDirectory.opened(store) as directory:
+        directory.begin(OPTIONS)
     store.put(f"state/checkpoint/{log}", b"v1")
     with RunDirectory.opened(store) as directory:
         assert directory.checkpoint == "far://bucket/state/checkpoint"
         assert bool(directory.checkpoint_files.names()) == (log == "offsets/0")
+
+
+def test_a_checkpoint_of_others_is_kept(store):
+    store.put("state/checkpoint/metadata", b"{}")
+    with RunDirectory.opened(store) as directory:
+        assert directory.checkpoint_files.names() == ["metadata"]
+
+
+@pytest.mark.parametrize("newest", [None, 1])
+def test_a_checkpoint_that_lacks_committed_epochs_is_refused(store, newest):
+    """From an older checkpoint, a run would begin these epochs again, perhaps with other rows."""
+    with RunDirectory.opened(store) as directory:
+        directory.begin(OPTIONS)
+        for epoch in range(3):
+            directory.checkpoint_files.put(f"offsets/{epoch}", b"v1")
+            directory.commits.commit(f"epoch={epoch:08d}")
+    with RunDirectory.opened(store) as directory:
+        assert directory.commits.epochs() == [0, 1, 2]
+    for epoch in range(3):
+        if newest is None or epoch > newest:
+            store.delete(f"state/checkpoint/offsets/{epoch}")
+    refused = "is lost or older than the results, which end with epoch 2: restore it as it was"
+    with pytest.raises(RunError, match=refused), RunDirectory.opened(store):
+        pass
+    assert ("state/checkpoint/offsets/0" in store.names()) == (newest is not None)
 
 
 def test_a_run_keeps_files_from_before_its_start_and_finishes_once(store):
