@@ -25,8 +25,16 @@ from pyspark.sql.types import (
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
 from evenkey.spark.moves.checkpoints import read_checkpoint, start_positions
-from evenkey.spark.moves.moved_state import MovedState, Variable, begin, begun, find, record
-from evenkey.spark.moves.new_query import check_fits, check_old_query
+from evenkey.spark.moves.moved_state import (
+    MovedState,
+    Variable,
+    begin,
+    begun,
+    find,
+    parts_of,
+    record,
+)
+from evenkey.spark.moves.new_query import _complete, check_fits, check_old_query
 from evenkey.spark.moves.restoring import TIMER, Restoring, packing
 
 MOVED = MovedState(
@@ -42,6 +50,7 @@ MOVED = MovedState(
     key_types=("string", "bigint"),
     variables=(Variable("seen", "value", ("struct<n:bigint>",)),),
     folder="rebalanced/states-1",
+    parts=("rebalanced/states-1/part-0.parquet", "rebalanced/states-1/part-1.parquet"),
 )
 KAFKA = '{"clicks":{"0":12,"1":7}}'
 
@@ -121,6 +130,19 @@ def test_a_source_that_cannot_begin_at_a_position_is_refused(offset):
 def test_positions_of_kafka_and_evenkey_are_kept():
     offsets = (KAFKA, '{"position":7}', '{"a":{"0":0},"b":{"0":3}}')
     assert start_positions("/old", offsets) == offsets
+
+
+def test_a_lost_part_of_the_states_is_named(tmp_path):
+    store = LocalStore(tmp_path)
+    for name in (*MOVED.parts, "rebalanced/states-1/_SUCCESS"):
+        store.put(name, b"")
+    assert parts_of(store, MOVED.folder) == MOVED.parts
+    record(store, MOVED)
+    assert _complete(store) == MOVED
+    store.delete(MOVED.parts[1])
+    with pytest.raises(RunError, match=r"part-1\.parquet, which rebalance wrote, is gone") as lost:
+        _complete(store)
+    assert "\n" not in str(lost.value)
 
 
 def test_a_record_is_read_as_it_was_written_and_never_replaced(tmp_path):

@@ -116,7 +116,7 @@ class Models(Generic[ModelT]):
             )
             raise RunError(message) from error
         message = (
-            f"model {self.path(number)} is gone, and epoch {number} starts from it: put it back, or "
-            "start again with a new output"
+            f"model {self.path(number)} is gone, and epoch {number} starts from it: put it back, "
+            "or start again with a new output"
         )
         raise RunError(message)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.moves.checkpoints import id_of, last_batch
-from evenkey.spark.moves.moved_state import begun, find
+from evenkey.spark.moves.moved_state import begun, find, parts_of
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.sessions import at_state
 
@@ -140,7 +140,15 @@ def _complete(store: Store) -> MovedState | None:
                 "again with the same state"
             )
             raise RunError(message)
+        lost = set(moved.parts) - set(parts_of(store, moved.folder)) if moved is not None else ()
     except OSError as error:
         message = f"state {store.url} cannot be read ({error}): choose another storage location"
         raise RunError(message) from error
+    if lost:
+        more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+        message = (
+            f"{store.path(min(lost))}{more}, which rebalance wrote, is gone, and its keys would "
+            "begin without state: put it back, or rebalance into another state"
+        )
+        raise RunError(message)
     return moved

@@ -150,7 +150,7 @@ class RunDirectory:
         self.store.clear()
 
     def _check_checkpoint(self) -> None:
-        """Check that Spark's checkpoint knows all committed epochs; delete it if no epoch has begun.
+        """Check that Spark's checkpoint has all committed epochs; delete it if it has no epoch.
 
         Spark logs an epoch before the epoch is committed. If a process is killed while Spark logs
         the first epoch, a partial file remains. Because of this file, Spark would always reject the
