@@ -1,18 +1,26 @@
-"""A stream with state, balanced by keys, continues exactly after a restart."""
+"""A stream with state: balanced, exact after a restart, and with evenkey on the driver only."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 
 from evenkey import spark as operators
 from tests.epochs import run_epochs
+from tests.executor_environment import make_environment
+from tests.promises import sent_state
 from tests.spark.offered import offer, stream_of
 
 eks: Any = operators
@@ -65,3 +73,29 @@ def test_a_restarted_stream_finds_the_state_of_each_key(session, tmp_path):
     # Spark's own placement of the same users is unbalanced.
     own = everything.select("user", F.expr(f"pmod(hash(user), {WORKERS})")).distinct().collect()
     assert max(Counter(task for _, task in own).values()) > 3
+
+
+def test_a_stream_with_state_runs_where_only_the_driver_has_evenkey(tmp_path):
+    """As on a cluster: Spark also starts a process beside the driver, which gets no files."""
+    users = [f"user {n % 7}" for n in range(100)] + ["user 3"] * 60
+    (tmp_path / "input").mkdir()
+    for number in range(2):
+        pq.write_table(pa.table({"user": users[number::2]}), tmp_path / f"input/{number}.parquet")
+    root = Path(__file__).parents[2]
+    paths = [str(Path(operators.__file__).parents[2]), str(root)]
+    program = (
+        f"import sys; sys.path[:0] = {paths}; import {sent_state.__name__} as own; "
+        "own.main(sys.argv[1])"
+    )
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    kept["PYSPARK_PYTHON"] = str(make_environment(tmp_path / "environment"))
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        env=kept,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[:2000] + done.stderr[2000:][-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found == {"counts": Counter(users), "installed": [[""]]}

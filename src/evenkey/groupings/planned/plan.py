@@ -119,10 +119,10 @@ class Plan:
             The arrays are not a valid plan for these numbers. Kernels do not check array bounds,
             so this method checks them.
         """
-        keys, buckets = arrays["moved"].tolist()
+        moved_keys, moved_buckets = arrays["moved"].tolist()
         own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
         _check(own, workers, buckets)
-        return cls(**own, moved_keys=keys, moved_buckets=buckets)
+        return cls(**own, moved_keys=moved_keys, moved_buckets=moved_buckets)
 
 
 def _check(arrays: dict[str, NDArray[Any]], workers: int | None, buckets: int | None) -> None:
