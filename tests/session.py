@@ -43,6 +43,20 @@ def compiling(spark: SparkSession) -> SparkSession:
     return own
 
 
+@contextlib.contextmanager
+def compiled(*sessions: SparkSession) -> Iterator[None]:
+    """Let sessions compile their plans in this block, which pays for millions of rows."""
+    for each in sessions:
+        for name in _INTERPRETED:
+            each.conf.unset(name)
+    try:
+        yield
+    finally:
+        for each in sessions:
+            for name, value in _INTERPRETED.items():
+                each.conf.set(name, value)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Start a small Spark: 4 task slots, 4 shuffle partitions, failed tasks are not retried."""
