@@ -48,10 +48,6 @@ def expected(stream: str = STREAM, messages: int = MESSAGES) -> Counter[str]:
     return Counter(made.texts(made.batch(0, messages).ids).to_pylist())
 
 
-def none(_cluster: SparkCluster) -> None:
-    """Cause no fault."""
-
-
 def lose_worker(cluster: SparkCluster) -> None:
     """Lose a worker's host with its disk, and replace it by an empty one."""
     cluster.hosts.lose("worker1")
