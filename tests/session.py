@@ -28,6 +28,9 @@ _INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
+# Otherwise each method of a Column asks Java for the session, a setting and more.
+_UNTRACED = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+
 CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
 """Whether tests run over Spark Connect (``make connect``)."""
 
@@ -66,6 +69,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "4",
         **_CHECKPOINTS,
         **_INTERPRETED,
+        **_UNTRACED,
         "spark.sql.session.timeZone": os.environ.get("EVENKEY_TEST_ZONE", "UTC"),
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
