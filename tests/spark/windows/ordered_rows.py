@@ -124,14 +124,14 @@ class _Kept(logging.Handler):
 def a_hot_key_is_cut() -> Iterator[None]:
     """Check that a call in this block logs a plan that cuts a hot key."""
     logger, kept = logging.getLogger("evenkey.spark.windows"), _Kept()
-    level = logger.level
+    usual = logger.level
     logger.setLevel(logging.INFO)
     logger.addHandler(kept)
     try:
         yield
     finally:
         logger.removeHandler(kept)
-        logger.setLevel(level)
+        logger.setLevel(usual)
     pieces = [int(number) for number in re.findall(r"cut into (\d+) pieces", "\n".join(kept.lines))]
     assert pieces, kept.lines
     assert min(pieces) > 1
