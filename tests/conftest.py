@@ -32,12 +32,14 @@ hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("evenkey")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out tests of classic sessions when run over Connect; run long files first."""
     seconds: Counter[str] = Counter()
     for item in items:
-        marker = item.get_closest_marker("slow")
-        seconds[item.nodeid.partition("::")[0]] += marker.args[0] if marker is not None else 0
+        for marker in item.iter_markers():
+            if marker.name in {"slow", "soak"} and marker.args:
+                seconds[item.nodeid.partition("::")[0]] += marker.args[0]
     items.sort(key=lambda item: -seconds[item.nodeid.partition("::")[0]])
     for item in items if CONNECT else ():
         marker = item.get_closest_marker("classic")

@@ -23,10 +23,7 @@ from tests.cluster.faults import (
 )
 from tests.cluster.spark_cluster import EVENKEY, PLACES, through
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.timeout(1800),
-]
+pytestmark = [pytest.mark.soak(200), pytest.mark.timeout(1800)]
 
 ABROAD = "worker[12]|driver2?"
 
@@ -41,22 +38,6 @@ def exact(cluster, done, output, on="driver"):
     assert found["counts"] == expected()
     assert report["messages"] == MESSAGES
     return report
-
-
-@pytest.mark.parametrize(
-    ("grouping", "kinds"), [("pkg", ["s3"]), ("dkg", ["hdfs"]), ("planned", ["s3", "hdfs"])]
-)
-def test_a_run_is_exact_and_as_balanced_as_on_one_machine(cluster, grouping, kinds):
-    alone = cluster.evenkey(
-        command(grouping, f"/srv/{grouping}", "--master", "local[4]"), on="driver2"
-    )
-    assert alone.returncode == 0, alone.stderr[-4000:]
-    there = json.loads(alone.stdout)["max_over_mean"]
-    for kind in kinds:
-        output = f"{PLACES[kind]}/run-{grouping}"
-        report = exact(cluster, cluster.evenkey(command(grouping, output)), output)
-        assert report["max_over_mean"] == pytest.approx(there, abs=0.01)
-        assert "a-secret-of-tests" not in json.dumps(report)
 
 
 @pytest.mark.timeout(3600)
@@ -113,17 +94,87 @@ def assert_state_stays(before, after):
     assert before["tasks"] == after["tasks"]
 
 
-def test_operators_of_one_line_give_what_spark_gives(cluster):
-    calls = {kind: ("one_line_operators", {"at": f"{at}/one-line"}) for kind, at in PLACES.items()}
-    for found in cluster.drive_all(calls).values():
-        assert found["whole"] == found["split"] == found["added"] == found["expected"]
-        assert found["join"] == found["written"] == 0
-        # A user with 80 % of the rows is on all four workers, if the rows of a user may be split.
-        assert found["split alice"] < 40
-        assert found["added alice"] == 4
-        assert found["max/mean of join"] < 1.1
-        assert found["files of others"] == 1
-        assert found["files of alice"] == 30
+@pytest.mark.parametrize(
+    ("grouping", "fault"),
+    [
+        ("planned", lose_driver),
+        ("planned(planning=previous)", lose_worker),
+    ],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_drifting_stream_is_balanced_and_exact(breakable_cluster, grouping, fault):
+    """Hot keys change within an epoch and at the start of one; 20,000 messages per worker.
+
+    `tests/aggregate/test_surprises.py` runs the same stream without faults.
+    """
+    messages, output = 800_000, f"{PLACES['s3']}/drift"
+    # Four slots work 12 s on an epoch, so that the fault comes in the middle of one.
+    more = ["--dataset", DRIFT, "--messages", str(messages), "--sources", "5", "--cost-ms", "0.25"]
+    counts = expected(DRIFT, messages)
+    outcome = hit(breakable_cluster, grouping, fault, output, workers=10, more=more, counts=counts)
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.report["messages"] == messages
+    assert len(outcome.max_over_means) == 4
+    assert max(outcome.max_over_means) <= 1.12
+
+
+# `python -m tests.cluster.faults` draws fault and grouping of each run.
+@pytest.mark.parametrize(
+    ("grouping", "fault"),
+    list(zip(cycle(GROUPINGS), FAULTS, strict=False)),
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
+    outcome = hit(breakable_cluster, grouping, fault, f"{PLACES['s3']}/faulty")
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.report["messages"] == MESSAGES
+
+
+@pytest.mark.parametrize(
+    ("grouping", "kinds"), [("pkg", ["s3"]), ("dkg", ["hdfs"]), ("planned", ["s3", "hdfs"])]
+)
+def test_a_run_is_exact_and_as_balanced_as_on_one_machine(cluster, grouping, kinds):
+    alone = cluster.evenkey(
+        command(grouping, f"/srv/{grouping}", "--master", "local[4]"), on="driver2"
+    )
+    assert alone.returncode == 0, alone.stderr[-4000:]
+    there = json.loads(alone.stdout)["max_over_mean"]
+    for kind in kinds:
+        output = f"{PLACES[kind]}/run-{grouping}"
+        report = exact(cluster, cluster.evenkey(command(grouping, output)), output)
+        assert report["max_over_mean"] == pytest.approx(there, abs=0.01)
+        assert "a-secret-of-tests" not in json.dumps(report)
+
+
+@pytest.mark.timeout(3600)
+def test_operators_give_what_spark_gives_where_executors_lack_the_package(cluster_without_package):
+    """The functions of tasks are in a module that imports evenkey, as those of users may be."""
+    stateful = {"at": f"{PLACES['hdfs']}/stateful"}
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "operators": ("one_line_operators", {"at": f"{PLACES['s3']}/one-line"}),
+        "join": ("skewed_join_stream", {"at": f"{PLACES['s3']}/skewed-join", "epochs": 3}),
+        "state": ("counts_with_state", {**stateful, "epochs": 2}),
+    }
+    found = cluster_without_package.drive_all(calls)
+    operators, joined, counted = found["operators"], found["join"], found["state"]
+    assert operators["whole"] == operators["split"] == operators["added"] == operators["expected"]
+    assert operators["join"] == operators["written"] == 0
+    assert (joined["missing"], joined["too many"]) == (0, 0)
+    went_on = cluster_without_package.drive(
+        "counts_with_state", on="driver2", **stateful, epochs=counted["epochs"] + 2
+    )
+    assert went_on["epochs"] > counted["epochs"]
+    assert_state_stays(counted, went_on)
+
+
+def test_an_executor_without_the_package_is_one_clear_error(cluster_without_package):
+    words = command("pkg", f"{PLACES['s3']}/without")
+    done = cluster_without_package.evenkey(words, seconds=200)
+    assert done.returncode == 1
+    found = [line for line in done.stderr.splitlines() if line.startswith("error")]
+    assert len(found) == 1
+    assert "evenkey" in found[0]
+    assert "install" in found[0]
 
 
 def test_a_run_whose_executors_do_not_come_says_so_and_goes_on_when_they_do(cluster):
@@ -148,12 +199,17 @@ def test_a_run_whose_executors_do_not_come_says_so_and_goes_on_when_they_do(clus
     assert said().count(WAITING) == 1
 
 
-def test_a_run_without_a_shared_place_says_so_at_once(cluster_without_storage):
-    done = cluster_without_storage.evenkey(command("pkg", "/srv/out"))
-    assert done.returncode in {1, 2}
-    found = [line for line in done.stderr.splitlines() if line.startswith("error")]
-    assert len(found) == 1
-    assert "/srv/out" in found[0]
+def test_operators_of_one_line_give_what_spark_gives(cluster):
+    calls = {kind: ("one_line_operators", {"at": f"{at}/one-line"}) for kind, at in PLACES.items()}
+    for found in cluster.drive_all(calls).values():
+        assert found["whole"] == found["split"] == found["added"] == found["expected"]
+        assert found["join"] == found["written"] == 0
+        # A user with 80 % of the rows is on all four workers, if the rows of a user may be split.
+        assert found["split alice"] < 40
+        assert found["added alice"] == 4
+        assert found["max/mean of join"] < 1.1
+        assert found["files of others"] == 1
+        assert found["files of alice"] == 30
 
 
 def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
@@ -181,68 +237,9 @@ def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
         assert "state" in lines[0], call
 
 
-# `python -m tests.cluster.faults` draws fault and grouping of each run.
-@pytest.mark.parametrize(
-    ("grouping", "fault"),
-    list(zip(cycle(GROUPINGS), FAULTS, strict=False)),
-    ids=lambda each: getattr(each, "__name__", each),
-)
-def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
-    outcome = hit(breakable_cluster, grouping, fault, f"{PLACES['s3']}/faulty")
-    assert (outcome.lost, outcome.doubled) == (0, 0)
-    assert outcome.report["messages"] == MESSAGES
-
-
-@pytest.mark.parametrize(
-    ("grouping", "fault"),
-    [
-        ("planned", lose_driver),
-        ("planned(planning=previous)", lose_worker),
-    ],
-    ids=lambda each: getattr(each, "__name__", each),
-)
-def test_a_drifting_stream_is_balanced_and_exact(breakable_cluster, grouping, fault):
-    """Hot keys change within an epoch and at the start of one; 20,000 messages per worker.
-
-    `tests/aggregate/test_surprises.py` runs the same stream without faults.
-    """
-    messages, output = 800_000, f"{PLACES['s3']}/drift"
-    # Four slots work 12 s on an epoch, so that the fault comes in the middle of one.
-    more = ["--dataset", DRIFT, "--messages", str(messages), "--sources", "5", "--cost-ms", "0.25"]
-    counts = expected(DRIFT, messages)
-    outcome = hit(breakable_cluster, grouping, fault, output, workers=10, more=more, counts=counts)
-    assert (outcome.lost, outcome.doubled) == (0, 0)
-    assert outcome.report["messages"] == messages
-    assert len(outcome.max_over_means) == 4
-    assert max(outcome.max_over_means) <= 1.12
-
-
-def test_an_executor_without_the_package_is_one_clear_error(cluster_without_package):
-    words = command("pkg", f"{PLACES['s3']}/without")
-    done = cluster_without_package.evenkey(words, seconds=200)
-    assert done.returncode == 1
+def test_a_run_without_a_shared_place_says_so_at_once(cluster_without_storage):
+    done = cluster_without_storage.evenkey(command("pkg", "/srv/out"))
+    assert done.returncode in {1, 2}
     found = [line for line in done.stderr.splitlines() if line.startswith("error")]
     assert len(found) == 1
-    assert "evenkey" in found[0]
-    assert "install" in found[0]
-
-
-@pytest.mark.timeout(3600)
-def test_operators_give_what_spark_gives_where_executors_lack_the_package(cluster_without_package):
-    """The functions of tasks are in a module that imports evenkey, as those of users may be."""
-    stateful = {"at": f"{PLACES['hdfs']}/stateful"}
-    calls: dict[str, tuple[str, dict[str, Any]]] = {
-        "operators": ("one_line_operators", {"at": f"{PLACES['s3']}/one-line"}),
-        "join": ("skewed_join_stream", {"at": f"{PLACES['s3']}/skewed-join", "epochs": 3}),
-        "state": ("counts_with_state", {**stateful, "epochs": 2}),
-    }
-    found = cluster_without_package.drive_all(calls)
-    operators, joined, counted = found["operators"], found["join"], found["state"]
-    assert operators["whole"] == operators["split"] == operators["added"] == operators["expected"]
-    assert operators["join"] == operators["written"] == 0
-    assert (joined["missing"], joined["too many"]) == (0, 0)
-    went_on = cluster_without_package.drive(
-        "counts_with_state", on="driver2", **stateful, epochs=counted["epochs"] + 2
-    )
-    assert went_on["epochs"] > counted["epochs"]
-    assert_state_stays(counted, went_on)
+    assert "/srv/out" in found[0]
