@@ -59,7 +59,7 @@ test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minute
 
 check: lint imports results $(CLASSES) $(KERNELS) ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
-	$(PYTEST) $(PARALLEL) -m "$(SLOW)"; tests=$$?; wait $$types && exit $$tests
+	$(PYTEST) $(PARALLEL) --junitxml=build/check.xml -m "$(SLOW)"; tests=$$?; wait $$types && exit $$tests
 
 faults: $(READY) $(CLASSES) $(KERNELS) ## Run only the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so
