@@ -14,8 +14,9 @@ PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 # What works on any kind of session.
 ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
-# The tests of `make test`; those of `make check` are marked slow, those of `make soak` soak.
+# The tests of `make test` and of `make check`; those of `make soak` are marked soak.
 FAST := not slow and not soak and not benchmark
+SLOW := slow and not soak and not benchmark
 # What tests start that is no Python package (tools/components.py).
 COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime
 PARTS :=
@@ -56,9 +57,9 @@ demo: $(READY) ## Run a job that a hot key slows down and its balanced version, 
 test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-check: lint imports results ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
+check: lint imports results $(CLASSES) $(KERNELS) ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
-	$(PYTEST) $(PARALLEL) -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
+	$(PYTEST) $(PARALLEL) --junitxml=build/check.xml -m "$(SLOW)"; tests=$$?; wait $$types && exit $$tests
 
 faults: $(READY) $(CLASSES) $(KERNELS) ## Run only the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so

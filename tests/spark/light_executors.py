@@ -1,7 +1,8 @@
 """A user's program whose executors have no evenkey: ``main MASTER DIRECTORY PHASE``.
 
 In phase ``first`` it compares operators with Spark's own; phase ``second`` continues the streams,
-after more input has come. Phase ``compiled`` uses groupings that need a compiler on executors.
+after more input has come, and phase ``changed`` does so and compares batches again. Phase
+``compiled`` uses groupings that need a compiler on executors.
 `command` starts it without ``PYTHONPATH``, which executors would get.
 """
 
@@ -195,17 +196,17 @@ def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     return found
 
 
-def compared(spark: SparkSession, directory: Path, *, first: bool) -> dict[str, int]:
+def compared(spark: SparkSession, directory: Path, phase: str) -> dict[str, int]:
     """Run all operators on one half of the input, or the streams on the other half."""
-    begin, end = (0, FILES // 2) if first else (FILES // 2, FILES)
+    begin, end = (0, FILES // 2) if phase == "first" else (FILES // 2, FILES)
     (directory / "input").mkdir(exist_ok=True)
-    if first:
+    if phase == "first":
         write_input(directory / "all")
     for number in range(begin, end):
         shutil.copy2(directory / "all" / f"part-{number}.parquet", directory / "input")
     rows = spark.read.parquet(str(directory / "input"))
     owners = spark.createDataFrame([("hot", 1), ("cold 7", 2), ("cold 7", 3)], "user string, n int")
-    found = batches(rows, owners, directory) if first else {}
+    found = {} if phase == "second" else batches(rows, owners, directory / phase)
     return found | streams(rows, owners, directory)
 
 
@@ -229,7 +230,7 @@ def main(master: str, directory: str, phase: str) -> None:
     if phase == "compiled":
         result |= compiled(spark)
     else:
-        result["differing"] = compared(spark, Path(directory), first=phase == "first")
+        result["differing"] = compared(spark, Path(directory), phase)
     sys.stdout.write(f"{json.dumps(result)}\n")
     if not master.startswith("sc://"):
         spark.stop()
