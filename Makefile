@@ -14,9 +14,8 @@ PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 # What works on any kind of session.
 ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
-# The tests of `make test` and of `make check`; those of `make soak` are marked soak.
+# The tests of `make test`; those of `make check` are marked slow, those of `make soak` soak.
 FAST := not slow and not soak and not benchmark
-SLOW := slow and not soak and not benchmark
 # What tests start that is no Python package (tools/components.py).
 COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime
 PARTS :=
@@ -59,7 +58,7 @@ test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minute
 
 check: lint imports results $(CLASSES) $(KERNELS) ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
-	$(PYTEST) $(PARALLEL) --junitxml=build/check.xml -m "$(SLOW)"; tests=$$?; wait $$types && exit $$tests
+	$(PYTEST) $(PARALLEL) --junitxml=build/check.xml -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
 
 faults: $(READY) $(CLASSES) $(KERNELS) ## Run only the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so
