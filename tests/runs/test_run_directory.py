@@ -11,8 +11,10 @@ import pytest
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.pipeline.exporters import History
 from evenkey.pipeline.learn.local_copies import local_copy
+from evenkey.pipeline.runs.output.commits import epoch_name
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.epoch_files import EpochFiles
+from evenkey.pipeline.runs.output.parts import encoded
 from evenkey.pipeline.runs.output.recalling import keep_reading, recall_reading
 from evenkey.pipeline.runs.output.results import read_results
 from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
@@ -207,3 +209,41 @@ def test_a_run_does_not_begin_among_foreign_files(store):
         directory.check(OPTIONS, ())
     (line,) = str(caught.value).splitlines()
     assert "holds notes.txt and 1 more, which no run of evenkey wrote: choose a directory" in line
+
+
+STRAYS = [
+    "state/commits/notes.txt",
+    "state/commits/epoch=00000000.json~",
+    "state/commits/copy of epoch=00000000.json",
+    "state/layouts/x.json",
+    "state/claims/copy of 00000001.json",
+    "state/claims/x.json",
+    "state/parts/epoch=00000000/x",
+    "state/parts/epoch=00000000/y/results/part-0",
+]
+
+
+def test_files_that_somebody_else_put_into_a_run_change_nothing(store):
+    with RunDirectory.opened(store) as first:
+        first.begin(OPTIONS)
+    for name in STRAYS:
+        first.store.put(name, b"{}")
+    with RunDirectory.opened(store) as second:
+        second.check(OPTIONS, free=())
+        second.commits.stage(epoch_name(0), "results", 0, 1, encoded(pa.table({"n": [7]})))
+        second.commits.commit(epoch_name(0))
+        assert second.commits.epochs() == [0]
+        assert second.layouts.newest == 0
+    assert read_results(store)["n"].to_pylist() == [7]
+    assert set(STRAYS) <= set(first.store.names())
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "null", '{"format": "4"}', '{"format": null}'])
+def test_another_manifest_is_one_line(store, content):
+    with RunDirectory.opened(store) as first:
+        first.begin(OPTIONS)
+    first.store.put("state/manifest.json", content.encode())
+    with RunDirectory.opened(store) as second, pytest.raises(ConfigurationError) as refused:
+        second.check(OPTIONS, free=())
+    assert "choose another output" in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 )
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.stores import LocalStore
+from evenkey.core.stores import LocalStore, store_at
 from evenkey.spark.moves.checkpoints import read_checkpoint, start_positions
 from evenkey.spark.moves.moved_state import (
     MovedState,
@@ -34,7 +34,7 @@ from evenkey.spark.moves.moved_state import (
     parts_of,
     record,
 )
-from evenkey.spark.moves.new_query import _complete, check_fits, check_old_query
+from evenkey.spark.moves.new_query import _complete, check_fits, check_old_query, check_server
 from evenkey.spark.moves.restoring import TIMER, Restoring, packing
 
 MOVED = MovedState(
@@ -195,6 +195,34 @@ def test_an_old_query_that_runs_on_is_noticed_until_the_new_one_has_begun(tmp_pa
     check_old_query(MOVED, checkpoint, queries)
     with pytest.raises(ConfigurationError, match="has run on"):
         check_old_query(MOVED, checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "state"),
+    [
+        ("hdfs://nn:8020/old", "hdfs://nn:8020/state"),
+        ("webhdfs://nn:9870/old", "hdfs://nn/state"),
+        ("s3a://old/checkpoint", "hdfs://nn/state"),
+        ("/old", "hdfs://nn/state"),
+    ],
+)
+def test_an_old_checkpoint_on_the_server_of_the_state_may_be_read(checkpoint, state):
+    check_server(store_at(checkpoint), store_at(state))
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "state"),
+    [
+        ("webhdfs://evil/old", "hdfs://nn/state"),
+        ("webhdfs://nn:81/old", "hdfs://nn/state"),
+        ("hdfs://evil/old", "/shared/state"),
+    ],
+)
+def test_a_server_that_only_a_record_names_gets_no_credentials(checkpoint, state, monkeypatch):
+    with pytest.raises(RunError, match=r"on another server \(http://.*set EVENKEY_WEBHDFS"):
+        check_server(store_at(checkpoint), store_at(state))
+    monkeypatch.setenv("EVENKEY_WEBHDFS", "http://nn:9870")
+    check_server(store_at(checkpoint), store_at(state))
 
 
 class Noting:

@@ -39,13 +39,34 @@ def moved_to(session: SparkSession, store: Store, queries: Store) -> MovedState 
     ConfigurationError
         The old query has run on since its state was read.
     RunError
-        The state is incomplete or corrupt, or cannot be read.
+        The state is incomplete or corrupt, or cannot be read. Or the old checkpoint is on a server
+        that only the record names.
     """
     moved = at_state(session, functools.partial(_complete, store))
     if moved is not None:
         checkpoint = store_of(session, moved.checkpoint)
+        check_server(checkpoint, store)
         at_state(session, functools.partial(check_old_query, moved, checkpoint, queries))
     return moved
+
+
+def check_server(checkpoint: Store, state: Store) -> None:
+    """Check that no server gets secrets of the environment because only a record names it.
+
+    Raises
+    ------
+    RunError
+        The old checkpoint is on such a server, which does not hold the state directory either.
+    """
+    foreign = set(checkpoint.named_servers) - set(state.named_servers)
+    if foreign:
+        message = (
+            f"state {state.url}: its record of rebalance names the old checkpoint "
+            f"{checkpoint.url}, on another server ({', '.join(sorted(foreign))}), which would get "
+            "your credentials: if that is right, set EVENKEY_WEBHDFS=http://namenode:port on all "
+            "hosts; otherwise restore the record, or run rebalance again with another state"
+        )
+        raise RunError(message)
 
 
 def ended(session: SparkSession, moved: MovedState) -> Callable[[], None]:

@@ -422,14 +422,15 @@ class RunDirectory:
             before = {"format": _FORMAT} if content is None else json.loads(content)
             begun_by = before.pop("format", 1)
             same_format = begun_by == _FORMAT and (content is None or self.commits.begun)
-        except (OSError, ValueError, AttributeError) as error:
+            earlier = begun_by < _FORMAT
+        except (OSError, ValueError, AttributeError, TypeError) as error:
             message = f"{path} cannot be read ({error}): choose another output"
             raise ConfigurationError(message) from error
         if content is None:
             self._check_nothing_else(others)
             return
         if not same_format:
-            which = "an earlier" if begun_by < _FORMAT else "another"
+            which = "an earlier" if earlier else "another"
             message = (
                 f"output {self.path} was begun by {which} version of evenkey with other options "
                 "and files: finish it with that version, or choose another output"
