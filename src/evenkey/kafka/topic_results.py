@@ -117,7 +117,7 @@ def read_topic(
 def _result(value: Column, schema: StructType, topic: str) -> Column:
     """Parse the value of a record; a record that is no result fails the task that computes it."""
     parsed = F.from_json(
-        F.decode(value, "UTF-8"),
+        value.cast("string"),
         StructType([*schema.fields, StructField(_BROKEN, StringType())]),
         {"columnNameOfCorruptRecord": _BROKEN},
     )

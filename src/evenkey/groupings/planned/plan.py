@@ -111,7 +111,7 @@ class Plan:
         arrays
             The arrays.
         workers, buckets
-            Numbers of workers and buckets of whoever follows the plan; None: any number.
+            Numbers of workers and buckets that the plan must have; None: any number.
 
         Raises
         ------

@@ -350,7 +350,9 @@ class Commits:
         at_once(lambda one: self._show(*one), shown)
         # Tasks of a newer claim may still write; the process of that claim deletes their files.
         claims = {name: _claim_of(name) for name in waiting - kept}
-        dropped = [name for name, claim in claims.items() if claim and claim <= self.claim]
+        dropped = [
+            name for name, claim in claims.items() if claim is not None and claim <= self.claim
+        ]
         at_once(self.store.delete, dropped)
 
     def _show(self, part: Part, staged: str, visible: str) -> None:
