@@ -37,9 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out tests of classic sessions when run over Connect; run long files first."""
     seconds: Counter[str] = Counter()
     for item in items:
-        for marker in item.iter_markers():
-            if marker.name in {"slow", "soak"} and marker.args:
-                seconds[item.nodeid.partition("::")[0]] += marker.args[0]
+        for each in item.iter_markers():
+            if each.name in {"slow", "soak"} and each.args:
+                seconds[item.nodeid.partition("::")[0]] += each.args[0]
     items.sort(key=lambda item: -seconds[item.nodeid.partition("::")[0]])
     for item in items if CONNECT else ():
         marker = item.get_closest_marker("classic")

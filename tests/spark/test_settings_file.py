@@ -6,6 +6,7 @@ import os
 import shlex
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark import SparkContext
@@ -28,7 +29,7 @@ class StartedError(Exception):
 @pytest.fixture
 def start(monkeypatch):
     """Return a function that starts Java up to its command: what it gets, and the file it reads."""
-    seen = {}
+    seen: dict[str, Any] = {}
 
     def launch(conf, popen):
         arguments = shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"])
