@@ -58,8 +58,6 @@ def quiet(worker: Callable[..., Any]) -> Callable[..., Any]:
     Java stops reading once it has enough rows, for example with a ``limit``. Errors of a task are
     sent to Java, so they do not reach this function.
     """
-    # Otherwise Spark's daemon prints the traceback and goes on, if the last flush fails.
-    os.environ["PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE"] = "1"
 
     def work(*given: Any) -> Any:
         try:
