@@ -130,8 +130,9 @@ def _check(arrays: dict[str, NDArray[Any]], workers: int | None, buckets: int | 
     owners, keys, starts, places, shares, loads = (arrays[name] for name in _ARRAYS)
     sound = (
         all(each.ndim == 1 for each in arrays.values())
-        and len(loads) == (len(loads) if workers is None else workers)
-        and len(owners) == (len(owners) if buckets is None else buckets) > 0
+        and (workers is None or len(loads) == workers)
+        and (buckets is None or len(owners) == buckets)
+        and len(owners) > 0
         and len(owners) & (len(owners) - 1) == 0
         and len(starts) == len(keys) + 1
         and keys.dtype == np.uint64
