@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,7 +17,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from evenkey import spark as operators
 from tests.epochs import run_epochs
 from tests.executor_environment import make_environment
-from tests.promises import sent_state
+from tests.spark import light_executors
 from tests.spark.offered import offer, stream_of
 
 eks: Any = operators
@@ -80,22 +77,15 @@ def test_a_stream_with_state_runs_where_only_the_driver_has_evenkey(tmp_path):
     users = [f"user {n % 7}" for n in range(100)] + ["user 3"] * 60
     (tmp_path / "input").mkdir()
     for number in range(2):
-        pq.write_table(pa.table({"user": users[number::2]}), tmp_path / f"input/{number}.parquet")
-    root = Path(__file__).parents[2]
-    paths = [str(Path(operators.__file__).parents[2]), str(root)]
-    program = (
-        f"import sys; sys.path[:0] = {paths}; import {sent_state.__name__} as own; "
-        "own.main(sys.argv[1])"
-    )
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    kept["PYSPARK_PYTHON"] = str(make_environment(tmp_path / "environment"))
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)],
-        env=kept,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        half = users[number::2]
+        rows = pa.table({"user": half, "amount": range(len(half)), "seconds": [0.0] * len(half)})
+        pq.write_table(rows, tmp_path / "input" / f"{number}.parquet")
+    words, kept = light_executors.command("local[2]", tmp_path, "state")
+    python = make_environment(tmp_path / "environment")
+    kept["PYSPARK_PYTHON"] = str(python)
+    done = subprocess.run(words, env=kept, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:2000] + done.stderr[2000:][-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found == {"counts": Counter(users), "installed": [[""]]}
+    # Programs of Spark print to the same output.
+    (result,) = (line for line in done.stdout.splitlines() if line.startswith("{"))
+    found = json.loads(result)
+    assert found == {"executors": [[str(python), ""]], "counts": Counter(users)}

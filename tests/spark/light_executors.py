@@ -2,7 +2,7 @@
 
 In phase ``first`` it compares operators with Spark's own; phase ``second`` continues the streams,
 after more input has come, and phase ``changed`` does so and compares batches again. Phase
-``compiled`` uses groupings that need a compiler on executors.
+``compiled`` uses groupings that need a compiler on executors, and ``state`` only counts users.
 `command` starts it without ``PYTHONPATH``, which executors would get.
 """
 
@@ -155,6 +155,15 @@ def batches(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     return found
 
 
+def seen(grouped: Any, directory: Path) -> DataFrame:
+    """Run a stream with state until its input is read; return the number of rows of each user."""
+    counts = grouped.transformWithStateInPandas(
+        Seen(), outputStructType="user string, seen long", outputMode="Append", timeMode="None"
+    )
+    rows: DataFrame = drive(counts, directory, "seen")
+    return rows.groupBy("user").agg(F.max("seen").alias("count"))
+
+
 def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, int]:
     """Run streams until their input is read; return the number of rows that differ so far."""
     spark, state = rows.sparkSession, directory / "state"
@@ -165,11 +174,7 @@ def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     grouped = eks.groupBy(
         source.select("user", "amount"), "user", workers=WORKERS, state=state / "fitted"
     )
-    seen = grouped.transformWithStateInPandas(
-        Seen(), outputStructType="user string, seen long", outputMode="Append", timeMode="None"
-    )
-    latest = drive(seen, directory, "seen").groupBy("user").agg(F.max("seen").alias("count"))
-    found["with state"] = differing(latest, rows.groupBy("user").count())
+    found["with state"] = differing(seen(grouped, directory), rows.groupBy("user").count())
     joined = eks.join(source, owners, "user", workers=WORKERS, state=state / "join")
     at_once = rows.withColumn("at", F.timestamp_seconds("seconds")).join(owners, "user")
     found["joined stream"] = differing(drive(joined, directory, "joined"), at_once)
@@ -229,6 +234,12 @@ def main(master: str, directory: str, phase: str) -> None:
     result: dict[str, Any] = {"executors": on_executors(spark, "evenkey")}
     if phase == "compiled":
         result |= compiled(spark)
+    elif phase == "state":
+        users = stream(spark, Path(directory, "input")).select("user")
+        grouped = eks.groupBy(users, "user", workers=WORKERS, state=Path(directory, "plans"))
+        result["counts"] = {
+            row["user"]: row["count"] for row in seen(grouped, Path(directory)).collect()
+        }
     else:
         result["differing"] = compared(spark, Path(directory), phase)
     sys.stdout.write(f"{json.dumps(result)}\n")
