@@ -89,11 +89,15 @@ def read_record(content: bytes, file: str) -> EpochRecord:
     ValueError
         The content cannot be read, or has another version of the format.
     """
-    parquet = pq.ParquetFile(pa.BufferReader(content))
-    check_version(int((parquet.schema_arrow.metadata or {}).get(_MARK, b"0")), file)
-    (row,) = parquet.read().to_pylist()
-    hottest = tuple(map(_hot_key, row.pop("hottest")))
-    epoch, ended, owners = row.pop("epoch"), row.pop("ended"), tuple(row.pop("owners"))
+    try:
+        parquet = pq.ParquetFile(pa.BufferReader(content))
+        check_version(int((parquet.schema_arrow.metadata or {}).get(_MARK, b"0")), file)
+        (row,) = parquet.read().to_pylist()
+        hottest = tuple(map(_hot_key, row.pop("hottest")))
+        epoch, ended, owners = row.pop("epoch"), row.pop("ended"), tuple(row.pop("owners"))
+    except (pa.ArrowException, LookupError, TypeError) as error:
+        message = f"{file} is no record of an epoch ({type(error).__name__}: {error})"
+        raise ValueError(message) from error
     # Drop figures that are no longer declared: readers would not know their meaning.
     figures = {n: tuple(v) if isinstance(v, list) else v for n, v in row.items() if n in FIGURES}
     return EpochRecord(epoch, ended, figures, hottest, owners)
