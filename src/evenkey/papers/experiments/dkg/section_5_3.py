@@ -63,7 +63,7 @@ class FlatterTail:
     --------
     >>> like = LookAlike("twitter-election", messages=1000)
     >>> [round(float(FlatterTail(like, offset).shares[1]), 4) for offset in (0, 20)]
-    [0.0863, 0.0092]
+    [0.0864, 0.0091]
     """
 
     like: LookAlike
