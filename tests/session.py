@@ -28,8 +28,12 @@ _INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
-# Otherwise each method of a Column asks Java for the session, a setting and more.
-_UNTRACED = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+# Otherwise each method of a Column asks Java for the session and a setting, and each step of a
+# query describes every operator for Spark's UI.
+_UNTRACED = {
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",
+}
 
 CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
 """Whether tests run over Spark Connect (``make connect``)."""

@@ -52,7 +52,7 @@ class Hosts:
     ) -> None:
         self.directory = directory
         self.names = list(names)
-        self._hidden = {} if hidden is None else hidden
+        self._hidden: Mapping[str, Path] = {} if hidden is None else hidden
         self._anchors: dict[str, subprocess.Popen[bytes]] = {}
         self._inner: dict[str, int] = {}
 

@@ -17,7 +17,7 @@ from tests.faults.outside import command
 from tests.session import compiling
 
 pytestmark = [
-    pytest.mark.soak,
+    pytest.mark.soak(30),
     pytest.mark.faults,
     pytest.mark.classic("starts clusters of its own, and looks into the driver"),
     pytest.mark.timeout(1800),

@@ -40,7 +40,7 @@ def test_partial_key(stream, workers, choices, variant):
     assert routed(spelling, keys, workers, weights=weights) == expected
 
 
-@pytest.mark.slow(9)
+@pytest.mark.slow(2)
 @pytest.mark.parametrize(
     "grouping",
     [

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from evenkey import PipelineConfig, run
-from tests.brokers import start_broker
+from evenkey.core.errors import ConfigurationError
+from evenkey.kafka.admin import Admin
+from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.topic_address import Address
+from tests.brokers import fill, start_broker
 from tests.kafka.counting import counted, send, truth
 from tests.runs.killing import finish, kill_in_the_middle, started, wait_for_the_middle
 
@@ -76,3 +81,30 @@ def test_results_equal_exact_counts(spark, broker, grouping):
     report = run(config, prepare=False)
     assert (report.metrics.messages, report.rejected, report.late) == (messages, 0, 0)
     assert counted(spark, broker, topic) == truth(messages)
+
+
+@pytest.mark.slow(20)
+def test_questions_wait_for_a_broker_longer_than_the_clients_own_timeout(
+    spark, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("evenkey.kafka.admin._TIMEOUT_MS", 2000)
+    monkeypatch.setattr("evenkey.kafka.admin._REQUEST_MS", 1000)
+    broker = start_broker(tmp_path / "kafka")
+    try:
+        fill(broker, "away", [b"a"] * 40)
+        address = Address(broker.server, ("away",))
+        with Admin.open(spark, address, ClientSettings()) as admin:
+            before = admin.topics(["away"])
+            broker.stop()
+            with pytest.raises(ConfigurationError, match=r"no broker answers at .* within 2 s"):
+                admin.topics(["away"])
+            admin.timeout_ms = 240_000
+            with ThreadPoolExecutor() as pool:
+                topics = pool.submit(admin.topics, ["away"])
+                offsets = pool.submit(admin.offsets, {"away": 2}, "latest")
+                time.sleep(5)
+                broker.start()
+                assert topics.result() == before
+                assert offsets.result() == {"away": {0: 20, 1: 20}}
+    finally:
+        broker.stop()

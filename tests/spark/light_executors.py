@@ -211,7 +211,7 @@ def compared(spark: SparkSession, directory: Path, phase: str) -> dict[str, int]
         shutil.copy2(directory / "all" / f"part-{number}.parquet", directory / "input")
     rows = spark.read.parquet(str(directory / "input"))
     owners = spark.createDataFrame([("hot", 1), ("cold 7", 2), ("cold 7", 3)], "user string, n int")
-    found = {} if phase == "second" else batches(rows, owners, directory / phase)
+    found = batches(rows, owners, directory / phase) if phase != "second" else {}
     return found | streams(rows, owners, directory)
 
 

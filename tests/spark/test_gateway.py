@@ -214,8 +214,26 @@ BrokenPipeError: [Errno 32] Broken pipe
 """
 
 
+LEFT_WHILE_PLANNING = b"""\
+Traceback (most recent call last):
+  File "/tmp/pyspark/sql/worker/plan_data_source_read.py", line 401, in main
+    outfile.flush()
+BrokenPipeError: [Errno 32] Broken pipe
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/tmp/pyspark/daemon.py", line 264, in manager
+    code = worker(sock, authenticated)
+  File "/tmp/pyspark/sql/worker/plan_data_source_read.py", line 404, in main
+    outfile.flush()
+ConnectionResetError: [Errno 104] Connection reset by peer
+"""
+LEFT_AT_THE_END = b"PySpark daemon failed to flush the output to the worker process:\n%s\n" % LEFT
+
+
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("trace", [LEFT, LEFT_WITH_SOURCES])
+@pytest.mark.parametrize("trace", [LEFT, LEFT_WITH_SOURCES, LEFT_WHILE_PLANNING, LEFT_AT_THE_END])
 def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
     lines = b"one\n" + trace + b"Traceback (most recent call last):\n" + trace + b"two\n"
     shown = b"one\nTraceback (most recent call last):\ntwo\n"
@@ -225,7 +243,7 @@ def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("ours", "other"),
-    [(b"BrokenPipeError", b"ValueError"), (b"in worker", b"in main"), (b"daemon.py", b"other.py")],
+    [(b"BrokenPipeError", b"ValueError"), (b"/pyspark/daemon.py", b"/job.py")],
 )
 def test_any_other_trace_is_shown_whole(ours, other):
     lines = (LEFT_WITH_SOURCES.replace(ours, other) + LEFT[:100]).splitlines(keepends=True)

@@ -18,7 +18,7 @@ from tests.connect_server import ConnectServer
 from tests.executor_environment import NOT_ON_EXECUTORS, make_environment
 from tests.spark import light_executors
 
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.soak(60), pytest.mark.timeout(1200)]
 
 MASTER = "local-cluster[2,1,1024]"
 SERVER = {"spark.python.daemon.module": "pyspark.daemon", "spark.sql.shuffle.partitions": "5"}

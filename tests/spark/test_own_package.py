@@ -337,3 +337,28 @@ def test_it_is_sent_where_workers_may_have_another_python(monkeypatch, master, c
     session = session_of(context)
     workers.in_workers(session, str.upper)
     assert sent == [session]
+
+
+COLLECTED = """
+import gc, sys
+from pyspark import SparkFiles, cloudpickle
+SparkFiles._root_directory, SparkFiles._is_running_on_worker = sys.argv[1], True
+with open(sys.argv[2], "rb") as file:
+    pickled = file.read()
+for _ in range(9):  # more than 8 and fewer than 16
+    cloudpickle.loads(pickled)
+    print(gc.get_freeze_count() > 0, end=" ")
+gc.collect()
+before = gc.get_freeze_count()
+cloudpickle.loads(pickled)
+print(gc.get_freeze_count() == before)
+"""
+
+
+def test_a_worker_collects_no_garbage_among_what_earlier_tasks_imported(files):
+    task = files.parent / "task"
+    task.write_bytes(cloudpickle.dumps(workers._Task(shown)))
+    run = subprocess.run(
+        [sys.executable, "-c", COLLECTED, files, task], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["False", *(["True"] * 9)]

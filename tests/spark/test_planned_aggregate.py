@@ -236,7 +236,7 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
     assert max(peaks) <= most(4000, workers=4)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(100)
 @pytest.mark.timeout(1800)
 @pytest.mark.classic("compares with the command line's own run")
 @pytest.mark.parametrize(

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from py4j.protocol import Py4JJavaError
 
 from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
     from pyspark.sql import SparkSession
 
     from evenkey.kafka.client import ClientSettings
     from evenkey.kafka.topic_address import Address
+
+_Answer = TypeVar("_Answer")
 
 Offsets = dict[str, dict[int, int]]
 """Offsets of records by topic and partition: ``{topic: {partition: offset}}``."""
@@ -27,6 +30,7 @@ _TIMEOUT_MS = 20_000
 _REQUEST_MS = 10_000
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The id that a broker reports if it has no topic ids."""
+_NO_ANSWER = ("TimeoutException", "DisconnectException")
 _LOOK_AGAIN_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
 
@@ -87,7 +91,7 @@ class Admin:
         self._client = client
         self._address = address
         self.timeout_ms = _TIMEOUT_MS
-        """Timeout of a call to the brokers, in ms."""
+        """How long a question to the brokers waits for an answer, in ms."""
 
     @classmethod
     @contextlib.contextmanager
@@ -137,17 +141,17 @@ class Admin:
             # A broker that has just started may not know a topic yet that another broker knows.
             deadline = time.monotonic() + _PATIENCE_SECONDS
             for name in names:
-                state = self._topic(name)
+                ask = functools.partial(self._topic, name)
+                state = self._answer(ask)
                 while state is None and time.monotonic() < deadline:
                     time.sleep(_LOOK_AGAIN_SECONDS)
-                    state = self._topic(name)
+                    state = self._answer(ask)
                 if state is not None:
                     found[name] = state
         return found
 
     def _topic(self, name: str) -> TopicState | None:
-        options = self._kafka.clients.admin.DescribeTopicsOptions().timeoutMs(self.timeout_ms)
-        asked = self._client.describeTopics(self._list([name]), options).topicNameValues()
+        asked = self._client.describeTopics(self._list([name])).topicNameValues()
         try:
             described = asked.get(name).get()
         except Py4JJavaError as error:
@@ -198,8 +202,8 @@ class Admin:
             }
             for place in places.values():
                 asked.put(place, spec)
-            options = admin.ListOffsetsOptions(isolation).timeoutMs(self.timeout_ms)
-            stated = self._client.listOffsets(asked, options).all().get()
+            options = admin.ListOffsetsOptions(isolation)
+            stated = self._answer(lambda: self._client.listOffsets(asked, options).all().get())
             found: Offsets = {topic: {} for topic in partitions}
             for (topic, number), place in places.items():
                 found[topic][number] = stated.get(place).offset()
@@ -246,6 +250,21 @@ class Admin:
             converted.add(value)
         return converted
 
+    def _answer(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Ask again while no broker answers, until `timeout_ms` has passed.
+
+        Kafka's own timeout of a call does not hold for all requests of the call: describeTopics
+        first asks for the nodes, with the timeout of the client.
+        """
+        deadline = time.monotonic() + self.timeout_ms / 1000
+        while True:
+            try:
+                return ask()
+            except Py4JJavaError as error:
+                if _kind(_cause(error)) not in _NO_ANSWER or time.monotonic() >= deadline:
+                    raise
+                time.sleep(_LOOK_AGAIN_SECONDS)
+
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
         try:
@@ -278,7 +297,7 @@ def _explain(error: Py4JJavaError, address: Address, timeout_ms: int) -> str:
     kind = _kind(cause)
     if kind == "UnknownTopicOrPartitionException":
         return _no_topic(address, address.topics)
-    if kind in ("TimeoutException", "DisconnectException"):
+    if kind in _NO_ANSWER:
         return (
             f"kafka: no broker answers at {address.servers} within {timeout_ms // 1000} s: start "
             "it (`make kafka-up`), or correct the servers and security.protocol"

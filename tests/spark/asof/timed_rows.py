@@ -96,12 +96,13 @@ def joined(
     most = tolerance // _MICROSECOND if isinstance(tolerance, dt.timedelta) else tolerance
     rows: dict[tuple[Any, ...], list[tuple[Any, int]]] = defaultdict(list)
     for *key, other, seq in _values(right, [*on, time, "seq"]):
-        rows[tuple(key)].append((other, seq))
+        if None not in key:
+            rows[tuple(key)].append((other, seq))
     found: dict[int, int | None] = {}
     for id_, *key, given in _values(left, ["id", *on, time]):
         matches = [
             (_rank(given, other, seq, forward=direction == "forward"), seq)
-            for other, seq in (() if None in key else rows[tuple(key)])
+            for other, seq in rows.get(tuple(key), [])
             # No comparison holds for NaN, and none with it.
             if given is not None
             and other is not None

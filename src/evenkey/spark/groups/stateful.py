@@ -196,16 +196,10 @@ def _call(grouped: Any, method: str, work: Any, **options: Any) -> DataFrame:
 
 
 class Stateful:
-    """Operators with state on streams.
+    """Operators with state on streams."""
 
-    Parameters
-    ----------
-    rows
-        Rows and their keys.
-    """
-
-    def _init__(self, rows: Rows) -> None:
-        self.rows = rows
+    rows: Rows
+    """The rows and their keys."""
 
     def applyInPandasWithState(  # noqa: N802 - Spark's name
         self,

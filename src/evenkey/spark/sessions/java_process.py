@@ -44,15 +44,19 @@ _NOISE = re.compile(
     rb"|\S+ \S+ WARN Utils: Set SPARK_LOCAL_IP if you need to bind to another address"
 )
 """Lines that each start of Spark prints and that need no action."""
-_LEFT = (
-    re.compile(rb"Traceback \(most recent call last\):$"),
-    re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in manager$'),
-    re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in worker$'),
-    re.compile(rb"BrokenPipeError: "),
+_TRACE = b"Traceback (most recent call last):"
+_BEFORE_TRACE = (
+    b"PySpark daemon failed to flush the output to the worker process:",
+    b"During handling of the above exception, another exception occurred:",
 )
-"""Lines of the traceback that a Python worker of Spark prints if Java disconnects before the worker
-has sent its whole answer: over Unix sockets, sending the rest fails immediately. This traceback can
-be hidden, because real errors in a worker are sent to Java.
+_LEFT = re.compile(
+    rb"(?:(?:PySpark daemon|During handling) .*\n\s*)?Traceback .*\n"
+    rb'(?:  File ".*[/\\]pyspark[/\\].*\n(?:    .*\n)*)+'
+    rb"(?:BrokenPipeError|ConnectionResetError): .*\n"
+)
+"""The traceback that a Python worker of Spark prints if Java disconnects before the worker has sent
+its whole answer: over Unix sockets, sending the rest fails immediately. It can be hidden if all its
+frames are Spark's, because real errors in a worker are sent to Java.
 """
 _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
@@ -265,23 +269,25 @@ def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread'
 
 
 def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines, without `_NOISE` and without complete tracebacks that match `_LEFT`."""
+    """Yield lines, without `_NOISE` and without tracebacks that match `_LEFT`."""
     held: list[bytes] = []
-    seen = 0
+    hidden = False
     for line in lines:
-        if seen and line.startswith(b"    "):  # a source line in a traceback
-            held.append(line)
-            continue
-        if not _LEFT[seen].match(line):
+        text = line.strip()
+        if text in _BEFORE_TRACE or (text == _TRACE and _TRACE in map(bytes.strip, held)):
             yield from held
-            held, seen = [], 0
-        if _LEFT[seen].match(line):
+            held = [line]
+        elif text == _TRACE or (held and (not text or line.startswith(b"  "))):
             held.append(line)
-            seen += 1
-            if seen == len(_LEFT):
-                held, seen = [], 0
-        elif not _NOISE.match(line):
-            yield line
+        elif held and _LEFT.fullmatch(b"".join([*held, line])):
+            held, hidden = [], True
+            continue
+        elif not (hidden and not text):
+            yield from held
+            held = []
+            if not _NOISE.match(line):
+                yield line
+        hidden = hidden and not text
     yield from held
 
 
