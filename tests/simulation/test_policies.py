@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evenkey.core.streams import generated
 from evenkey.joins import DynamicDistributor
 from evenkey.simulation import Observed, simulate_policies
-from evenkey.simulation.policies import ByMean, ByRestart, parse_policy
+from evenkey.simulation.policies import ByMean, ByMoves, ByRestart, parse_policy
 
 LOADS = st.lists(
     st.lists(st.integers(0, 60), min_size=6, max_size=6), min_size=2, max_size=5
@@ -72,12 +72,49 @@ def test_a_restart_waits():
 
 
 @pytest.mark.parametrize(
-    "spelling", ["hash", "restart", "restart(seconds=5)", "mean", "mean(threshold=0.2)"]
+    "spelling",
+    [
+        "hash",
+        "restart",
+        "restart(seconds=5)",
+        "mean",
+        "mean(threshold=0.2)",
+        "moves",
+        "moves(slack=0.03)",
+    ],
 )
 def test_spellings(spelling):
     policy = parse_policy(spelling)
     assert str(policy) == spelling
     assert parse_policy(policy) is policy
+
+
+def test_moves_give_little_state_away_first():
+    state = np.array([50.0, 50.0, 10.0, 10.0])
+    seen = observed([0, 0, 0, 1], [3, 3, 3, 3], 2)._replace(sizes=state)
+    assert ByMoves().replan(seen).tolist() == [0, 0, 1, 1]
+    assert ByMoves(slack=0.5).replan(seen).tolist() == [0, 0, 0, 1]
+
+
+def test_moves_follow_capacities_that_nobody_named():
+    """Seconds of work show which workers are slow; after some epochs the fast ones have more."""
+    stream = generated("uniform(keys=3000)", messages=60_000)
+    options = {"workers": 4, "epoch_messages": 10_000, "capacities": "2:1:1:0.5"}
+    hashed, moving = simulate_policies(stream, ["hash", "moves"], **options)
+    assert min(epoch.max_over_fair for epoch in hashed.epochs) > 2
+    assert moving.epochs[-1].max_over_fair < 1.15
+    assert moving.makespan_ms < 0.7 * hashed.makespan_ms
+
+
+def test_a_partition_above_the_mean_stays_and_its_neighbours_leave():
+    stream = generated("country-skew-r80", messages=6000)
+    policies = ["hash", "mean", "moves"]
+    hashed, mean, moving = simulate_policies(stream, policies, workers=4, epoch_messages=1000)
+    # The hot country alone is far above the mean, so MLDC can hardly fall.
+    assert [each.moved_states for each in mean.epochs] == [0] * 6
+    assert hashed.epochs[-1].max_over_limit > 1.04
+    assert moving.epochs[-1].max_over_limit < 1.02
+    assert all(each.moved_states == 0 for each in moving.epochs[3:])
 
 
 def test_a_restart_reads_all_states_and_a_move_those_that_move():

@@ -157,6 +157,7 @@ def test_work_that_costs_nothing_is_balanced():
         ({"policies": ["restart(seconds=-1)"]}, "restart: seconds = -1.0: must be at least 0"),
         ({"policies": ["mean(threshold=-1)"]}, "mean: threshold = -1.0: must be at least 0"),
         ({"policies": ["mean(threshold=x)"]}, "threshold = 'x': must be a number"),
+        ({"policies": ["moves(slack=-1)"]}, "moves: slack = -1.0: must be at least 0"),
         ({"workers": 0}, "workers = 0: there must be at least 1 worker"),
         ({"epoch_messages": 0}, "epoch_messages = 0: must be at least 1"),
         ({"partitions": 2}, "partitions = 2: must be at least 3"),

@@ -121,7 +121,7 @@ def _simulate(
         typer.Option(
             metavar="POLICIES",
             help="Simulate keyed state, and compare policies that move it, separated by commas: "
-            "hash, restart, mean. Needs --epoch-messages.",
+            "hash, restart, mean, moves. Needs --epoch-messages.",
             rich_help_panel=_STATE_PANEL,
             show_default=False,
         ),

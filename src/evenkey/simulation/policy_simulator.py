@@ -55,7 +55,7 @@ def simulate_policies(
     stream
         A generated stream, or one that reads files.
     policies
-        At least one policy, or its spelling: ``hash``, ``restart`` or ``mean``, with parameters.
+        At least one policy, or its spelling: ``hash``, ``restart``, ``mean`` or ``moves``.
     workers
         Number of workers, W.
     epoch_messages
