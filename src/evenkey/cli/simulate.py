@@ -229,7 +229,10 @@ def _simulate(
                     on_progress=show,
                 )
             results = [each.to_json() for each in reports]
-            print_json({"results": results}) if as_json else print_policies(results)
+            if as_json:
+                print_json({"results": results})
+            else:
+                print_policies(results)
             return
         for spelling in spellings:
             with message_bar(spelling, getattr(stream, "length", None), "compiling") as show:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evenkey.core.checking import number
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 _BYTES_A_MB = 1e6
@@ -46,7 +47,6 @@ class MoveCosts:
     --------
     Two partitions with 10 MB in total take 10 ms each, and 200 ms for the bytes.
 
-    >>> import numpy as np
     >>> MoveCosts().read_ms(np.array([2.0, 0.0]), np.array([10e6, 0.0])).tolist()
     [220.0, 0.0]
     """
@@ -67,7 +67,8 @@ class MoveCosts:
 
     def sizes(self, keys: NDArray[np.int64], messages: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the bytes of states from their numbers of keys and of messages so far."""
-        return self.key_bytes * keys + self.message_bytes * messages
+        by_key = self.key_bytes * keys.astype(np.float64)
+        return by_key + self.message_bytes * messages.astype(np.float64)
 
     def read_ms(
         self, partitions: NDArray[np.float64], sizes: NDArray[np.float64]

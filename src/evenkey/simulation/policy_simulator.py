@@ -105,7 +105,8 @@ def simulate_policies(
         raise ConfigurationError(message)
     given = MoveCosts() if costs is None else costs
     runs = [_Run(parse_policy(each), parts, able, given) for each in policies]
-    counts, done = None, 0
+    counts: EpochCounts | None = None
+    done = 0
     for counts in counted_epochs(stream, KeyHashes(stream, hash), parts, epoch_messages):
         for run in runs:
             run.take(counts)

@@ -100,4 +100,5 @@ def parse_policy(text: str | Policy) -> Policy:
     """
     if isinstance(text, Policy):
         return text
-    return read("policy", text, {each.name: each for each in classes_of(Policy)})
+    known: dict[str, type[Policy]] = {each.name: each for each in classes_of(Policy)}
+    return read("policy", text, known)
