@@ -38,7 +38,7 @@ def simulate(keys, hashes, length, partitions, capacities, costs, script, pause)
             read[owners[partition]] += mine / costs.read_mb_per_second / 1000
             read_bytes += mine
         hottest = max(Counter(epoch).values()) * costs.message_ms / max(capacities)
-        even = len(epoch) * costs.message_ms / sum(capacities)
+        fair = len(epoch) * costs.message_ms / sum(capacities)
         most = max(work[worker] for worker in workers)
         rows.append(
             {
@@ -47,8 +47,8 @@ def simulate(keys, hashes, length, partitions, capacities, costs, script, pause)
                 "read_ms": [read[worker] for worker in workers],
                 "pause_ms": 1000 * pause if stops else 0,
                 "ms": (1000 * pause if stops else 0) + max(work[w] + read[w] for w in workers),
-                "max_over_fair": most / even,
-                "max_over_limit": most / max(even, hottest),
+                "max_over_fair": most / fair,
+                "max_over_limit": most / max(fair, hottest),
                 "moved_states": sum(hashes[key] % partitions in moved for key in states),
                 "moved_messages": sum(hashes[key] % partitions in moved for key in epoch),
                 "read_bytes": read_bytes,

@@ -160,7 +160,7 @@ class _Run:
         stops = moved.any() and self.policy.pause is not None
         read = (moved | stops) & (states > 0)
         work = self._per_worker(counts.messages) * self._costs.message_ms / self._capacities
-        even = self._costs.message_ms * counts.messages.sum() / self._capacities.sum()
+        fair = self._costs.message_ms * counts.messages.sum() / self._capacities.sum()
         hottest = self._costs.message_ms * counts.hottest / self._capacities.max()
         self.epochs.append(
             PolicyEpoch(
@@ -169,8 +169,8 @@ class _Run:
                 work_ms=work,
                 read_ms=self._costs.read_ms(self._per_worker(read), self._per_worker(sizes * read)),
                 pause_ms=_MS * (self.policy.pause or 0.0) if stops else 0.0,
-                max_over_fair=_ratio(work.max(), even),
-                max_over_limit=_ratio(work.max(), max(even, hottest)),
+                max_over_fair=_ratio(work.max(), fair),
+                max_over_limit=_ratio(work.max(), max(fair, hottest)),
                 moved_states=int(states[moved].sum()),
                 moved_messages=int(counts.messages[moved].sum()),
                 read_bytes=float(sizes[read].sum()),
