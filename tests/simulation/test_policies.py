@@ -108,12 +108,12 @@ def test_moves_follow_capacities_that_nobody_named():
 
 def test_a_partition_above_the_mean_stays_and_its_neighbours_leave():
     stream = generated("country-skew-r80", messages=6000)
-    policies = ["hash", "mean", "moves"]
+    policies = ["hash", "mean", "moves(slack=0.03)"]
     hashed, mean, moving = simulate_policies(stream, policies, workers=4, epoch_messages=1000)
     # The hot country alone is far above the mean, so MLDC can hardly fall.
     assert [each.moved_states for each in mean.epochs] == [0] * 6
     assert hashed.epochs[-1].max_over_limit > 1.04
-    assert moving.epochs[-1].max_over_limit < 1.02
+    assert moving.epochs[-1].max_over_limit < 1.03
     assert all(each.moved_states == 0 for each in moving.epochs[3:])
 
 
