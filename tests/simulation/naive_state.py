@@ -17,7 +17,8 @@ def simulate(keys, hashes, length, partitions, capacities, costs, script, pause)
     """
     workers = range(len(capacities))
     owners = [partition % len(capacities) for partition in range(partitions)]
-    states, rows, learned, unchanged = Counter(), [], [], 0
+    states: Counter[int] = Counter()
+    rows, learned, unchanged = [], [], 0
     for number, epoch in enumerate(epochs_of(keys, length)):
         before, script_owners = list(owners), script[number - 1] if number else None
         owners = before if script_owners is None else list(script_owners)
@@ -25,7 +26,7 @@ def simulate(keys, hashes, length, partitions, capacities, costs, script, pause)
         stops = bool(moved) and pause is not None
         unchanged = 1 if moved else unchanged + 1
         size = {key: costs.key_bytes + costs.message_bytes * count for key, count in states.items()}
-        loads, work, read = Counter(), Counter(), Counter()
+        loads, work, read = (dict.fromkeys(workers, 0.0) for _ in range(3))
         for key in epoch:
             owner = owners[hashes[key] % partitions]
             loads[owner] += 1

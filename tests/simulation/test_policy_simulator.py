@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.hashing import hash_longs, murmur3_strings
 from evenkey.core.streams import generated
-from evenkey.simulation import MoveCosts, Policy, simulate_policies
+from evenkey.simulation import MoveCosts, Observed, Policy, simulate_policies
 from tests.simulation import naive_state
 from tests.simulation.streams import ListStream, list_streams
 
@@ -24,9 +24,9 @@ class Scripted(Policy):
     """Returns owners from a list, and keeps what it learned."""
 
     name: ClassVar[str] = "scripted"
-    owners: tuple = ()
+    owners: tuple[Any, ...] = ()
     stops_for: float | None = None
-    learned: list = field(default_factory=list)
+    learned: list[Observed] = field(default_factory=list)
 
     @property
     def pause(self):

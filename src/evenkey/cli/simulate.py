@@ -228,11 +228,11 @@ def _simulate(
                     message_ms=cost_ms,
                     on_progress=show,
                 )
-            results = [each.to_json() for each in reports]
+            compared = [each.to_json() for each in reports]
             if as_json:
-                print_json({"results": results})
+                print_json({"results": compared})
             else:
-                print_policies(results)
+                print_policies(compared)
             return
         for spelling in spellings:
             with message_bar(spelling, getattr(stream, "length", None), "compiling") as show:
