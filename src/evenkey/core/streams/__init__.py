@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
 from evenkey.core.streams.base import SPAN_SECONDS, KeyStream, MessageBatch, MessageStream
-from evenkey.core.streams.bursts import Bursts
 from evenkey.core.streams.country import CountryHalfSkew, CountrySkew
-from evenkey.core.streams.drift import Drift
+from evenkey.core.streams.drift import Bursts, Drift
 from evenkey.core.streams.entries import Entry, catalogue, generated
 from evenkey.core.streams.file_stream import FileStream, SplitLines
 from evenkey.core.streams.files import LineIndex, find_files

@@ -13,8 +13,12 @@ from rich.table import Table
 from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
 from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, Printer, number, print_json, print_title, whole
-from evenkey.cli.policy_comparison import check_options, compare_policies, print_policies
 from evenkey.cli.progress_bars import message_bar, shown_step
+from evenkey.cli.simulations.policy_comparison import (
+    check_options,
+    compare_policies,
+    print_policies,
+)
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.metrics import FIGURES, shown_in
 from evenkey.pipeline.aggregate import PipelineConfig
