@@ -124,6 +124,50 @@ def test_files_are_read_as_run_reads_them(invoke, tmp_path):
     assert "lines rejected: 1" in invoke(*options).stdout
 
 
+POLICIES = (*SIMULATE, "--policies", "hash,mean(min_improvement=0)", "--epoch-messages", 1000)
+
+
+def test_policies_of_keyed_state(invoke):
+    options = (
+        *("--workers", 3, "--partitions", 30, "--capacities", "2:1:1", "--cost-ms", 2),
+        *("--key-bytes", 1e6, "--message-bytes", 1e3, "--read-mb-per-second", 5),
+        *("--partition-ms", 3, "--hash", "murmur3", "--seed", 7),
+    )
+    outcome = invoke(*POLICIES, *options, "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    hashed, moved = json.loads(outcome.stdout)["results"]
+    expected = {
+        "policy": "hash",
+        "workers": 3,
+        "partitions": 30,
+        "capacities": [2, 1, 1],
+        "message_ms": 2,
+        "key_bytes": 1e6,
+        "message_bytes": 1e3,
+        "read_mb_per_second": 5,
+        "partition_ms": 3,
+        "hash": "murmur3",
+        "seed": 7,
+        "epochs": 3,
+        "moved_states": 0,
+    }
+    assert {name: hashed[name] for name in expected} == expected
+    assert hashed["state_bytes"] == hashed["states"] * 1e6 + 3000 * 1e3
+    assert moved["policy"] == "mean(min_improvement=0)"
+    assert moved["moved_states"] > 0
+    for figures in (hashed, moved):
+        assert [sum(each["loads"]) for each in figures["by_epoch"]] == [1000] * 3
+
+
+def test_the_table_of_policies_fits_a_terminal(invoke):
+    lines = invoke(*POLICIES, "--capacities", ":".join("2" + "1" * 9)).stdout.splitlines()
+    assert lines[0].startswith("country-skew-r80: 3,000 messages, 197 states (0.0 MB), 3 epochs")
+    assert lines[1] == "10 workers with capacities 2:1:1:1:1:1:1:1:1:1, 160 partitions"
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line.split()}
+    assert rows["hash"][2:6] == ["0", "0.0", "0.0", "0.0"]
+    assert max(map(len, lines)) <= 80
+
+
 def test_an_input_without_a_message_is_an_error(invoke, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("k,n\na,none\nb,\n")
@@ -166,6 +210,13 @@ def test_compressed_edges_go_to_sources_by_their_senders(invoke, tmp_path):
         (("--estimation", "probing(5)", "--grouping", "sg"), "does not use loads"),
         (("--feed", "keys"), "unknown feed 'keys'"),
         (("--cost-ms", -1), "--cost-ms"),
+        (("--policies", "hash"), "states move between epochs; pass epoch_messages"),
+        (("--key-bytes", 5), "key_bytes = 5.0: it is of keyed state; pass policies too"),
+        (("--policies", "hash", "--grouping", "kg"), "and grouping = 'kg'"),
+        (("--policies", "hash", "--feed", "key"), "and feed = 'key'"),
+        (("--policies", "hash", "--agreement"), "and agreement = True"),
+        (("--policies", "hsah", "--epoch-messages", 9), "unknown policy 'hsah'"),
+        (("--policies", ",", "--epoch-messages", 9), "policies = []: name at least one"),
         (("--input", "nowhere"), "dataset and input are given"),
     ],
 )

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from evenkey.core.metrics import Pace, Paced
-from evenkey.joins.balance.rebalancing import greedy
-from evenkey.joins.balance.work import load_per_location
+from evenkey.core.planners import greedy, load_per_location
 from evenkey.papers.publish_subscribe.join_seen import JoinSeen, LoadMeasure
 from evenkey.pipeline.exporters import EpochRecord, History, RunInfo
 

@@ -27,16 +27,3 @@ def leaves_of_box(bounds, box):
         for number, (x0, y0, x1, y1) in enumerate(bounds)
         if left < x1 and right >= x0 and bottom < y1 and top >= y0
     ]
-
-
-def best_single_move(owners, loads, workers):
-    """Return the least maximum load that moving at most one partition can reach."""
-    best = max(sum(x for o, x in zip(owners, loads, strict=True) if o == w) for w in range(workers))
-    for partition in range(len(owners)):
-        for worker in range(workers):
-            moved = [worker if p == partition else o for p, o in enumerate(owners)]
-            totals = [0.0] * workers
-            for owner, load in zip(moved, loads, strict=True):
-                totals[owner] += load
-            best = min(best, max(totals))
-    return best

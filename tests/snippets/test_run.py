@@ -65,9 +65,9 @@ def test_operators(spark, capsys):
 
 @pytest.mark.slow(12)
 def test_simulation(invoke):
-    (command,) = snippets("docs/simulation.md", "sh")
-    (printed,) = invoke(command)
-    assert table_is_shown(printed, "docs/simulation.md")
+    for command in snippets("docs/simulation.md", "sh"):
+        (printed,) = invoke(command)
+        assert table_is_shown(printed, "docs/simulation.md")
     (code,) = snippets("docs/simulation.md", "python")
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 - our own text

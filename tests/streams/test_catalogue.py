@@ -6,6 +6,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import (
+    Bursts,
     CountryHalfSkew,
     CountrySkew,
     Drift,
@@ -26,6 +27,7 @@ from evenkey.papers.data_sets import Cashtags, GraphLookAlike, Lognormal, LookAl
         ("zipf( keys=10, z=1 )", Zipf(1.0, 10)),
         ("uniform(keys=5)", Uniform(5)),
         ("drift(z=1.2,keys=10,every=3)", Drift(1.2, 10, 3)),
+        ("bursts(z=1,keys=9,every=6,burst=2,percent=50)", Bursts(1.0, 9, 6, 2, 50)),
         ("lognormal-2", Lognormal(2)),
         ("wikipedia-like", LookAlike("wikipedia")),
         ("cashtags-like", Cashtags()),
@@ -39,7 +41,10 @@ def test_spellings(name, stream):
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
-        ("zpif(z=1,keys=5)", r"unknown dataset .*there are: cashtags-like, country-half-skew-rN, "),
+        (
+            "zpif(z=1,keys=5)",
+            r"unknown dataset .*there are: .*cashtags-like, country-half-skew-rN, ",
+        ),
         ("country-skew", "country-skew-rN"),
         ("country-skew(percent=80)", "country-skew-rN"),
         ("zipf-r80", "unknown dataset 'zipf-r80'"),

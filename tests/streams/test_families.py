@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import Drift, Uniform, Zipf, generated
+from evenkey.core.streams import Bursts, Drift, Uniform, Zipf, generated
 from evenkey.core.streams.country import HOT_COUNTRY, countries
 
 MESSAGES = 200_000
@@ -92,9 +92,31 @@ def test_drift_deals_all_ranks_anew():
     assert len(hot[0] & hot[1]) < 5
 
 
+def test_a_burst_gives_one_other_key_its_share():
+    keys, every, length = 1000, 2 * MESSAGES, MESSAGES
+    stream = Bursts(z=1.0, keys=keys, every=every, burst=length, percent=40, messages=2 * every)
+    zipf, hot = Zipf(z=1.0, keys=keys).probabilities(), []
+    for start in (0, every):
+        assert close(shares(stream, start, start + MESSAGES), zipf)
+        found = shares(stream, start + MESSAGES, start + every)
+        hot.append(int((found - 0.6 * zipf).argmax()))
+        assert close(found, 0.6 * zipf + 0.4 * (np.arange(keys) == hot[-1]))
+    assert hot[0] != hot[1]
+
+
+def test_bursts_begin_and_end_where_they_should():
+    stream = Bursts(z=0.0, keys=100_000, every=10, burst=3, percent=100, messages=40)
+    ids = stream.ids(0, 40).reshape(4, 10)
+    assert (ids[:, 7:] == ids[:, 7:8]).all()
+    # With so many keys, no key comes twice except in a burst.
+    assert len(np.unique(ids)) == 4 * 8
+
+
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
+        ("bursts(z=1,keys=5,every=4,burst=5,percent=1)", "burst = 5: must be 1 to 4 messages"),
+        ("bursts(z=1,keys=5,every=4,burst=4,percent=101)", "percent = 101: must be from 0 to 100"),
         ("zipf(z=-1,keys=5)", "z = -1.0: must be a number of at least 0"),
         ("zipf(z=nan,keys=5)", "z = nan"),
         ("zipf(z=1,keys=0)", "keys = 0: there must be 1 to 2147483647 keys"),

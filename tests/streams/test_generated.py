@@ -21,6 +21,7 @@ NAMES = [
     "zipf(z=1.4,keys=1000)",
     "uniform(keys=50)",
     "drift(z=1.2,keys=100,every=7)",
+    "bursts(z=1.2,keys=100,every=30,burst=10,percent=50)",
     "lognormal-2",
     "twitter-ticker-like",
     "cashtags-like",

@@ -162,8 +162,8 @@ def nearest_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[s
     --------
     >>> from pathlib import Path
     >>> joins = subpackages(Path())["joins"]
-    >>> nearest_tests(Path(), joins, "src/evenkey/joins/balance/rebalancing.py")[0][0]
-    'tests/joins/test_rebalancing.py'
+    >>> nearest_tests(Path(), joins, "src/evenkey/joins/balance/placement.py")[0][0]
+    'tests/joins/test_placement.py'
     """
     near = _own_tests(root, subpackage, path) or _tests_elsewhere(root, subpackage, path)
     if min(near.values(), default=_NAMED) == _FAR:  # No file names it: take its folder's, or all.
@@ -235,8 +235,8 @@ def module_of(path: str) -> str:
 
     Examples
     --------
-    >>> module_of("src/evenkey/joins/balance/rebalancing.py")
-    'evenkey.joins.balance.rebalancing'
+    >>> module_of("src/evenkey/joins/balance/placement.py")
+    'evenkey.joins.balance.placement'
     """
     name = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
     return name.removesuffix(".__init__")

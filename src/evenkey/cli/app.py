@@ -17,7 +17,7 @@ from evenkey.cli import (
     papers,
     rebalance,
     run,
-    simulate,
+    simulations,
 )
 from evenkey.cli.command_group import Program
 from evenkey.cli.error_lines import show_traces
@@ -34,7 +34,7 @@ app = Commands(
 _commands = (
     run,
     compare,
-    simulate,
+    simulations,
     advise,
     diagnose,
     rebalance,

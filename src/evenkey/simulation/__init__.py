@@ -12,6 +12,10 @@ from __future__ import annotations
 from evenkey.simulation.estimation import Estimation, Global, Local, Probing, parse_estimation
 from evenkey.simulation.feeding import Feed
 from evenkey.simulation.key_hashes import HashName
+from evenkey.simulation.move_costs import MoveCosts
+from evenkey.simulation.policies import Observed, Policy
+from evenkey.simulation.policy_report import PolicyEpoch, PolicyReport
+from evenkey.simulation.policy_simulator import simulate_policies
 from evenkey.simulation.report import Agreement, SimulationReport
 from evenkey.simulation.setting import Setting
 from evenkey.simulation.simulator import simulate, simulate_all
@@ -25,10 +29,16 @@ __all__ = [
     "Global",
     "HashName",
     "Local",
+    "MoveCosts",
+    "Observed",
+    "Policy",
+    "PolicyEpoch",
+    "PolicyReport",
     "Probing",
     "Setting",
     "SimulationReport",
     "parse_estimation",
     "simulate",
     "simulate_all",
+    "simulate_policies",
 ]

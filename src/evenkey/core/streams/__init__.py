@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evenkey.core.lazy import lazy_names
 from evenkey.core.streams.base import SPAN_SECONDS, KeyStream, MessageBatch, MessageStream
 from evenkey.core.streams.country import CountryHalfSkew, CountrySkew
-from evenkey.core.streams.drift import Drift
+from evenkey.core.streams.drift import Bursts, Drift
 from evenkey.core.streams.entries import Entry, catalogue, generated
 from evenkey.core.streams.file_stream import FileStream, SplitLines
 from evenkey.core.streams.files import LineIndex, find_files
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SPAN_SECONDS",
+    "Bursts",
     "CountryHalfSkew",
     "CountrySkew",
     "Drift",

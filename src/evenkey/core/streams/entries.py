@@ -39,8 +39,9 @@ def catalogue() -> list[Entry]:
     --------
     >>> [entry.spelling for entry in catalogue() if entry.published is None]
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['country-half-skew-rN', 'country-skew-rN', 'drift(z=...,keys=...,every=...)',
-     'uniform(keys=...)', 'zipf(z=...,keys=...)']
+    ['bursts(z=...,keys=...,every=...,burst=...,percent=...)', 'country-half-skew-rN',
+     'country-skew-rN', 'drift(z=...,keys=...,every=...)', 'uniform(keys=...)',
+     'zipf(z=...,keys=...)']
     """
     take_offers()
     return sorted(entry for cls in _families().values() for entry in _entries(cls))

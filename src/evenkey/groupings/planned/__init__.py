@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from evenkey.groupings.planned.capacities import Capacities
 from evenkey.groupings.planned.compiled_plan import OFFSET, OWNER_BITS, Lookup, compile_plan
 from evenkey.groupings.planned.exact_counts import KeyCounts
 from evenkey.groupings.planned.grouping import PlannedGrouping, Planning, planner_of
@@ -13,7 +12,6 @@ from evenkey.groupings.planned.whole import whole_plan
 __all__ = [
     "OFFSET",
     "OWNER_BITS",
-    "Capacities",
     "KeyCounts",
     "KeyStatistics",
     "Lookup",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from evenkey.core.capacities import Capacities
 from evenkey.core.checking import check_fields, check_workers, whole_number
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.planned.capacities import Capacities
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
 from evenkey.groupings.planned.router import PlannedRouter
 from evenkey.groupings.planned.statistics import KeyStatistics

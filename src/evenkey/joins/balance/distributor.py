@@ -10,15 +10,15 @@ import numpy as np
 from evenkey.core.checking import check_fields, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.metrics import max_load_distance
+from evenkey.core.planners import greedy
 from evenkey.core.spelling import unknown_name
 from evenkey.joins.balance.placement import Placement, divided
-from evenkey.joins.balance.rebalancing import greedy
 from evenkey.joins.balance.work import CLOCKS, PartitionWork, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from evenkey.joins.balance.rebalancing import Planner
+    from evenkey.core.planners import Planner
     from evenkey.joins.balance.work import LoadClock, LoadMetric
 
 _MOST_EPOCHS = 64

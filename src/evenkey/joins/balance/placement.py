@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.core.planners import load_per_location
 from evenkey.groupings import Plan, make_plan
-from evenkey.joins.balance.work import load_per_location
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _STAYS = 0.05
 """How far above its fair load a slot may be filled with partitions that are already on it. It is
 above 0 because each move has a cost. The greedy planner, which only moves partitions, stops at 0.15
-(`evenkey.joins.balance.rebalancing.GOOD_ENOUGH`)."""
+(`evenkey.core.planners.GOOD_ENOUGH`)."""
 
 
 @dataclass(frozen=True)

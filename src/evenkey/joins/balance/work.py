@@ -54,29 +54,3 @@ def items(work: PartitionWork) -> NDArray[np.float64]:
 def seconds(work: PartitionWork) -> NDArray[np.float64]:
     """Return the load-based load (LB): the seconds of work on the items, whose costs may differ."""
     return work.seconds
-
-
-def load_per_location(
-    owners: NDArray[np.int32], loads: NDArray[np.float64], workers: int
-) -> NDArray[np.float64]:
-    """Sum the loads of partitions over their locations.
-
-    Parameters
-    ----------
-    owners
-        int32[P], location of each partition, 0 to `workers` - 1.
-    loads
-        float64[P], load of each partition.
-    workers
-        Number of locations, W.
-
-    Returns
-    -------
-    float64[W]
-
-    Examples
-    --------
-    >>> load_per_location(np.array([0, 1, 0], dtype=np.int32), np.array([1.0, 2.0, 3.0]), 3)
-    array([4., 2., 0.])
-    """
-    return np.bincount(owners, weights=loads, minlength=workers).astype(np.float64)

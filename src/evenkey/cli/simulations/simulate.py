@@ -1,4 +1,4 @@
-"""``evenkey simulate``: simulate groupings on a stream, without Spark."""
+"""``evenkey simulate``: simulate groupings, or policies that move state, without Spark."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from evenkey.cli.command_options import distinct_groupings, with_pipeline_option
 from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, Printer, number, print_json, print_title, whole
 from evenkey.cli.progress_bars import message_bar, shown_step
+from evenkey.cli.simulations.policy_comparison import (
+    check_options,
+    compare_policies,
+    print_policies,
+)
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.metrics import FIGURES, shown_in
 from evenkey.pipeline.aggregate import PipelineConfig
@@ -41,6 +46,7 @@ _FIELDS = (
     "epoch_messages",
 )
 _PANEL = "Simulation"
+_STATE_PANEL = "Keyed state"
 
 
 def register(app: typer.Typer) -> None:
@@ -114,13 +120,97 @@ def _simulate(
             rich_help_panel=_PANEL,
         ),
     ] = 1.0,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POLICIES",
+            help="Simulate keyed state, and compare policies that move it, separated by commas: "
+            "hash, restart, mean, moves. Needs --epoch-messages.",
+            rich_help_panel=_STATE_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    capacities: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A:B:...",
+            help="Relative capacity of each worker, such as 2:1:1. Default: 1 each.",
+            rich_help_panel=_STATE_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="State partitions, among which keys are divided by their hash. Default: 16 per "
+            "worker.",
+            rich_help_panel=_STATE_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    key_bytes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="BYTES",
+            help="Size of the state of a key. Default: 100.",
+            rich_help_panel=_STATE_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    message_bytes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="BYTES",
+            help="Bytes that each message adds to the state of its key. Default: 0.",
+            rich_help_panel=_STATE_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    read_mb_per_second: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MB",
+            help="Megabytes of states that a worker reads per second. Default: 50.",
+            rich_help_panel=_STATE_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    partition_ms: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MS",
+            help="Time for reading a partition, in addition to its bytes, in ms. Default: 10.",
+            rich_help_panel=_STATE_PANEL,
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate sources that route a stream to workers, and print how balanced the loads are.
 
-    Spark is not started. All figures except speeds depend only on the options. With
-    --epoch-messages, figures are also computed for each epoch.
+    With --policies: simulate workers that hold a state for each key, and print how balanced the
+    loads are and what moves cost. Spark is not started. All figures except speeds depend only on
+    the options. With --epoch-messages, figures are also computed for each epoch.
     """
+    of_state = {
+        "capacities": capacities,
+        "partitions": partitions,
+        "key_bytes": key_bytes,
+        "message_bytes": message_bytes,
+        "read_mb_per_second": read_mb_per_second,
+        "partition_ms": partition_ms,
+    }
+    of_state = {name: value for name, value in of_state.items() if value is not None}
+    of_groupings = {
+        "groupings": (groupings, None),
+        "feed": (feed, "shuffle"),
+        "readers": (readers, 1),
+        "estimation": (estimation, "local"),
+        "agreement": (agreement, False),
+    }
+    changed = {name: value for name, (value, usual) in of_groupings.items() if value != usual}
+    check_options(config, policies, of_state, changed)
     spellings = _spellings(config, groupings)
     config.check_paths()
     results = []
@@ -131,6 +221,23 @@ def _simulate(
             from evenkey.simulation import simulate
 
             stream = stack.enter_context(opened_stream(config))
+        if policies is not None:
+            with message_bar("policies", getattr(stream, "length", None), "compiling") as show:
+                reports = compare_policies(
+                    stream,
+                    config,
+                    policies,
+                    of_state,
+                    hash_name=cast("HashName", hash_name),
+                    message_ms=cost_ms,
+                    on_progress=show,
+                )
+            compared = [each.to_json() for each in reports]
+            if as_json:
+                print_json({"results": compared})
+            else:
+                print_policies(compared)
+            return
         for spelling in spellings:
             with message_bar(spelling, getattr(stream, "length", None), "compiling") as show:
                 report = simulate(

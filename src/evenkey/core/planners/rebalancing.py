@@ -1,4 +1,4 @@
-"""Planners: functions that choose the owners of partitions from their loads."""
+"""The greedy planner: partitions leave the most loaded locations one after the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenkey.core.metrics import max_load_distance
-from evenkey.joins.balance.work import load_per_location
 
 Planner: TypeAlias = Callable[
     [NDArray[np.int32], NDArray[np.float64], int],
@@ -27,6 +26,32 @@ _WORTHWHILE = 0.01
 times the squared mean load. So if one partition alone exceeds the mean load, small gains elsewhere
 are not worth a move."""
 _ROUNDING = 1e-9
+
+
+def load_per_location(
+    owners: NDArray[np.int32], loads: NDArray[np.float64], workers: int
+) -> NDArray[np.float64]:
+    """Sum the loads of partitions over their locations.
+
+    Parameters
+    ----------
+    owners
+        int32[P], location of each partition, 0 to `workers` - 1.
+    loads
+        float64[P], load of each partition.
+    workers
+        Number of locations, W.
+
+    Returns
+    -------
+    float64[W]
+
+    Examples
+    --------
+    >>> load_per_location(np.array([0, 1, 0], dtype=np.int32), np.array([1.0, 2.0, 3.0]), 3)
+    array([4., 2., 0.])
+    """
+    return np.bincount(owners, weights=loads, minlength=workers).astype(np.float64)
 
 
 def greedy(

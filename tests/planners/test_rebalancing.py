@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.core.metrics import max_load_distance
-from evenkey.joins.balance.rebalancing import GOOD_ENOUGH, greedy
-from evenkey.joins.balance.work import load_per_location
-from tests.joins.naive import best_single_move
+from evenkey.core.planners import GOOD_ENOUGH, greedy, load_per_location
 
 
 @pytest.mark.parametrize("left", [[40, 20], [20, 20, 20], [30, 10, 20]])
@@ -38,6 +36,19 @@ def test_three_of_sixteen_locations_with_most_of_the_load():
     new = greedy(owners, loads, 16)
     assert max_load_distance(load_per_location(new, loads, 16)) < 0.25
     assert np.sum(new != owners) <= 27
+
+
+def best_single_move(owners, loads, workers):
+    """Return the least maximum load that moving at most one partition can reach."""
+    best = max(sum(x for o, x in zip(owners, loads, strict=True) if o == w) for w in range(workers))
+    for partition in range(len(owners)):
+        for worker in range(workers):
+            moved = [worker if p == partition else o for p, o in enumerate(owners)]
+            totals = [0.0] * workers
+            for owner, load in zip(moved, loads, strict=True):
+                totals[owner] += load
+            best = min(best, max(totals))
+    return best
 
 
 @st.composite
