@@ -137,10 +137,13 @@ def make_cuts(
         return None
     hashes = plan.keys[split].view(np.int64)
     pieces = int(np.diff(plan.starts)[split].sum())
-    hot = frame.where(hashed.isin(hashes.tolist()))
-    parts, among = (pieces, hot.count()) if rows is None else (plan.workers, rows)
+    is_hot = hashed.isin(hashes.tolist())
+    parts, among = (pieces, frame.where(is_hot).count()) if rows is None else (plan.workers, rows)
     fraction = min(1.0, _SAMPLED * parts / max(among, 1))
-    sampled = _sample(hot, hashed, at, F.lit(1.0) if cost is None else cost, fraction)
+    weighed = [hashed.alias("hash"), at.alias(_AT), _weight(cost).alias("cost")]
+    # Rows are drawn before their keys are hashed.
+    drawn = frame.sample(fraction=fraction, seed=0) if fraction < 1 else frame
+    sampled = _sorted(drawn.where(is_hot).select(*weighed))
     known = sampled["hash"].to_numpy()
     weights, ties = sampled["cost"].to_numpy(), sampled["tie"].to_numpy()
     taken: list[int | None] = []
@@ -182,15 +185,15 @@ def _chosen(
     return chosen
 
 
-def _sample(hot: DataFrame, hashed: Column, at: Column, cost: Column, fraction: float) -> pa.Table:
-    """Take a sample of rows to the driver, sorted by the hash of the key and the order value.
+def _weight(cost: Column | None) -> Column:
+    return F.lit(1.0) if cost is None else F.coalesce(cost.cast("double"), F.lit(0.0))
+
+
+def _sorted(rows: DataFrame) -> pa.Table:
+    """Take rows to the driver, sorted by key and order value.
 
     The column ``tie`` numbers the order values of a key.
     """
-    weighed = F.coalesce(cost.cast("double"), F.lit(0.0)).alias("cost")
-    rows = hot.select(hashed.alias("hash"), at.alias(_AT), weighed)
-    if fraction < 1:
-        rows = rows.sample(fraction=fraction, seed=0)
     ties = F.dense_rank().over(Window.partitionBy("hash").orderBy(_AT))
     # One partition is sorted by the window, and stays so.
     return rows.repartition(1).withColumn("tie", ties).toArrow()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
     from evenkey.spark.windows.window_request import WindowRequest
 
+_COUNTED = 2_000
+"""Rows per worker of the sample that counts keys, which is more precise than that for the cuts."""
+
 
 @dataclass(frozen=True, eq=False)
 class WindowPlan:
@@ -95,7 +98,8 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known))
     start = time.perf_counter()
     side = Side(request.keys, request.cost)
-    weights = Weights([side], grouping.statistics(workers), workers, exact=True)
+    empty = grouping.statistics(workers)
+    weights = Weights([side], empty, workers, exact=False, per_worker=_COUNTED)
     if known:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known), weights)
     memory = grouping.fitted(weights.statistics, workers, {}, of_messages=weights.of_rows)
