@@ -72,6 +72,11 @@ class Neighbours(NamedTuple):
     def __bool__(self) -> bool:
         return any(self)
 
+    @property
+    def ends(self) -> set[bool]:
+        """At which ends of other pieces rows are wanted: True the last ones, False the first."""
+        return {last for last, rows in ((True, self.before), (False, self.after)) if rows}
+
     @classmethod
     def all_of(cls, each: Sequence[Neighbours]) -> Neighbours:
         """Return the rows that the windows of several functions reach."""

@@ -13,7 +13,6 @@ from evenkey.spark.groups.weights import Side, Weights
 from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.lookup import each_worker_once
 from evenkey.spark.windows.order_cuts import Cuts, make_cuts
-from evenkey.spark.windows.sort_orders import as_one
 
 if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
@@ -105,7 +104,7 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
     memory = grouping.fitted(weights.statistics, workers, {}, of_messages=weights.of_rows)
     plan = each_worker_once(Plan.from_arrays(memory))
     keys, rows = request.keys, int(weights.statistics.total) if weights.of_rows else None
-    cuts = make_cuts(keys.frame, keys.hashed, as_one(request.orders), request.cost, plan, rows)
+    cuts = make_cuts(keys.frame, keys.hashed, request.orders, request.cost, plan, rows)
     made = {**plan.to_arrays(), **({} if cuts is None else cuts.to_arrays())}
     kept.keep(made)
     return WindowPlan(shown, workers, None, made, cuts, weights, time.perf_counter() - start)
