@@ -17,7 +17,7 @@ from evenkey.spark.windows.served_columns import ROWS
 from evenkey.spark.windows.sort_orders import fields_of, is_less
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 _NEAR_ROWS = {True: f"{OWN}piece_near_last", False: f"{OWN}piece_near_first"}
 """How many rows of a piece are near its last and its first row, in the table of pieces."""
-_NUMBER, _PLACE, _ENTRIES, _LOOKED_UP = (
-    f"{OWN}{name}" for name in ("edge_number", "table_place", "table_entries", "piece_row")
+_NUMBER, _LISTED, _PLACE, _ENTRIES, _LOOKED_UP = (
+    f"{OWN}{name}"
+    for name in ("edge_number", "edge_rows", "table_place", "table_entries", "piece_row")
 )
 _KEY, _FOUND, _ALONE, _SHARED = "key", "found", "alone", "shared"
 
@@ -119,16 +120,16 @@ class Pieces:
         return where_piece(self.hot.frame, near)
 
     def edges(self, edges: Mapping[str, Edge]) -> DataFrame:
-        """Return a row of each piece or key: values as structs in columns with the edges' names.
+        """Return the edges of each piece or key, in columns with their names.
 
         Spark drops all other rows before it shuffles (WindowGroupLimit).
 
         Parameters
         ----------
         edges
-            Values of one row, from `shared_edges`.
+            Values of the same rows, from `shared_edges`.
         """
-        hot, edge = self.hot, next(iter(edges.values()))
+        hot, edge = self.hot, max(edges.values(), key=lambda each: each.number)
         if edge.skips_nulls:
             rows = hot.frame.where(edge.value.isNotNull())
         else:
@@ -136,9 +137,15 @@ class Pieces:
             rows = self.near(edge.number, last=edge.backward)
         number = hot.numbered(backward=edge.backward, of_key=edge.of_key)
         found = rows.withColumn(_NUMBER, number).where(F.col(_NUMBER) <= edge.number)
-        by = map(F.col, hot.by(of_key=edge.of_key))
-        values = (F.struct(each.value.alias("value")).alias(name) for name, each in edges.items())
-        return found.where(F.col(_NUMBER) == edge.number).select(*by, *values)
+        by = hot.by(of_key=edge.of_key)
+        values = [F.struct(each.value.alias("value")).alias(name) for name, each in edges.items()]
+        if not edge.every:
+            return found.where(F.col(_NUMBER) == edge.number).select(*map(F.col, by), *values)
+        listed = F.array_sort(F.collect_list(F.struct(_NUMBER, *values)), _by(_NUMBER))
+        grouped = found.groupBy(*by).agg(listed.alias(_LISTED))
+        return grouped.select(
+            *map(F.col, by), *(F.col(_LISTED)[name].alias(name) for name in edges)
+        )
 
     def look_up(self, rows: DataFrame, table: DataFrame, names: Sequence[str]) -> DataFrame:
         """Add columns of a table to the rows of pieces, by `PIECE`; other rows have nulls there.
@@ -167,7 +174,7 @@ class Pieces:
         shared = F.flatten(F.collect_list(F.when(F.size(_ENTRIES) > 1, F.col(_ENTRIES))))
         tables = of_places.agg(
             F.struct(
-                F.array_sort(listed, _by_place).alias(_ALONE),
+                F.array_sort(listed, _by(_PLACE)).alias(_ALONE),
                 F.map_from_entries(shared).alias(_SHARED),
             )
         ).scalar()
@@ -179,19 +186,20 @@ class Pieces:
         return with_row.withColumns(looked_up).drop(_LOOKED_UP)
 
 
-def _by_place(one: Column, other: Column) -> Column:
-    return (one[_PLACE] - other[_PLACE]).cast("int")
+def _by(name: str) -> Callable[[Column, Column], Column]:
+    return lambda one, other: (one[name] - other[name]).cast("int")
 
 
 def shared_edges(columns: Sequence[Served]) -> list[dict[str, Edge]]:
-    """Group the edges by rows, so that all values of a row are found together."""
+    """Group the edges by rows, so that all values of the same rows are found together."""
     found: dict[object, dict[str, Edge]] = {}
     for each in columns:
         for name, edge in each.edges.items():
             # Which values are null differs between columns.
             alone = name if edge.skips_nulls else None
-            row = (edge.backward, edge.number, edge.of_key, alone)
-            found.setdefault(row, {})[name] = edge
+            number = 0 if edge.every else edge.number
+            rows = (edge.backward, number, edge.of_key, alone)
+            found.setdefault(rows, {})[name] = edge
     return [*found.values()]
 
 
