@@ -63,10 +63,13 @@ def test_values_of_rows_near_by_are_carried(session, count):
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("more", [F.lag("amount", 11), F.lead("amount", 1, 0), F.lag("id", 2, -1)])
-def test_rows_further_away_and_defaults_are_copied_for_all_columns(session, more):
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [(F.lag, ("amount", 11)), (F.lead, ("amount", 1, 0)), (F.lag, ("id", 2, -1))],
+)
+def test_rows_further_away_and_defaults_are_copied_for_all_columns(session, function, arguments):
     rows = ordered_rows.rows(session, 200)
-    assert_same(rows, ["user"], ["whole", "id"], {**shifts(), "more": more})
+    assert_same(rows, ["user"], ["whole", "id"], {**shifts(), "more": function(*arguments)})
 
 
 def test_bounded_frames_of_rows(session):
