@@ -235,11 +235,13 @@ def carries(pieces: Pieces, columns: Sequence[Served]) -> tuple[DataFrame, list[
 
     There are no such columns if nothing is carried.
     """
-    table, names = pieces.frame, []
+    table = pieces.frame
+    names: list[str] = []
     for edges in shared_edges(columns):
         of_key = next(iter(edges.values())).of_key
         table = joined(table, pieces.edges(edges), pieces.hot.by(of_key=of_key))
-        names += edges if of_key else []
+        if of_key:
+            names += edges
     carried = {name: column for each in columns for name, column in each.carried.items()}
     # Connect refuses to add no columns.
     return (table.withColumns(carried) if carried else table), [*names, *carried]
