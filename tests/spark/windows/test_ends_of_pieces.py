@@ -73,6 +73,7 @@ def test_few_rows_are_near_the_ends_and_they_are_the_outermost(session, columns)
             assert 1 <= len(numbers) <= 0.1 * count, (piece, end)
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("frame", [{}, {"rows_between": (-2, 0)}, {"range_between": (-9, 0)}])
 def test_the_plan_does_not_double_with_each_step_of_the_search(session, frame):
     """Each doubling of the pieces adds one step to the search for a row's piece."""
