@@ -24,13 +24,14 @@ def rows(spark):
     return spark.range(0, ROWS, 1, 3).select(key.alias("k"), F.col("id").alias("v"))
 
 
-def counted(rows, *, exact):
+def counted(rows, *, exact, **options):
     return sample_keys(
         [Sampled(rows, F.xxhash64("k"), spark_partition([F.col("k")], PARTITIONS))],
         PARTITIONS,
         PlannedGrouping().statistics(WORKERS),
         WORKERS,
         exact=exact,
+        **options,
     )
 
 
@@ -72,6 +73,14 @@ def test_estimates_are_within_their_bound(rows):
     np.testing.assert_allclose(
         found.spark_loads, exact.spark_loads, atol=2 * found.error * ROWS / WORKERS
     )
+
+
+def test_more_rows_per_worker_make_the_sample_more_precise(rows):
+    # Partitions have 40,000 rows.
+    some, all_ = (counted(rows, exact=False, per_worker=each) for each in (5_000, 10_000))
+    assert some.error > 0
+    assert all_.error == 0
+    assert all_.statistics.total == ROWS
 
 
 @pytest.mark.usefixtures("small")

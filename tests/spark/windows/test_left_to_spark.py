@@ -44,7 +44,7 @@ def test_explain_says_how_each_column_is_computed(session):
     assert placement.loads.max() < placement.spark_loads.max() / 2
     assert placement.notes[:3] == (
         "n: a value carried from other pieces",
-        "lag: copies of the rows next to a piece",
+        "lag: a value carried from other pieces",
         f"names: Spark's own window, in one task for each key ({NO_CARRY} gives collect_list)",
     )
 

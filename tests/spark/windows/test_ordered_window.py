@@ -43,6 +43,35 @@ def test_frames_unbounded_on_one_side(session, frame):
     assert_same(rows, ["user"], [F.desc("whole"), "id"], columns, rows_between=frame)
 
 
+def shifts():
+    return {
+        "before": F.lag("amount", 1),
+        "far": F.lag("name", 4),
+        "next": F.lead("price", 2),
+        "back": F.lead("amount", -10),
+        "same": F.lag("cents", 0),
+        "ahead": F.lag("ok", -3),
+    }
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(24, marks=pytest.mark.slow(2))])
+def test_values_of_rows_near_by_are_carried(session, count):
+    """With few rows, they come from several pieces, or the key has no such row."""
+    rows = ordered_rows.rows(session, count)
+    columns = {**shifts(), "n": F.row_number(), "total": F.sum("amount"), "first": F.first("name")}
+    assert_same(rows, ["user"], [F.desc("whole"), "id"], columns, cuts=count > 100, workers=8)
+
+
+@pytest.mark.slow(3)
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [(F.lag, ("amount", 11)), (F.lead, ("amount", 1, 0)), (F.lag, ("id", 2, -1))],
+)
+def test_rows_further_away_and_defaults_are_copied_for_all_columns(session, function, arguments):
+    rows = ordered_rows.rows(session, 200)
+    assert_same(rows, ["user"], ["whole", "id"], {**shifts(), "more": function(*arguments)})
+
+
 def test_bounded_frames_of_rows(session):
     rows = ordered_rows.rows(session)
     columns = {**aggregates(), **picks(), "n": F.row_number(), "list": F.collect_list("amount")}

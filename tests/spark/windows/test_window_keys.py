@@ -37,6 +37,33 @@ def test_a_null_key_is_cut_as_any_other(session):
     assert_same(rows, ["user"], ["long", "id"], columns())
 
 
+SHARED = {
+    "half": "id % 2 = 0",
+    "some": "id % 40 = 0",
+    "few": "id in (7, 300)",
+}
+"""Which rows have the key (null, 1). The others have (1, null), which has the same hash."""
+
+
+@pytest.mark.slow(3)
+@pytest.mark.parametrize(
+    "which",
+    [pytest.param(each, marks=() if each == "some" else pytest.mark.soak) for each in SHARED],
+)
+def test_keys_with_one_hash_have_carries_of_their_own(session, which):
+    first = F.expr(SHARED[which])
+    rows = ordered_rows.rows(session).withColumns(
+        {"a": F.when(~first, F.lit(1)), "b": F.when(first, F.lit(1))}
+    )
+    hashed = rows.select(F.xxhash64("a", "b").alias("hash")).distinct()
+    assert hashed.count() == 1
+    running = {**columns(), "first": F.first("amount"), "third": F.nth_value("amount", 3)}
+    assert_same(rows, ["a", "b"], ["whole", "id"], running)
+    whole = {"total": F.sum("amount"), "most": F.max("name"), "rank": F.percent_rank()}
+    every = (Window.unboundedPreceding, Window.unboundedFollowing)
+    assert_same(rows, ["a", "b"], ["whole", "id"], whole, rows_between=every)
+
+
 def test_without_a_key_all_rows_are_one_partition(session):
     rows = ordered_rows.rows(session, 200)
     assert_same(rows, [], ["id"], columns())
@@ -50,6 +77,15 @@ def test_all_keys_hot_and_one_row(session):
     one = operators.over(rows.where("id = 5"), "user", "id", {"n": F.row_number()}, workers=3)
     assert [row["n"] for row in one.collect()] == [1]
     assert operators.over(rows.where("id < 0"), "user", "id", {"n": F.rank()}).count() == 0
+
+
+@pytest.mark.slow(4)
+def test_rows_that_many_operations_make(session):
+    rows = ordered_rows.rows(session, 200)
+    for number in range(40):
+        rows = rows.withColumn("amount", F.col("amount") + number)
+    last = {"last": F.last("amount"), "known": F.last("name", ignorenulls=True)}
+    assert_same(rows, ["user"], ["whole", "id"], {**columns(), **last})
 
 
 def test_columns_with_odd_names(session):

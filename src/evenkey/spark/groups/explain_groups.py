@@ -81,8 +81,6 @@ class _OfBatch:
 def _cost(plan: GroupPlan) -> str:
     if plan.place:
         return f"cost: the plan was read from {plan.place}: the operator counts nothing"
-    seconds = 0.0 if plan.about is None else plan.about.seconds
-    counting = f"cost: {counted(seconds, 'the input')}"
-    if plan.about is not None and plan.about.error:
-        counting += f", in a sample: no load is off by more than {plan.about.error:.1%} of the mean"
-    return f"{counting}; {STATE_KEEPS}"
+    about = plan.about
+    seconds, error = (0.0, 0.0) if about is None else (about.seconds, about.error)
+    return f"cost: {counted(seconds, 'the input', error)}; {STATE_KEEPS}"

@@ -17,7 +17,7 @@ from evenkey.spark.keys.given_columns import number_column
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
 from evenkey.spark.keys.spark_placement import spark_loads, spark_partition
 from evenkey.spark.plans.batch_plans import sum_costs
-from evenkey.spark.plans.key_sample import Sampled, sample_keys
+from evenkey.spark.plans.key_sample import ALL_PER_WORKER, Sampled, sample_keys
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
@@ -58,10 +58,18 @@ class Weights:
         Number of workers, which determines the size of the sample.
     exact
         Whether to count all rows. Costs are always summed over all rows.
+    per_worker
+        Size of the sample, as for `sample_keys`.
     """
 
     def __init__(
-        self, sides: Sequence[Side], empty: KeyStatistics, workers: int, *, exact: bool
+        self,
+        sides: Sequence[Side],
+        empty: KeyStatistics,
+        workers: int,
+        *,
+        exact: bool,
+        per_worker: int = ALL_PER_WORKER,
     ) -> None:
         keys = [side.keys for side in sides]
         self._sides = sides
@@ -83,7 +91,7 @@ class Weights:
                 for each in keys
             ]
             self.statistics, self._spark_loads, self.error = sample_keys(
-                batches, partitions, empty, workers, exact=exact
+                batches, partitions, empty, workers, exact=exact, per_worker=per_worker
             )
         self.seconds = time.perf_counter() - start
 

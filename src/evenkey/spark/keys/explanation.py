@@ -170,22 +170,27 @@ def _tasks(count: int) -> str:
     return "1 task" if count == 1 else f"{count} tasks"
 
 
-def counted(seconds: float, read: str) -> str:
-    """Return a text on the cost of counting: how long it took, and what it read."""
-    return f"counting took {seconds:.1f} s and read {read} once more"
-
-
-def counted_or_stored(seconds: float, read: str) -> str:
-    """Return a text on the cost of counting for an operator with a `state`.
+def counted(seconds: float, read: str, error: float = 0.0) -> str:
+    """Return a text on the cost of counting.
 
     Parameters
     ----------
     seconds
-        Seconds that counting took; 0: the plan was read from the state.
+        Seconds that counting took.
     read
-        What counting reads.
+        What counting read.
+    error
+        Bound on the error of a load, as a share of the mean; 0: all rows were counted.
     """
-    return f"{counted(seconds, read)}; {STATE_KEEPS}" if seconds else _STORED
+    text = f"counting took {seconds:.1f} s and read {read} once more"
+    if not error:
+        return text
+    return f"{text}, in a sample: no load is off by more than {error:.1%} of the mean"
+
+
+def counted_or_stored(seconds: float, read: str, error: float = 0.0) -> str:
+    """Return the text of `counted` for an operator with a `state`, from which 0 seconds come."""
+    return f"{counted(seconds, read, error)}; {STATE_KEEPS}" if seconds else _STORED
 
 
 def hottest(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import KeyStatistics
 
-_ALL_PER_WORKER = 5_000
+ALL_PER_WORKER = 5_000
 _LEAST_ALL, _MOST_ALL = 20_000, 200_000
 """The first rows of each partition are all counted: this many per worker, between these limits."""
 _DEVIATIONS = 3.0
@@ -75,14 +75,15 @@ def sample_keys(
     workers: int,
     *,
     exact: bool,
+    per_worker: int = ALL_PER_WORKER,
 ) -> KeySample:
     """Estimate how many rows each key has, and each task of Spark's own shuffle.
 
-    The first rows of each partition are all counted, `_ALL_PER_WORKER` for each worker. Of later
-    rows, each is drawn with a probability that falls with its position, and counts the inverse of
-    this probability. So the size of the sample grows with the logarithm of the partition's size,
-    which need not be known. The drawn rows are counted by the sketches that count all rows if
-    `exact`. The seed of the draw is fixed.
+    The first rows of each partition are all counted, `per_worker` for each worker. Of later rows,
+    each is drawn with a probability that falls with its position, and counts the inverse of this
+    probability. So the size of the sample grows with the logarithm of the partition's size, which
+    need not be known. The drawn rows are counted by the sketches that count all rows if `exact`.
+    The seed of the draw is fixed.
 
     Parameters
     ----------
@@ -96,8 +97,11 @@ def sample_keys(
         Number of workers for which a plan will be made.
     exact
         Whether to count all rows.
+    per_worker
+        Size of the sample: this many rows per worker and partition, within limits, and more of
+        large partitions.
     """
-    every = min(max(_ALL_PER_WORKER * workers, _LEAST_ALL), _MOST_ALL)
+    every = min(max(per_worker * workers, _LEAST_ALL), _MOST_ALL)
     # Rows are drawn before their keys are hashed.
     parts = [
         (each.df.withColumn(_TIER, F.lit(0)) if exact else _drawn(each.df, every)).select(

@@ -1,4 +1,4 @@
-"""Aggregates with a frame that is unbounded on one side: pieces get a carry from the others."""
+"""Functions whose pieces get a carry: lag, lead, and frames that are unbounded on one side."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
+    from evenkey.spark.windows.column_parts import Call
+
+SHIFTS = ("lag", "lead")
+"""Functions whose frame is one row at a distance."""
+_MOST_CARRIED = 10
+"""Each piece carries so many rows to as many other pieces; more are copied."""
 _WIDEST = 38
 """The most digits of a decimal."""
 _DOUBLE_DIGITS = 15
@@ -234,6 +240,38 @@ def _merged(first: Column, second: Column) -> Column:
     return _struct(rows, first["mean"] + delta * share, squares)
 
 
+def distance_of(call: Call) -> int:
+    """Return how many rows before the current one the wanted row is; below 0: after it."""
+    return int(call.value(1, 1)) * (1 if call.function == "lag" else -1)
+
+
+def is_carried(call: Call) -> bool:
+    """Return whether `shifted` serves a call of `lag` or `lead`."""
+    return 0 < abs(distance_of(call)) <= _MOST_CARRIED and call.value(2, None) is None
+
+
+def shifted(asked: Asked) -> Served:
+    """Take the row from the piece, or else from the rows next to it, nearest first."""
+    distance = distance_of(asked.call)
+    count, before = abs(distance), distance > 0
+    called = F.call_function(asked.call.function, asked.value, F.lit(int(asked.call.value(1, 1))))
+    own, here = named(asked, "own", called.over(asked.ordered))
+    numbers, number = named(asked, "number", F.row_number().over(asked.ordered))
+    edge = Edge(asked.value, backward=before, skips_nulls=False, number=count, every=True)
+    edges, there = named(asked, "edge", edge)
+    of_pieces = F.collect_list(there).over(asked.nearest_pieces(distance))
+    nearest = F.flatten(F.reverse(of_pieces) if before else of_pieces)
+    carried, carry = named(asked, "carry", F.slice(nearest, 1, count))
+    # Where the row is in the piece, this is below 0, and there is no such element.
+    place = F.lit(count) - number
+    if not before:
+        rows, total = named(asked, "rows", F.col(ROWS))
+        carried, place = {**carried, **rows}, F.lit(count - 1) - (total - number)
+    # If the row is outside of the piece, Spark's own result is null.
+    result = F.coalesce(F.get(carry, place.cast("int")).getField("value"), here)
+    return Served("carry", result, own={**own, **numbers}, edges=edges, carried=carried)
+
+
 CARRIED: dict[str, Callable[[Asked], Served | str]] = {
     "count": count,
     "count_if": count_if,
@@ -252,4 +290,4 @@ CARRIED: dict[str, Callable[[Asked], Served | str]] = {
     **dict.fromkeys(("variance", "var_samp"), _moments(sample=True, root=False)),
     "var_pop": _moments(sample=False, root=False),
 }
-"""Functions by carry, by all names that Spark has for them."""
+"""Aggregates by carry, by all names that Spark has for them."""

@@ -51,6 +51,7 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
     hot = "" if plan.cuts is None else f"hot keys are cut into {len(plan.cuts.workers)} pieces"
     choice = f"{hot}{plan.bound}" if hot else "Spark's own (no key is too hot for one task)"
     cut = plan.cuts is not None
+    counting = counted_or_stored(plan.seconds, "the keys", plan.weights.error)
     return Placement(
         "windows",
         choice,
@@ -65,5 +66,5 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
             else {}
         ),
         slots=slots_of(request.df.sparkSession),
-        notes=(*(notes if cut else ()), f"cost: {counted_or_stored(plan.seconds, 'the keys')}"),
+        notes=(*(notes if cut else ()), f"cost: {counting}"),
     )

@@ -13,9 +13,9 @@ from evenkey.core.checking import check_text, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.group_keys import expression_of, listed
 from evenkey.spark.keys.given_columns import absent, key_columns, unlogged_errors
+from evenkey.spark.windows.carried_functions import SHIFTS
 from evenkey.spark.windows.column_parts import call_of, direction_of
 from evenkey.spark.windows.ranking_functions import RANKINGS
-from evenkey.spark.windows.serving import SHIFTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

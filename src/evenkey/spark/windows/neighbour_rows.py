@@ -11,14 +11,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, FractionalType, IntegralType
 
 from evenkey.spark.keys.given_columns import OWN
-from evenkey.spark.windows.order_pieces import PIECE
+from evenkey.spark.windows.order_pieces import PIECE, where_piece
 from evenkey.spark.windows.piece_tables import joined
 from evenkey.spark.windows.served_columns import AFTER, BEFORE, COPY, NO_COPY, ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from evenkey.spark.windows.piece_tables import HotRows
+    from evenkey.spark.windows.piece_tables import HotRows, Pieces
     from evenkey.spark.windows.serving import Neighbours
     from evenkey.spark.windows.sort_orders import SortOrder
     from evenkey.spark.windows.window_frames import Frame
@@ -36,7 +36,13 @@ _NEXT = {True: f"{OWN}neighbour_next_first", False: f"{OWN}neighbour_next_last"}
 """The first value that the next piece reaches, and the last one that the previous piece reaches."""
 
 
-def with_copies(rows: DataFrame, hot: HotRows, frame: Frame, neighbours: Neighbours) -> DataFrame:
+def neighbour_aggregates(hot: HotRows, neighbours: Neighbours) -> dict[str, Column]:
+    """Return the aggregates of a piece that `with_copies` needs."""
+    value = hot.orders[0].value
+    return {_LEAST: F.min(value), _MOST: F.max(value)} if neighbours.values else {}
+
+
+def with_copies(rows: DataFrame, pieces: Pieces, frame: Frame, neighbours: Neighbours) -> DataFrame:
     """Add a copy of each row to each other piece of its key whose windows reach the row.
 
     Copies have the `PIECE` that they are copied to, and `COPY` says on which side they are.
@@ -45,14 +51,14 @@ def with_copies(rows: DataFrame, hot: HotRows, frame: Frame, neighbours: Neighbo
     ----------
     rows
         All rows, with `PIECE`.
-    hot
-        The rows that are copied.
+    pieces
+        The pieces, with `neighbour_aggregates`.
     frame
         Frame of the aggregate functions.
     neighbours
         Which rows the windows reach.
     """
-    bounds = _bounds(hot, frame, neighbours)
+    bounds = _bounds(pieces, frame, neighbours)
     every = rows.withColumn(COPY, F.lit(NO_COPY))
     for following, count, end in (
         (True, neighbours.before, frame.start),
@@ -60,19 +66,17 @@ def with_copies(rows: DataFrame, hot: HotRows, frame: Frame, neighbours: Neighbo
     ):
         by_value = neighbours.values and end is not None
         if count or by_value:
-            copies = _copied(hot, bounds, count, following=following, by_value=by_value)
+            copies = _copied(pieces, bounds, count, following=following, by_value=by_value)
             every = every.unionAll(copies)
     return every
 
 
-def _bounds(hot: HotRows, frame: Frame, neighbours: Neighbours) -> DataFrame:
+def _bounds(pieces: Pieces, frame: Frame, neighbours: Neighbours) -> DataFrame:
     """Return the pieces, with the rows and the order values that their windows reach."""
-    order = hot.orders[0]
-    values = {_LEAST: F.min(order.value), _MOST: F.max(order.value)} if neighbours.values else {}
-    pieces = Window.partitionBy(*hot.keys).orderBy(PIECE)
-    previous = pieces.rowsBetween(Window.unboundedPreceding, -1)
-    table = hot.pieces(values)
-    table = table.withColumn(_ROWS_BEFORE, F.coalesce(F.sum(ROWS).over(previous), F.lit(0)))
+    order = pieces.hot.orders[0]
+    of_key = Window.partitionBy(*pieces.hot.keys).orderBy(PIECE)
+    previous = of_key.rowsBetween(Window.unboundedPreceding, -1)
+    table = pieces.frame.withColumn(_ROWS_BEFORE, F.coalesce(F.sum(ROWS).over(previous), F.lit(0)))
     columns = {
         _BY_ROWS[True]: F.col(_ROWS_BEFORE) + 1 - neighbours.before,
         _BY_ROWS[False]: F.col(_ROWS_BEFORE) + F.col(ROWS) + neighbours.after,
@@ -86,8 +90,8 @@ def _bounds(hot: HotRows, frame: Frame, neighbours: Neighbours) -> DataFrame:
         return table
     return table.withColumns(
         {
-            _NEXT[True]: F.lead(_BY_VALUE[True]).over(pieces),
-            _NEXT[False]: F.lag(_BY_VALUE[False]).over(pieces),
+            _NEXT[True]: F.lead(_BY_VALUE[True]).over(of_key),
+            _NEXT[False]: F.lag(_BY_VALUE[False]).over(of_key),
         }
     )
 
@@ -123,25 +127,28 @@ def _reached(position: Column, bound: str, *, up: bool) -> Column:
 
 
 def _copied(
-    hot: HotRows, bounds: DataFrame, count: int, *, following: bool, by_value: bool
+    pieces: Pieces, bounds: DataFrame, count: int, *, following: bool, by_value: bool
 ) -> DataFrame:
     """Copy rows to the following or to the previous pieces, which reach `count` rows, or values."""
+    hot = pieces.hot
     order = hot.orders[0]
     up = following == order.ascending
     found = hot.frame
+    if not by_value:
+        found = pieces.near(count, last=following)
     near: list[Column] = []
     if count:
         found = found.withColumn(_NUMBER, hot.numbered(backward=following))
         near.append(F.col(_NUMBER) <= count)
-    if not by_value:
-        # Before the join, so that Spark drops other rows early (WindowGroupLimit).
-        found = found.where(near[0])
     of_piece = [_ROWS_BEFORE, ROWS, *([_NEXT[following]] if by_value else [])]
-    by_piece = (*hot.keys, PIECE)
-    found = joined(found, bounds.select(*map(F.col, (*by_piece, *of_piece))), by_piece, "inner")
     if by_value:
+        found = pieces.look_up(found, bounds, of_piece)
         near.append(_reached(order.value, _NEXT[following], up=up))
-        found = found.where(functools.reduce(operator.or_, near))
+        found = where_piece(found, functools.reduce(operator.or_, near))
+    else:
+        # First, so that Spark drops other rows early (WindowGroupLimit).
+        found, by = found.where(near[0]), hot.by(of_key=False)
+        found = joined(found, bounds.select(*by, *of_piece), by)
     reached: list[Column] = []
     reaches = []
     if count:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
@@ -10,18 +10,17 @@ from evenkey.groupings import PlannedGrouping
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.plans.lookup import HASH, PLACE, plan_words, with_dealt, with_places
 from evenkey.spark.routing.to_workers import split_column
-from evenkey.spark.windows.order_cuts import piece_of, type_of_piece
-from evenkey.spark.windows.sort_orders import as_one
+from evenkey.spark.sessions.deep_subqueries import with_deep_subqueries
+from evenkey.spark.windows.sort_orders import fields_of, is_less
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import StructType
 
     from evenkey.spark.groups.group_keys import Keys
     from evenkey.spark.plans.plan_source import Fixed
-    from evenkey.spark.windows.order_cuts import Cuts
+    from evenkey.spark.windows.order_cuts import CutArrays, Cuts
     from evenkey.spark.windows.sort_orders import SortOrder
 
 PIECE = f"{OWN}piece"
@@ -30,42 +29,52 @@ all keys. Rows of cold keys have 0."""
 SPLIT = f"{OWN}piece_split"
 """A number that determines the worker of a row. Pieces of one key are on different workers, so the
 key and this number determine the piece."""
-_WORKER, _WANTED, _STEP = (f"{OWN}piece_{name}" for name in ("worker", "wanted", "step"))
+_WORKER, _HOT, _AT, _STEP, _HERE = (
+    f"{OWN}piece_{name}" for name in ("worker", "hot", "at", "step", "here")
+)
 
 
 def with_pieces(
-    frame: DataFrame, hashed: Column, orders: Sequence[SortOrder], cuts: Cuts
+    frame: DataFrame, hashed: Column, orders: Sequence[SortOrder], cuts: Cuts, arrays: CutArrays
 ) -> DataFrame:
     """Add the columns `HASH` and `PIECE`.
 
     A binary search finds the piece: each step is a column, and compares with one value. Written as
     one expression, the steps would double in size each time.
     """
-    at = as_one(orders)
-    of_order = frame.select(at.alias("at")).schema["at"].dataType
-    kind = type_of_piece(cast("StructType", of_order))
-    pieces = cuts.column(frame.sparkSession, kind)
-    # With the type of the pieces, or else each comparison would convert it.
-    wanted = F.when(is_hot(cuts), piece_of(F.col(HASH), at)).cast(kind)
-    found = frame.withColumn(HASH, hashed).withColumn(_WANTED, wanted)
+    found = frame.withColumn(HASH, hashed)
+    at = {f"{_AT}_{number}": field for number, field in enumerate(fields_of(orders))}
+    # A cold key has no hash here, and compares as null.
+    found = found.withColumns({_HOT: F.when(is_hot(cuts), F.col(HASH)), **at})
+    values = [F.col(name) for name in at]
     step = 1 << (len(cuts.workers).bit_length() - 1)
     number: Column = F.lit(0)
-    names = []
+    steps = []
     while step:
-        # A cold key has no wanted value, and compares as null.
-        lower = F.get(pieces, number + F.lit(step - 1)) < F.col(_WANTED)
-        names.append(f"{_STEP}_{step}")
-        found = found.withColumn(names[-1], F.when(lower, number + F.lit(step)).otherwise(number))
-        number, step = F.col(names[-1]), step // 2
-    return found.withColumn(PIECE, number).drop(_WANTED, *names)
+        other = number + F.lit(step - 1)
+        hash_, after = F.get(arrays.hashes, other), [F.get(each, other) for each in arrays.after]
+        lower = (hash_ < F.col(_HOT)) | ((hash_ == F.col(_HOT)) & is_less(after, values))
+        steps.append(f"{_STEP}_{step}")
+        found = found.withColumn(steps[-1], F.when(lower, number + F.lit(step)).otherwise(number))
+        number, step = F.col(steps[-1]), step // 2
+    return found.withColumn(PIECE, number).drop(_HOT, *at, *steps)
 
 
 def is_hot(cuts: Cuts) -> Column:
-    """Return whether a row belongs to a key that is cut, from the column `HASH`.
-
-    A filter by `PIECE` would pull the whole search into the filter.
-    """
+    """Return whether a row belongs to a key that is cut, from the column `HASH`."""
     return F.col(HASH).isin(cuts.hashes)
+
+
+def where_piece(rows: DataFrame, condition: Column) -> DataFrame:
+    """Filter rows by `PIECE`, or by columns that were looked up by it.
+
+    Spark would move a plain filter below the search for the piece, with a copy of the search for
+    each use of `PIECE`, in turn with copies of its steps. It moves no filter below a column that is
+    not deterministic, and keeps such a column while the filter uses it.
+    """
+    marked = rows.withColumn(_HERE, F.monotonically_increasing_id())
+    kept = with_deep_subqueries(marked.where((F.col(_HERE) >= 0) & condition))
+    return kept.drop(_HERE)
 
 
 def exchanged(rows: DataFrame, keys: Keys, plan: Fixed, cuts: Cuts, workers: int) -> DataFrame:

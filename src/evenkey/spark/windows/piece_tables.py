@@ -1,4 +1,4 @@
-"""The table of the pieces of hot keys: what each piece carries over to the others."""
+"""Tables with one row for each piece of a hot key, and the columns of such a table for each row."""
 
 from __future__ import annotations
 
@@ -11,18 +11,27 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from evenkey.spark.keys.given_columns import OWN
-from evenkey.spark.windows.order_pieces import PIECE
+from evenkey.spark.sessions.deep_subqueries import with_deep_subqueries
+from evenkey.spark.windows.order_pieces import PIECE, where_piece
 from evenkey.spark.windows.served_columns import ROWS
+from evenkey.spark.windows.sort_orders import fields_of, is_less
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.spark.windows.order_cuts import CutArrays
     from evenkey.spark.windows.served_columns import Edge, Served
     from evenkey.spark.windows.sort_orders import SortOrder
 
-_NUMBER = f"{OWN}edge_number"
+_NEAR_ROWS = {True: f"{OWN}piece_near_last", False: f"{OWN}piece_near_first"}
+"""How many rows of a piece are near its last and its first row, in the table of pieces."""
+_NUMBER, _LISTED, _PLACE, _ENTRIES, _LOOKED_UP = (
+    f"{OWN}{name}"
+    for name in ("edge_number", "edge_rows", "table_place", "table_entries", "piece_row")
+)
+_KEY, _FOUND, _ALONE, _SHARED = "key", "found", "alone", "shared"
 
 
 @dataclass(frozen=True)
@@ -37,11 +46,14 @@ class HotRows:
         Names of the key columns, quoted.
     orders
         The order.
+    cuts
+        The pieces.
     """
 
     frame: DataFrame
     keys: Sequence[str]
     orders: Sequence[SortOrder]
+    cuts: CutArrays
 
     def by(self, *, of_key: bool) -> Sequence[str]:
         """Return the columns that determine a key, or else a piece."""
@@ -52,27 +64,153 @@ class HotRows:
         order = (each.sorts(backward=backward) for each in self.orders)
         return F.row_number().over(Window.partitionBy(*self.by(of_key=of_key)).orderBy(*order))
 
-    def pieces(self, aggregates: Mapping[str, Column]) -> DataFrame:
-        """Return one row per piece, with aggregates of its rows, and their number in `ROWS`."""
-        named = [column.alias(name) for name, column in aggregates.items()]
-        grouped = self.frame.groupBy(*self.keys, PIECE)
-        return grouped.agg(F.count(F.lit(1)).alias(ROWS), *named)
+    def is_near(self, *, last: bool) -> Column:
+        """Return whether a row is among the first or the last rows of its piece, some percent."""
+        ends = self.cuts.last if last else self.cuts.first
+        end = [F.get(each, F.col(PIECE) - 1) for each in ends]
+        at = fields_of(self.orders)
+        beyond = is_less(at, end) if last else is_less(end, at)
+        return end[0].isNotNull() & ~beyond
 
-    def edge(self, name: str, edge: Edge) -> DataFrame:
-        """Return the wanted row of each piece or key: its value as a struct in the column `name`.
+
+class Pieces:
+    """The table of the pieces: `PIECE`, the keys, the number of rows in `ROWS`, and aggregates.
+
+    Spark computes it once for all its uses in a query: it is a scalar subquery, an array of rows.
+
+    Parameters
+    ----------
+    hot
+        The rows.
+    count
+        Number of pieces.
+    aggregates
+        Aggregates of the rows of a piece, by name.
+    ends
+        At which ends of pieces rows will be wanted: True the last ones, False the first ones.
+    """
+
+    def __init__(
+        self, hot: HotRows, count: int, aggregates: Mapping[str, Column], ends: Collection[bool]
+    ) -> None:
+        self.hot = hot
+        self._count = count
+        near = {_NEAR_ROWS[last]: F.count_if(hot.is_near(last=last)) for last in sorted(ends)}
+        aggregates = {**aggregates, **near}
+        named = [column.alias(name) for name, column in aggregates.items()]
+        table = hot.frame.groupBy(*hot.keys, PIECE).agg(F.count(F.lit(1)).alias(ROWS), *named)
+        row = F.struct(*(F.col(each) for each in (*hot.keys, PIECE, ROWS, *aggregates)))
+        rows = table.agg(F.collect_list(row)).scalar()
+        one_row = hot.frame.sparkSession.range(0, 1, 1, 1)
+        self.frame: DataFrame = with_deep_subqueries(one_row.select(F.inline(rows)))
+
+    def near(self, number: int, *, last: bool) -> DataFrame:
+        """Return hot rows, with at least the first or the last `number` of each piece.
+
+        Spark then sorts few rows. If a piece has fewer rows near its end, all its rows are there.
+
+        Parameters
+        ----------
+        number, last
+            How many rows are wanted, and at which end; the table has the number of rows there.
+        """
+        lacking = self.frame.where(F.col(_NEAR_ROWS[last]) < number)
+        listed = lacking.agg(F.collect_list(PIECE)).scalar()
+        near = self.hot.is_near(last=last) | F.array_contains(listed, F.col(PIECE))
+        return where_piece(self.hot.frame, near)
+
+    def edges(self, edges: Mapping[str, Edge]) -> DataFrame:
+        """Return the edges of each piece or key, in columns with their names.
 
         Spark drops all other rows before it shuffles (WindowGroupLimit).
+
+        Parameters
+        ----------
+        edges
+            Values of the same rows, from `shared_edges`.
         """
-        rows = self.frame.where(edge.value.isNotNull()) if edge.skips_nulls else self.frame
-        value = F.struct(edge.value.alias("value")).alias(name)
-        number = self.numbered(backward=edge.backward, of_key=edge.of_key)
+        hot, edge = self.hot, max(edges.values(), key=lambda each: each.number)
+        if edge.skips_nulls:
+            rows = hot.frame.where(edge.value.isNotNull())
+        else:
+            # The first rows of a key are among the first rows of its pieces.
+            rows = self.near(edge.number, last=edge.backward)
+        number = hot.numbered(backward=edge.backward, of_key=edge.of_key)
         found = rows.withColumn(_NUMBER, number).where(F.col(_NUMBER) <= edge.number)
-        by = map(F.col, self.by(of_key=edge.of_key))
-        return found.where(F.col(_NUMBER) == edge.number).select(*by, value)
+        by = hot.by(of_key=edge.of_key)
+        values = [F.struct(each.value.alias("value")).alias(name) for name, each in edges.items()]
+        if not edge.every:
+            return found.where(F.col(_NUMBER) == edge.number).select(*map(F.col, by), *values)
+        listed = F.array_sort(F.collect_list(F.struct(_NUMBER, *values)), _by(_NUMBER))
+        grouped = found.groupBy(*by).agg(listed.alias(_LISTED))
+        return grouped.select(
+            *map(F.col, by), *(F.col(_LISTED)[name].alias(name) for name in edges)
+        )
+
+    def look_up(self, rows: DataFrame, table: DataFrame, names: Sequence[str]) -> DataFrame:
+        """Add columns of a table to the rows of pieces, by `PIECE`; other rows have nulls there.
+
+        The table is a scalar subquery: an array with one place for each piece, which costs less for
+        each row than a join. Keys with the same hash share their pieces. The rows of such pieces
+        are in a map by key instead.
+
+        Parameters
+        ----------
+        rows
+            Rows with `PIECE`.
+        table
+            A table with at most one row for each piece of a key.
+        names
+            Its columns that are added.
+        """
+        places = table.sparkSession.range(1, self._count + 1, 1, 1).toDF(_PLACE)
+        every = places.join(F.broadcast(table), F.col(_PLACE) == F.col(PIECE), "left")
+        key = F.struct(PIECE, *self.hot.keys)
+        entry = F.struct(key.alias(_KEY), F.struct(*names).alias(_FOUND))
+        entries = F.collect_list(F.when(F.col(PIECE).isNotNull(), entry))
+        of_places = every.groupBy(_PLACE).agg(entries.alias(_ENTRIES))
+        alone = F.when(F.size(_ENTRIES) == 1, F.get(_ENTRIES, F.lit(0))[_FOUND])
+        listed = F.collect_list(F.struct(_PLACE, alone.alias(_FOUND)))
+        shared = F.flatten(F.collect_list(F.when(F.size(_ENTRIES) > 1, F.col(_ENTRIES))))
+        tables = of_places.agg(
+            F.struct(
+                F.array_sort(listed, _by(_PLACE)).alias(_ALONE),
+                F.map_from_entries(shared).alias(_SHARED),
+            )
+        ).scalar()
+        of_piece = F.get(tables[_ALONE], F.col(PIECE) - 1)[_FOUND]
+        of_key = F.when(F.col(PIECE) > 0, F.try_element_at(tables[_SHARED], key))
+        row = F.coalesce(of_piece, of_key)
+        with_row = with_deep_subqueries(rows.withColumn(_LOOKED_UP, row))
+        looked_up = {each: F.col(_LOOKED_UP)[each] for each in names}
+        return with_row.withColumns(looked_up).drop(_LOOKED_UP)
+
+
+def _by(name: str) -> Callable[[Column, Column], Column]:
+    return lambda one, other: (one[name] - other[name]).cast("int")
+
+
+def shared_edges(columns: Sequence[Served]) -> list[dict[str, Edge]]:
+    """Group the edges by rows, so that all values of the same rows are found together."""
+    found: dict[object, dict[str, Edge]] = {}
+    for each in columns:
+        for name, edge in each.edges.items():
+            # Which values are null differs between columns.
+            alone = name if edge.skips_nulls else None
+            number = 0 if edge.every else edge.number
+            rows = (edge.backward, number, edge.of_key, alone)
+            found.setdefault(rows, {})[name] = edge
+    return [*found.values()]
+
+
+def ends_of(columns: Sequence[Served]) -> set[bool]:
+    """Return at which ends `Pieces.near` is wanted for edges: True for the last rows of pieces."""
+    every = (edge for each in columns for edge in each.edges.values())
+    return {edge.backward for edge in every if not edge.skips_nulls}
 
 
 def joined(left: DataFrame, right: DataFrame, by: Sequence[str], how: str = "left") -> DataFrame:
-    """Join a small table to rows; nulls in a key are equal, and the columns of `left` stay.
+    """Join a small table to few rows; nulls in a key are equal, and the columns of `left` stay.
 
     Parameters
     ----------
@@ -92,22 +230,31 @@ def joined(left: DataFrame, right: DataFrame, by: Sequence[str], how: str = "lef
     )
 
 
-def carries(hot: HotRows, columns: Sequence[Served]) -> DataFrame | None:
-    """Return what is carried to each piece, by key and `PIECE`; None: nothing is."""
+def carries(pieces: Pieces, columns: Sequence[Served]) -> tuple[DataFrame, list[str]]:
+    """Return the table of the pieces with what is carried to each, and the names of these columns.
+
+    There are no such columns if nothing is carried.
+    """
+    table = pieces.frame
+    names: list[str] = []
+    for edges in shared_edges(columns):
+        of_key = next(iter(edges.values())).of_key
+        table = joined(table, pieces.edges(edges), pieces.hot.by(of_key=of_key))
+        if of_key:
+            names += edges
     carried = {name: column for each in columns for name, column in each.carried.items()}
-    if not carried:
-        return None
-    table = hot.pieces({name: part for each in columns for name, part in each.parts.items()})
-    kept = list(carried)
-    for each in columns:
-        for name, edge in each.edges.items():
-            table = joined(table, hot.edge(name, edge), hot.by(of_key=edge.of_key))
-            kept += [name] if edge.of_key else []
-    table = table.withColumns(carried)
-    return table.select(*map(F.col, (*hot.keys, PIECE, *kept)))
+    # Connect refuses to add no columns.
+    return (table.withColumns(carried) if carried else table), [*names, *carried]
 
 
-def totals(hot: HotRows, columns: Sequence[Served]) -> DataFrame | None:
-    """Return the aggregates over all rows of each hot key, by key; None: there are none."""
-    named = [column.alias(name) for each in columns for name, column in each.totals.items()]
-    return hot.frame.groupBy(*hot.keys).agg(*named) if named else None
+def totals(hot: HotRows, columns: Sequence[Served]) -> tuple[DataFrame, list[str]]:
+    """Return the aggregates over all rows of each hot key, for each of its pieces, and their names.
+
+    There are no names if no column needs such aggregates.
+    """
+    named = {name: column for each in columns for name, column in each.totals.items()}
+    aggregates = [column.alias(name) for name, column in named.items()]
+    # The pieces of a key have consecutive numbers.
+    places = F.sequence(F.min(PIECE), F.max(PIECE)).alias(PIECE)
+    table = hot.frame.groupBy(*hot.keys).agg(places, *aggregates)
+    return table.withColumn(PIECE, F.explode(PIECE)), [*named]

@@ -8,9 +8,9 @@ from pyspark.sql import functions as F
 
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.plans.plan_source import Fixed
-from evenkey.spark.windows.neighbour_rows import with_copies
-from evenkey.spark.windows.order_pieces import PIECE, exchanged, is_hot, with_pieces
-from evenkey.spark.windows.piece_tables import HotRows, carries, joined, totals
+from evenkey.spark.windows.neighbour_rows import neighbour_aggregates, with_copies
+from evenkey.spark.windows.order_pieces import exchanged, is_hot, with_pieces
+from evenkey.spark.windows.piece_tables import HotRows, Pieces, carries, ends_of, totals
 from evenkey.spark.windows.served_columns import COPY, NO_COPY
 from evenkey.spark.windows.window_request import left_name
 
@@ -37,18 +37,22 @@ def piecewise(request: WindowRequest, plan: Snapshot, cuts: Cuts) -> DataFrame:
         The pieces of the hot keys.
     """
     keys, served = request.keys, request.served
-    names = request.keys.quoted_names
-    rows = with_pieces(keys.frame, keys.hashed, request.orders, cuts)
-    hot = HotRows(rows.where(is_hot(cuts)), names, request.orders)
+    arrays = cuts.columns(keys.frame, request.orders)
+    rows = with_pieces(keys.frame, keys.hashed, request.orders, cuts, arrays)
+    hot = HotRows(rows.where(is_hot(cuts)), keys.quoted_names, request.orders, arrays)
+    parts = {name: part for each in served for name, part in each.parts.items()}
+    aggregates = parts | neighbour_aggregates(hot, request.neighbours)
+    ends = ends_of(served) | request.neighbours.ends
+    pieces = Pieces(hot, len(cuts.workers), aggregates, ends)
     if request.neighbours:
-        rows = with_copies(rows, hot, request.frame, request.neighbours)
+        rows = with_copies(rows, pieces, request.frame, request.neighbours)
     rows = exchanged(rows, keys, Fixed(plan), cuts, request.workers)
     rows = rows.withColumns({name: own for each in served for name, own in each.own.items()})
     if request.neighbours:
         rows = rows.where(F.col(COPY) == NO_COPY)
-    for table, by in ((carries(hot, served), (*names, PIECE)), (totals(hot, served), names)):
-        if table is not None:
-            rows = joined(rows, table, by)
+    for table, columns in (carries(pieces, served), totals(pieces.hot, served)):
+        if columns:
+            rows = pieces.look_up(rows, table, columns)
     rows = rows.withColumns(
         {
             given.name: F.col(left_name(number))

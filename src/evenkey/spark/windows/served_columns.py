@@ -36,6 +36,8 @@ ROWS = f"{OWN}piece_rows"
 class Edge:
     """The value of a row at one end of a piece or of a key, as a struct; null: there is none.
 
+    Or an array of such values, of all rows up to the wanted one.
+
     Parameters
     ----------
     value
@@ -48,6 +50,8 @@ class Edge:
         Which row is wanted, from 1 on.
     of_key
         Whether the row is one of the whole key, and not of each piece.
+    every
+        Whether all rows up to that number are wanted, and more may be there.
     """
 
     value: Column
@@ -55,6 +59,7 @@ class Edge:
     skips_nulls: bool
     number: int = 1
     of_key: bool = False
+    every: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,8 @@ class Served:
     parts
         Aggregates over the rows of a piece.
     edges
-        Rows at the ends of pieces, whose values are structs with the field ``value``.
+        Rows at the ends of pieces, whose values are structs with the field ``value``, or arrays of
+        such structs.
     carried
         Window functions over the table of the pieces of a key, which has `parts`, `edges` and
         `ROWS`.
@@ -176,6 +182,10 @@ class Asked:
     def every_piece(self) -> WindowSpec:
         """All pieces of a key."""
         return self._pieces.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+
+    def nearest_pieces(self, count: int) -> WindowSpec:
+        """Return so many pieces of a key before the current one; below 0: after it."""
+        return self._pieces.rowsBetween(*((-count, -1) if count > 0 else (1, -count)))
 
     @property
     def _pieces(self) -> WindowSpec:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
-from evenkey.spark.windows.carried_functions import CARRIED
+from evenkey.spark.windows.carried_functions import (
+    CARRIED,
+    SHIFTS,
+    distance_of,
+    is_carried,
+    shifted,
+)
 from evenkey.spark.windows.order_pieces import PIECE
 from evenkey.spark.windows.ranking_functions import RANKINGS
 from evenkey.spark.windows.served_columns import Asked, Served, named
@@ -19,8 +25,6 @@ if TYPE_CHECKING:
     from evenkey.spark.windows.column_parts import Call
     from evenkey.spark.windows.window_frames import Frame
 
-SHIFTS = ("lag", "lead")
-"""Functions whose frame is one row at a distance."""
 _UNORDERED = frozenset(
     [
         "approx_count_distinct",
@@ -72,19 +76,29 @@ class Neighbours(NamedTuple):
     def __bool__(self) -> bool:
         return any(self)
 
-    @classmethod
-    def all_of(cls, each: Sequence[Neighbours]) -> Neighbours:
-        """Return the rows that the windows of several functions reach."""
-        return cls(*(max(sides) for sides in zip((0, 0, False), *each, strict=True)))
+    @property
+    def ends(self) -> set[bool]:
+        """At which ends of other pieces rows are wanted: True the last ones, False the first."""
+        return {last for last, rows in ((True, self.before), (False, self.after)) if rows}
 
 
-def neighbours_of(call: Call | None, frame: Frame) -> Neighbours:
-    """Return which rows next to a piece a function needs."""
-    if call is None:
-        return Neighbours(0, 0, values=False)
+def neighbours(calls: Sequence[Call], frame: Frame) -> Neighbours:
+    """Return which rows next to a piece have to be copied for functions; none: carries suffice."""
+    reached = [neighbours_of(each, frame) for each in calls]
+    most = Neighbours(*(max(sides) for sides in zip((0, 0, False), *reached, strict=True)))
+    copied = (
+        rows
+        for call, rows in zip(calls, reached, strict=True)
+        if not (call.function in SHIFTS and is_carried(call))
+    )
+    return most if any(copied) else Neighbours(0, 0, values=False)
+
+
+def neighbours_of(call: Call, frame: Frame) -> Neighbours:
+    """Return which rows next to a piece a function reaches."""
     if call.function in SHIFTS:
-        offset = int(call.value(1, 1)) * (1 if call.function == "lag" else -1)
-        return Neighbours(max(0, offset), max(0, -offset), values=False)
+        distance = distance_of(call)
+        return Neighbours(max(0, distance), max(0, -distance), values=False)
     if call.function in RANKINGS or frame.kind == "both":
         return Neighbours(0, 0, values=False)
     return Neighbours(frame.rows_before, frame.rows_after, frame.reaches_values)
@@ -119,6 +133,8 @@ def serve(asked: Asked) -> Served | str:
     name = asked.call.function
     if name in RANKINGS:
         return RANKINGS[name](asked)
+    if name in SHIFTS and not asked.copies and is_carried(asked.call):
+        return shifted(asked)
     if name in SHIFTS or asked.frame.kind == "bounded":
         return _by_neighbours(asked)
     if asked.frame.kind == "both":

@@ -87,10 +87,29 @@ def uncuttable(order: SortOrder) -> str | None:
     return None
 
 
+def fields_of(orders: Sequence[SortOrder]) -> list[Column]:
+    """Return the fields of an order value: compared in turn, ascending, they have this order.
+
+    The first one is never null.
+    """
+    return [field for order in orders for field in order.fields()]
+
+
 def as_one(orders: Sequence[SortOrder]) -> Column:
-    """Return a struct of all columns of an order; ascending structs have this order."""
-    fields = [field for order in orders for field in order.fields()]
-    return F.struct(*(field.alias(f"f{number}") for number, field in enumerate(fields)))
+    """Return an order value as a struct of its fields; ascending structs have this order."""
+    return F.struct(*(field.alias(f"f{n}") for n, field in enumerate(fields_of(orders))))
+
+
+def is_less(left: Sequence[Column], right: Sequence[Column]) -> Column:
+    """Compare the fields of two order values, as Spark compares structs: nulls are the least.
+
+    Spark compares plain columns faster than structs, which it makes for each row first.
+    """
+    result: Column = F.lit(False)  # noqa: FBT003
+    for one, other in reversed([*zip(left, right, strict=True)]):
+        less = F.coalesce(one < other, one.isNull() & other.isNotNull())
+        result = less | (one.eqNullSafe(other) & result)
+    return result
 
 
 def _turned(value: Column, kind: DataType) -> list[Column]:

@@ -13,11 +13,13 @@ from evenkey.spark.groups.weights import Side, Weights
 from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.lookup import each_worker_once
 from evenkey.spark.windows.order_cuts import Cuts, make_cuts
-from evenkey.spark.windows.sort_orders import as_one
 
 if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
     from evenkey.spark.windows.window_request import WindowRequest
+
+_COUNTED = 2_000
+"""Rows per worker of the sample that counts keys, which is more precise than that for the cuts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +97,14 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known))
     start = time.perf_counter()
     side = Side(request.keys, request.cost)
-    weights = Weights([side], grouping.statistics(workers), workers, exact=True)
+    empty = grouping.statistics(workers)
+    weights = Weights([side], empty, workers, exact=False, per_worker=_COUNTED)
     if known:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known), weights)
     memory = grouping.fitted(weights.statistics, workers, {}, of_messages=weights.of_rows)
     plan = each_worker_once(Plan.from_arrays(memory))
     keys, rows = request.keys, int(weights.statistics.total) if weights.of_rows else None
-    cuts = make_cuts(keys.frame, keys.hashed, as_one(request.orders), request.cost, plan, rows)
+    cuts = make_cuts(keys.frame, keys.hashed, request.orders, request.cost, plan, rows)
     made = {**plan.to_arrays(), **({} if cuts is None else cuts.to_arrays())}
     kept.keep(made)
     return WindowPlan(shown, workers, None, made, cuts, weights, time.perf_counter() - start)

@@ -18,7 +18,7 @@ from evenkey.spark.sessions.task_slots import shuffle_partitions
 from evenkey.spark.windows.column_parts import name_of
 from evenkey.spark.windows.given_windows import given_columns, key_list, order_list
 from evenkey.spark.windows.served_columns import Asked
-from evenkey.spark.windows.serving import Neighbours, neighbours_of, serve, why_not
+from evenkey.spark.windows.serving import neighbours, serve, why_not
 from evenkey.spark.windows.sort_orders import SortOrder, uncuttable
 from evenkey.spark.windows.window_frames import frame_of
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evenkey.spark.windows.column_parts import Call
     from evenkey.spark.windows.given_windows import Given, Ordering
     from evenkey.spark.windows.served_columns import Served
+    from evenkey.spark.windows.serving import Neighbours
     from evenkey.spark.windows.window_frames import Frame
 
 
@@ -107,11 +108,9 @@ class WindowRequest:
         by, ordering = key_list(partition_by), order_list(df, order_by)
         given = given_columns(df, by, order_by, columns, frame)
         rows = _Rows(df, by, ordering, given)
-        known = [
-            None if why_not(each, frame) else neighbours_of(each, frame) for each in rows.calls
-        ]
-        neighbours = Neighbours.all_of([each for each in known if each is not None])
-        steps = rows.steps(frame, copies=bool(neighbours))
+        served = [each for each in rows.calls if each and not why_not(each, frame)]
+        copied = neighbours(served, frame)
+        steps = rows.steps(frame, copies=bool(copied))
         order = ", ".join(each.shown for each in rows.orders)
         return cls(
             df,
@@ -124,7 +123,7 @@ class WindowRequest:
             state,
             cost_column(df, cost),
             steps,
-            neighbours,
+            copied,
         )
 
     @property
