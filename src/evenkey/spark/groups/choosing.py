@@ -32,11 +32,15 @@ class Choice(NamedTuple):
         Half a sentence with the reason.
     unasked
         Whether the user chose ``auto``, and Spark places the keys because evenkey cannot.
+    seconds, error
+        Seconds that counting took, if no key was found to be hot, and the bound on its error.
     """
 
     way: Literal["whole", "planned", "spark"]
     why: str
     unasked: bool = False
+    seconds: float = 0.0
+    error: float = 0.0
 
 
 def read_grouping(grouping: object) -> tuple[Wanted, PlannedGrouping]:

@@ -38,8 +38,7 @@ def explain_groups(rows: Rows) -> Explanation:
     else:
         explained = _OfBatch(rows)
         placements = [explained.of(_WHOLE), explained.of(_SPLIT, merges=True)]
-    name = f"groupBy({', '.join(rows.keys.shown)})"
-    return Explanation(name, rows.workers, tuple(placements), (_COMBINED,))
+    return Explanation(rows.shown, rows.workers, tuple(placements), (_COMBINED,))
 
 
 class _OfBatch:
@@ -60,7 +59,9 @@ class _OfBatch:
         except ConfigurationError as error:
             return Placement(work, f"refused ({error})")
         if choice.way == "spark":
-            return Placement(work, f"Spark's own placement ({choice.why})")
+            cost = f"cost: {counted(choice.seconds, 'the input', choice.error)}"
+            notes = (cost,) if choice.seconds else ()
+            return Placement(work, f"Spark's own placement ({choice.why})", notes=notes)
         found, weights = rows.plans.of(choice.way), rows.plans.weights
         plan, total = Plan.from_arrays(found.memory), weights.statistics.total
         keys, loads, rest = weights.statistics.items(0.0)
@@ -81,8 +82,4 @@ class _OfBatch:
 def _cost(plan: GroupPlan) -> str:
     if plan.place:
         return f"cost: the plan was read from {plan.place}: the operator counts nothing"
-    seconds = 0.0 if plan.about is None else plan.about.seconds
-    counting = f"cost: {counted(seconds, 'the input')}"
-    if plan.about is not None and plan.about.error:
-        counting += f", in a sample: no load is off by more than {plan.about.error:.1%} of the mean"
-    return f"{counting}; {STATE_KEEPS}"
+    return f"cost: {counted(plan.seconds, 'the input', plan.error)}; {STATE_KEEPS}"

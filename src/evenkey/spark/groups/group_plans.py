@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import max_over_mean
 from evenkey.groupings import Plan, unplanned, whole_plan
-from evenkey.spark.keys.explanation import speedup
+from evenkey.spark.keys.explanation import counted_in, speedup
 from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.plans.plan_source import Fixed
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
     from evenkey.groupings import KeyStatistics, PlannedGrouping, Snapshot
     from evenkey.spark.groups.weights import Weights
+
+logger = logging.getLogger(__name__)
 
 Way = Literal["whole", "planned"]
 
@@ -87,6 +91,23 @@ class GroupPlan(Fixed):
 
     about: About | None = None
     place: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that counting took; 0: the plan was stored, or nothing was counted."""
+        return 0.0 if self.place or self.about is None else self.about.seconds
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of a worker's planned load, as a share of the mean."""
+        return 0.0 if self.about is None else self.about.error
+
+    def line(self, way: Way, workers: int) -> str:
+        """Return what the plan does, as one line for the log."""
+        loads = Plan.from_arrays(self.memory).loads
+        keys = "whole keys" if way == "whole" else "split keys"
+        made = counted_in(self.seconds, self.error)
+        return f"{keys} on {workers} workers; max/mean load {max_over_mean(loads):.3f}; {made}"
 
     def bound(self, workers: int) -> str:
         """Return a warning if the hottest key is too much load for one task; else an empty text."""
@@ -154,9 +175,12 @@ class GroupPlans:
             tables = self.tables(way)
             memory = KeptPlan(self._session, tables).find()
             if tables is None or not memory:
-                return self.make(way)
-            place = tables.store.url
-            self._made[way] = GroupPlan(memory, self.check(memory, place), place)
+                self.make(way)
+            else:
+                place = tables.store.url
+                self._made[way] = GroupPlan(memory, self.check(memory, place), place)
+            line = self._made[way].line(way, self.workers)
+            logger.info("groupBy(%s): %s", ", ".join(self._keys), line)
         return self._made[way]
 
     def tables(self, way: Way) -> RoutingTables | None:

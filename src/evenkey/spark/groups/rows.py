@@ -13,8 +13,9 @@ from evenkey.spark.groups.exchange import SPLIT, exchanged
 from evenkey.spark.groups.group_keys import Keys, expression_of, keyed, listed
 from evenkey.spark.groups.group_plans import GroupPlans
 from evenkey.spark.groups.weights import Side, Weights, cost_column
+from evenkey.spark.keys.explanation import counted_in
 from evenkey.spark.keys.given_columns import check_frame
-from evenkey.spark.keys.spark_placement import fills_slots
+from evenkey.spark.keys.spark_placement import no_gain
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 from evenkey.spark.sessions.worker_python import check_python
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping, KeyStatistics
 
 logger = logging.getLogger(__name__)
-
-_WORTH = 1.05
-"""Spark places the keys itself if placing them by load is predicted to gain less than this."""
 
 
 class Rows:
@@ -88,6 +86,11 @@ class Rows:
         """
         return keyed(self.df, self.listed)
 
+    @property
+    def shown(self) -> str:
+        """The operator and its keys, as text."""
+        return f"groupBy({', '.join(self.keys.shown)})"
+
     @cached_property
     def python_keys(self) -> Keys:
         """The key columns on a DataFrame that Spark can pass to Python; see `Keys.for_python`.
@@ -132,17 +135,13 @@ class Rows:
         choice = choose(self.wanted, self.keys, self.workers, merges=merges)
         if choice.way == "spark" and choice.why != self._said and choice.unasked:
             self._said = choice.why
-            logger.warning(
-                "groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), choice.why
-            )
+            logger.warning("%s: Spark's own placement: %s", self.shown, choice.why)
         return choice
 
     def settled(self, choice: Choice, plans: GroupPlans | None = None) -> Choice:
         """Return the choice, or Spark's own placement if it is as fast and the user left it open.
 
-        The user left it open if only the keys were passed. This counts the keys. Spark's own
-        placement is not chosen for so few bytes that adaptive execution would merge its tasks into
-        fewer tasks than the session has slots.
+        The user left it open if only the keys were passed. This counts the keys; see `no_gain`.
 
         Parameters
         ----------
@@ -155,13 +154,15 @@ class Rows:
         if choice.way == "spark" or self.wanted != "auto" or options != (None, None, None):
             return choice
         plans = self.plans if plans is None else plans
+        values = plans.weights.statistics.total * (len(self.df.columns) + 1)
         gain = plans.gain(choice.way, self.workers)
-        total = plans.weights.statistics.total
-        if gain >= _WORTH or not fills_slots(self.df, total, self.workers):
+        why = no_gain(self.df.sparkSession, gain, values, self.workers)
+        if why is None:
             return choice
-        why = f"no key is hot: keys placed by load would be {max(gain, 1):.2f}x faster"
-        logger.info("groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), why)
-        return Choice("spark", why)
+        plan = plans.of(choice.way)
+        made = counted_in(plan.seconds, plan.error)
+        logger.info("%s: Spark's own placement: %s; %s", self.shown, why, made)
+        return Choice("spark", why, seconds=plan.seconds, error=plan.error)
 
     def check_batch(self, method: str) -> None:
         """Check that the rows are a batch, and that the workers' Python can be used.

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.given_columns import number_column
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
-from evenkey.spark.keys.spark_placement import spark_loads, spark_partition
+from evenkey.spark.keys.spark_placement import spark_loads
 from evenkey.spark.plans.batch_plans import sum_costs
 from evenkey.spark.plans.key_sample import Sampled, sample_keys
 from evenkey.spark.sessions.task_slots import shuffle_partitions
@@ -78,13 +78,9 @@ class Weights:
             self.statistics = sum_costs(rows, F.col("hash"), F.col("cost"), empty)
         else:
             partitions = shuffle_partitions(keys[0].frame.sparkSession)
-            batches = [
-                Sampled(each.frame, each.hashed, spark_partition(each.columns, partitions))
-                for each in keys
-            ]
-            self.statistics, self._spark_loads, self.error = sample_keys(
-                batches, partitions, empty, workers, exact=exact
-            )
+            batches = [Sampled(each.frame, each.hashed, each.columns) for each in keys]
+            sample = sample_keys(batches, [partitions], empty, workers, exact=exact)
+            self.statistics, (self._spark_loads,), self.error = sample
         self.seconds = time.perf_counter() - start
 
     @property

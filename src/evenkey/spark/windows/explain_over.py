@@ -65,5 +65,8 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
             else {}
         ),
         slots=slots_of(request.df.sparkSession),
-        notes=(*(notes if cut else ()), f"cost: {counted_or_stored(plan.seconds, 'the keys')}"),
+        notes=(
+            *(notes if cut else ()),
+            f"cost: {counted_or_stored(plan.seconds, 'the keys', plan.error)}",
+        ),
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenkey.groupings import Plan, PlannedGrouping
 from evenkey.spark.groups.weights import Side, Weights
+from evenkey.spark.keys.explanation import counted_in
 from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.lookup import each_worker_once
 from evenkey.spark.windows.order_cuts import Cuts, make_cuts
@@ -52,12 +53,19 @@ class WindowPlan:
         begin = f"{self.shown}: "
         if self.reason is not None:
             return f"{begin}Spark's own windows ({self.reason})"
+        made = counted_in(self.seconds, self.error)
         if self.cuts is None:
-            return f"{begin}Spark's own windows (no key has more rows than a task should have)"
+            why = "no key has more rows than a task should have"
+            return f"{begin}Spark's own windows ({why}); {made}"
         pieces, keys = len(self.cuts.workers), len(self.cuts.hashes)
         hot = "1 hot key is" if keys == 1 else f"{keys} hot keys are"
         line = f"{begin}{hot} cut into {pieces} pieces, on {self.workers} workers"
-        return f"{line}{self.bound}"
+        return f"{line}{self.bound}; {made}"
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of a worker's planned load, as a share of the mean."""
+        return 0.0 if self.weights is None else self.weights.error
 
     @property
     def bound(self) -> str:
@@ -95,7 +103,7 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known))
     start = time.perf_counter()
     side = Side(request.keys, request.cost)
-    weights = Weights([side], grouping.statistics(workers), workers, exact=True)
+    weights = Weights([side], grouping.statistics(workers), workers, exact=request.exact)
     if known:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known), weights)
     memory = grouping.fitted(weights.statistics, workers, {}, of_messages=weights.of_rows)
