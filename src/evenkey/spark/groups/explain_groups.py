@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan
 from evenkey.spark.keys.explanation import STATE_KEEPS, Explanation, Placement, counted, hottest
+from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.sessions.task_slots import slots_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class _OfBatch:
         except ConfigurationError as error:
             return Placement(work, f"refused ({error})")
         if choice.way == "spark":
-            cost = f"cost: {counted(choice.seconds, 'the input', choice.error)}"
+            counting = counted(choice.seconds, "the input", choice.error, self._costly)
+            cost = f"cost: {counting}"
             notes = (cost,) if choice.seconds else ()
             return Placement(work, f"Spark's own placement ({choice.why})", notes=notes)
         found, weights = rows.plans.of(choice.way), rows.plans.weights
@@ -75,11 +77,17 @@ class _OfBatch:
             loads=plan.loads_of(keys, loads, rest),
             spark_loads=weights.spark_loads,
             slots=self._slots,
-            notes=(*([f"{bound}{'' if merges else TO_SPLIT}"] if bound else []), _cost(found)),
+            notes=(*([f"{bound}{'' if merges else TO_SPLIT}"] if bound else []), self._cost(found)),
         )
 
+    @cached_property
+    def _costly(self) -> str | None:
+        return costly_part(self._rows.keys.frame.select(self._rows.keys.hashed))
 
-def _cost(plan: GroupPlan) -> str:
-    if plan.place:
-        return f"cost: the plan was read from {plan.place}: the operator counts nothing"
-    return f"cost: {counted(plan.seconds, 'the input', plan.error)}; {STATE_KEEPS}"
+    def _cost(self, plan: GroupPlan) -> str:
+        if plan.place:
+            learns = plan.about is not None and plan.about.learns
+            then = "; each run counts its keys for the next one" if learns else ""
+            return f"cost: the plan was read from {plan.place}: the operator counts nothing{then}"
+        counting = counted(plan.seconds, "the input", plan.error, self._costly)
+        return f"cost: {counting}; {STATE_KEEPS}"

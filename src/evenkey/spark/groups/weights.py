@@ -104,11 +104,16 @@ class Weights:
     @cached_property
     def heaviest(self) -> tuple[np.uint64, float]:
         """Hash of the hottest key, and its share of all load; 0 and 0.0 if there are no rows."""
-        keys, loads, _ = self.statistics.items(0.0)
-        if not len(keys) or not self.statistics.total:
-            return np.uint64(0), 0.0
-        most = int(np.argmax(loads))
-        return keys[most], float(loads[most] / self.statistics.total)
+        return heaviest_of(self.statistics)
+
+
+def heaviest_of(statistics: KeyStatistics) -> tuple[np.uint64, float]:
+    """Return the hash of the hottest key, and its share of all load; 0 and 0.0 without rows."""
+    keys, loads, _ = statistics.items(0.0)
+    if not len(keys) or not statistics.total:
+        return np.uint64(0), 0.0
+    most = int(np.argmax(loads))
+    return keys[most], float(loads[most] / statistics.total)
 
 
 def _costs(side: Side) -> tuple[Column, Column]:

@@ -13,6 +13,7 @@ from evenkey.spark.keys.explanation import (
 )
 from evenkey.spark.keys.given_columns import hash_of
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
+from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.sessions.task_slots import slots_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def explain_join(request: JoinRequest) -> Explanation:
     plan, keys, counts = request.planned(counts=True)
     operator = f"{request.kind.name} join on {', '.join(request.shown)}"
     if plan.reason is not None:
-        notes = (f"cost: {counted(plan.seconds, 'both sides', plan.error)}",) if counts else ()
+        cost = counted(plan.seconds, "both sides", plan.error)
+        notes = (f"cost: {cost}",) if counts else ()
         placement = Placement("join", f"Spark's own join ({plan.reason})", notes=notes)
     elif plan.plan is None or keys is None or counts is None:
         placement = Placement("join", "plans are made epoch by epoch, from the rows of the stream")
@@ -45,7 +47,9 @@ def explain_join(request: JoinRequest) -> Explanation:
         names = KeyNames(
             [NamedRows(side, columns, request.shown, hash_of(columns)) for side, columns in sides]
         )
-        counting = counted_or_stored(plan.seconds, "both sides", plan.error)
+        parts = (part for side in request.read(keys) if (part := costly_part(side)) is not None)
+        costly = next(parts, None)
+        counting = counted_or_stored(plan.seconds, "both sides", plan.error, costly)
         placement = Placement(
             "join",
             _choice(plan),

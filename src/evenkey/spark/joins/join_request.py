@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from dataclasses import replace
@@ -24,6 +25,7 @@ from evenkey.spark.keys.given_columns import (
 )
 from evenkey.spark.keys.spark_placement import no_gain
 from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.costly_inputs import warn_of_costly
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.printed_plans import printed_plan
 from evenkey.spark.sessions.task_slots import default_workers, shuffle_partitions, slots_of
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
     from evenkey.spark.joins.join_kinds import Kind
 
+logger = logging.getLogger(__name__)
+
+_FIX = "persist it first, or pass state=, which keeps the plan for later calls"
 _JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
 """Matches the topmost join in a plan that Spark has printed."""
 
@@ -169,14 +174,19 @@ class JoinRequest(NamedTuple):
                 return PlannedJoin(plan, keys)
         begin = time.monotonic()
         counted = self._counted(keys)
+        seconds = time.monotonic() - begin
+        warn_of_costly(logger, f"join ({self.kind.name})", self.read(keys), seconds, _FIX)
         if plan is None:
-            seconds = time.monotonic() - begin
             plan = make_join_plan(counted, self.kind, self.weigh, self.workers, seconds)
             kept.keep(plan.to_arrays())
         reason = self._nothing_hot(plan, counted)
         if reason is not None:
             return PlannedJoin(replace(plan, reason=reason), None, counted)
         return PlannedJoin(plan, keys, counted)
+
+    def read(self, keys: JoinKeys) -> tuple[DataFrame, DataFrame]:
+        """Return the columns of both sides that counting reads."""
+        return self.left.select(*keys.left), self.right.select(*keys.right)
 
     def _unbalanced(self) -> str | None:
         """Return why balance cannot make this join faster, whatever its rows are; None: it can."""

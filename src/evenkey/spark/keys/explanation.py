@@ -170,7 +170,7 @@ def _tasks(count: int) -> str:
     return "1 task" if count == 1 else f"{count} tasks"
 
 
-def counted(seconds: float, read: str, error: float = 0.0) -> str:
+def counted(seconds: float, read: str, error: float = 0.0, costly: str | None = None) -> str:
     """Return a text on the cost of counting.
 
     Parameters
@@ -181,8 +181,12 @@ def counted(seconds: float, read: str, error: float = 0.0) -> str:
         What counting read.
     error
         Bound on the error of a worker's load, as a share of the mean; 0: all rows were counted.
+    costly
+        What made reading costly, such as a Python function; None: nothing did.
     """
     text = f"counting took {seconds:.1f} s and read {read} once more"
+    if costly:
+        text += f", which computed {costly} of it once more"
     if not error:
         return text
     return f"{text}, in a sample: no load is off by more than {error:.1%} of the mean"
@@ -204,17 +208,19 @@ def counted_in(seconds: float, error: float = 0.0) -> str:
     return f"counted in {seconds:.1f} s{sampled}"
 
 
-def counted_or_stored(seconds: float, read: str, error: float = 0.0) -> str:
+def counted_or_stored(
+    seconds: float, read: str, error: float = 0.0, costly: str | None = None
+) -> str:
     """Return a text on the cost of counting for an operator with a `state`.
 
     Parameters
     ----------
     seconds
         Seconds that counting took; 0: the plan was read from the state.
-    read, error
+    read, error, costly
         As for `counted`.
     """
-    return f"{counted(seconds, read, error)}; {STATE_KEEPS}" if seconds else _STORED
+    return f"{counted(seconds, read, error, costly)}; {STATE_KEEPS}" if seconds else _STORED
 
 
 def hottest(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from evenkey.core.metrics import max_over_mean
 from evenkey.groupings import Plan, PlannedGrouping, heaviest_first
 from evenkey.spark.keys.explanation import counted_in
+from evenkey.spark.plans.costly_inputs import warn_of_costly
 from evenkey.spark.plans.key_sample import KeySample, Sampled, sample_keys
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import KeyStatistics
+
+logger = logging.getLogger(__name__)
 
 _FULL = 1.08
 """Maximum of the rows that a plan gives a task, as a multiple of the mean over all tasks. The rows
@@ -107,7 +111,9 @@ def plan_files(
     rows = Sampled(df, hashed, columns)
     sample = sample_keys([rows], (files, *others), empty, files, exact=exact)
     plan = place_values(sample.statistics, files)
-    return FilePlan(shown, files, plan, sample, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    warn_of_costly(logger, shown, [df.select(*columns)], seconds, "persist it first")
+    return FilePlan(shown, files, plan, sample, seconds)
 
 
 def place_values(statistics: KeyStatistics, files: int) -> Plan:

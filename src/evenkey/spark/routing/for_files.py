@@ -21,6 +21,7 @@ from evenkey.spark.keys.given_columns import (
     key_columns,
 )
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
+from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.plans.lookup import with_planned_worker
 from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.routing.file_plans import plan_files
@@ -139,7 +140,8 @@ def explain_files(
     work = "write.partitionBy"
     if found.plan is None or found.sample is None:
         return Explanation(operator, files, (Placement(work, f"Spark's own ({found.reason})"),))
-    cost = f"cost: {counted(found.seconds, 'the input', found.sample.error)}"
+    costly = costly_part(df.select(*values.columns))
+    cost = f"cost: {counted(found.seconds, 'the input', found.sample.error, costly)}"
     if found.reason is not None:
         placement = Placement(work, f"Spark's own ({found.reason})", notes=(cost,))
         return Explanation(operator, files, (placement,))

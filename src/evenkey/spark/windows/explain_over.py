@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.groupings import Plan
 from evenkey.spark.keys.explanation import Explanation, Placement, counted_or_stored, hottest
+from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.sessions.task_slots import slots_of
 from evenkey.spark.windows.window_plans import planned
 
@@ -51,6 +52,8 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
     hot = "" if plan.cuts is None else f"hot keys are cut into {len(plan.cuts.workers)} pieces"
     choice = f"{hot}{plan.bound}" if hot else "Spark's own (no key is too hot for one task)"
     cut = plan.cuts is not None
+    costly = costly_part(request.keys.frame.select(request.keys.hashed))
+    counting = counted_or_stored(plan.seconds, "the keys", plan.error, costly)
     return Placement(
         "windows",
         choice,
@@ -67,6 +70,6 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
         slots=slots_of(request.df.sparkSession),
         notes=(
             *(notes if cut else ()),
-            f"cost: {counted_or_stored(plan.seconds, 'the keys', plan.error)}",
+            f"cost: {counting}",
         ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from evenkey.groupings import Plan, PlannedGrouping
 from evenkey.spark.groups.weights import Side, Weights
 from evenkey.spark.keys.explanation import counted_in
 from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.costly_inputs import warn_of_costly
 from evenkey.spark.plans.lookup import each_worker_once
 from evenkey.spark.windows.order_cuts import Cuts, make_cuts
 from evenkey.spark.windows.sort_orders import as_one
@@ -19,6 +21,10 @@ from evenkey.spark.windows.sort_orders import as_one
 if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
     from evenkey.spark.windows.window_request import WindowRequest
+
+logger = logging.getLogger(__name__)
+
+_FIX = "write it to a table first, or pass state=, which keeps the plan for later calls"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,4 +118,6 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
     cuts = make_cuts(keys.frame, keys.hashed, as_one(request.orders), request.cost, plan, rows)
     made = {**plan.to_arrays(), **({} if cuts is None else cuts.to_arrays())}
     kept.keep(made)
-    return WindowPlan(shown, workers, None, made, cuts, weights, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    warn_of_costly(logger, shown, [keys.frame.select(keys.hashed)], seconds, _FIX)
+    return WindowPlan(shown, workers, None, made, cuts, weights, seconds)
