@@ -118,7 +118,7 @@ def test_keys_are_unsure_only_if_that_matters():
     """Of key 0 no row was drawn; 1 is hot and drawn often; 2 makes little work; 3 is as 0."""
     spread = np.array([0, 160_000, 0, 0])
     unit = np.array([5_000.0, 1.1, 1.1, 4_000.0])
-    work = np.array([500.0, 11_000.0, 1.1, 0.0])
+    work = np.array([500.0, 20_000.0, 1.1, 0.0])
     none = np.zeros(4)
     table = KeyTable(np.arange(4, dtype=np.uint64), none, none, none, spread, unit, work, none)
     assert unsure(table, 20_000.0, weight=16).tolist() == [True, False, False, True]
@@ -143,12 +143,12 @@ def test_rows_are_those_of_sparks_own_join(plain, monkeypatch):
 def test_spark_joins_if_no_key_is_hot(plain, caplog):
     caplog.set_level("INFO", "evenkey")
     right = plain.range(0, 302, 1, 2).select(F.col("id").alias("k"), F.col("id").alias("w"))
-    even = eks.join(hot(plain, share=0), right, "k")
-    assert "__evenkey" not in oracle.plan_of(even)
+    uniform = eks.join(hot(plain, share=0), right, "k")
+    assert "__evenkey" not in oracle.plan_of(uniform)
     assert "is left to Spark: no key is hot" in caplog.text
     assert "; counted in" in caplog.text
     assert "__evenkey" in oracle.plan_of(eks.join(hot(plain), right, "k"))
-    # With other workers than Spark's own, the user has asked for evenkey's placement.
+    # With other workers than Spark's own, evenkey places the keys.
     asked = eks.join(hot(plain, share=0), right, "k", workers=WORKERS)
     assert "__evenkey" in oracle.plan_of(asked)
     explained = str(eks.explain(eks.join, hot(plain, share=0), right, "k"))

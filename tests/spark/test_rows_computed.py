@@ -126,9 +126,9 @@ def test_one_file_is_written_without_counting(own):
 
 
 @pytest.mark.slow(3)
-def test_few_files_of_many_even_values_are_placed_by_spark(own):
-    even = own.range(0, 40_000, 1, 3).select((F.col("id") % 8_000).alias("k"))
-    placed = eks.partition_for_write(even, "k", files=3)
+def test_few_files_of_many_uniform_values_are_placed_by_spark(own):
+    uniform = own.range(0, 40_000, 1, 3).select((F.col("id") % 8_000).alias("k"))
+    placed = eks.partition_for_write(uniform, "k", files=3)
     assert "__evenkey" not in oracle.plan_of(placed)
     tasks = placed.groupBy("k").agg(F.count_distinct(F.spark_partition_id()).alias("files"))
     assert tasks.where("files > 1").count() == 0

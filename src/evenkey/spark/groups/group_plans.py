@@ -23,6 +23,7 @@ from evenkey.spark.plans.learned_loads import LearnedLoads
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.plans.tables import RoutingTables
+from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -211,6 +212,14 @@ class GroupPlans:
         logger.info("groupBy(%s): %s", ", ".join(self._keys), line)
         return plan
 
+    @property
+    def can_learn(self) -> bool:
+        """Whether a run can count its keys, and there is a place for the plan of the next run.
+
+        Over Connect, PySpark does not return what the second input of a cogroup has counted.
+        """
+        return self.store is not None and (self._inputs == 1 or not is_remote(self._session))
+
     def tables(self, way: Way) -> RoutingTables | None:
         """Return the tables that store plans with whole or split keys; None: nothing is stored."""
         if self.store is None:
@@ -310,7 +319,7 @@ class GroupPlans:
         """
         plan = self._made.get(way)
         learns = plan is None or (plan.about is not None and plan.about.learns)
-        if self.store is None or not learns:
+        if not self.can_learn or not learns:
             return keys
         empty = self.grouping.statistics(self.workers)
         self._observed.append(LearnedLoads.of(keys.frame, keys.hashed, empty))

@@ -184,7 +184,7 @@ class Rows:
 
     def _first_run(self, choice: Choice, plans: GroupPlans) -> Choice:
         """Leave a run without a plan to Spark if its input is costly; it counts for the next."""
-        if choice.way == "spark" or self._exact or plans.finds(choice.way):
+        if choice.way == "spark" or self._exact or not plans.can_learn or plans.finds(choice.way):
             return choice
         what = costly_part(self.keys.frame.select(self.keys.hashed))
         if what is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -230,7 +231,6 @@ def _collected(
             _PARTITION: F.col(_PARTITION).cast("bigint"),
         }
     )
-    matching = every.where(F.col("hash").isNotNull())
     sums = [F.sum(name).alias(name) for name in _SUMMED]
     most = [F.max(name).alias(name) for name in _MOST]
     bucket = F.col("hash").bitwiseAND(F.lit(sizes.buckets - 1))
@@ -239,22 +239,23 @@ def _collected(
     def part(rows: DataFrame, number: int) -> DataFrame:
         return rows.withColumn("part", F.lit(number)).select(*named)
 
-    # All tables below use the same shuffle of the counts, so Spark runs this shuffle once.
+    def hottest(by: str) -> DataFrame:
+        known = F.when(F.col("hash").isNotNull(), F.col(by))
+        return part(every.orderBy(known.desc_nulls_last()).limit(sizes.heaviest), _KEY)
+
+    # All tables below use the same shuffle of the counts, so Spark runs this shuffle once. A filter
+    # of rows without a hash would be moved to before the shuffle, and make it another shuffle.
+    by_bucket = every.groupBy(bucket.alias("hash")).agg(*sums, *most)
+    by_task = every.groupBy(_PARTITION).agg(*sums, *most)
     tables = [
-        part(matching.orderBy(F.desc("work")).limit(sizes.heaviest), _KEY),
-        part(
-            matching.groupBy(bucket.alias("hash"))
-            .agg(*sums, *most)
-            .withColumn(_PARTITION, F.lit(0).cast("bigint")),
-            _BUCKET,
-        ),
-        part(
-            every.groupBy(_PARTITION).agg(*sums, *most).withColumn("hash", F.col(_PARTITION)), _TASK
-        ),
+        hottest("work"),
+        part(by_bucket.withColumn(_PARTITION, F.lit(0).cast("bigint")), _BUCKET),
+        part(by_task.withColumn("hash", F.col(_PARTITION)), _TASK),
     ]
     if sampled is not None:
-        tables.append(part(matching.orderBy(F.desc("unit")).limit(sizes.heaviest), _KEY))
-    table = functools.reduce(DataFrame.unionAll, tables).toArrow()
+        tables.append(hottest("unit"))
+    found = functools.reduce(DataFrame.unionAll, tables).toArrow()
+    table = found.filter(pc.is_valid(found["hash"]))
     column = {name: table[name].to_numpy() for name in named}
     is_key, is_bucket, is_task = (column["part"] == number for number in range(3))
 

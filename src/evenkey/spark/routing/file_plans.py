@@ -67,8 +67,8 @@ class FilePlan(NamedTuple):
         end = "" if self.sample is None else f"; {made}"
         if self.plan is None or self.reason is not None:
             return f"{self.shown}: Spark's own placement: {self.reason}{end}"
-        even = f"max/mean load {max_over_mean(self.plan.loads):.3f}"
-        return f"{self.shown}: {self.files} tasks; files: {self.more}; {even}{end}"
+        balance = f"max/mean load {max_over_mean(self.plan.loads):.3f}"
+        return f"{self.shown}: {self.files} tasks; files: {self.more}; {balance}{end}"
 
     @property
     def more(self) -> str:
