@@ -1,10 +1,10 @@
 """The bill of each operator: processor seconds for a million rows, beside Spark's own operator.
 
-Each operator runs on three kinds of keys: uniform, skewed (60 % of the rows have one key), and uniform
-keys behind a Python function, which is an input that is costly to compute. It runs `--rounds`
-times, interleaved with Spark's own; a run of each comes first and does not count. Figures are
-medians. The processor time of this process and of all that it started is counted, so other load
-hardly changes it.
+Each operator runs on three kinds of keys: uniform ones, skewed ones (60 % of the rows have one
+key), and uniform ones that a Python function computes, so that counting is costly. It runs
+`--rounds` times, interleaved with Spark's own; a run of each comes first and does not count.
+Figures are medians. The processor time of this process and of all that it started is counted, so
+other load hardly changes it.
 
     python benchmarks/cost_of_operators.py           # about ten minutes on two cores
     python benchmarks/cost_of_operators.py --json

@@ -142,7 +142,7 @@ def test_a_run_that_fails_keeps_the_old_plan(session, tmp_path, caplog):
     with pytest.raises(Exception, match="no"):
         grouped.applyInPandas(size, "k long, n long, task int").collect()
     learning.learn_now()
-    assert caplog.records == [] or "not stored" not in caplog.text
+    assert "not stored" not in caplog.text
     assert explained(rows, tmp_path).hot_keys[0].name == "k 1"
 
 
