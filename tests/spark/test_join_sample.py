@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from evenkey import spark as eks
-from evenkey.spark.joins import recounting
+from evenkey.spark.joins import join_counts
 from evenkey.spark.joins.join_counts import sampled_side
 from evenkey.spark.joins.join_keys import join_keys
 from evenkey.spark.joins.join_kinds import kind_of
@@ -21,6 +21,8 @@ from evenkey.spark.plans import key_sample
 from tests.spark import oracle, skewed_joins
 
 WORKERS, ROWS = 8, 24_000
+FEW = 2
+"""Workers with so many rows each that the small sample is large enough, as samples are."""
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,8 @@ def plain(session):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Let only the first 500 rows of each partition be counted without a draw."""
-    monkeypatch.setattr(key_sample, "_MOST_ALL", 500)
+    """Let only the first 2,000 rows of each partition be counted without a draw."""
+    monkeypatch.setattr(key_sample, "_MOST_ALL", 2_000)
 
 
 def hot(session, share=4):
@@ -49,8 +51,8 @@ def hot(session, share=4):
     return session.range(0, ROWS, 1, 2).select(key.alias("k"), F.col("id").alias("v"))
 
 
-def counts_of(left, right, how="inner", **options):
-    request = JoinRequest.of(left, right, "k", how, WORKERS, **options)
+def counts_of(left, right, workers, **options):
+    request = JoinRequest.of(left, right, "k", "inner", workers, **options)
     return request.planned(counts=True).counts
 
 
@@ -59,16 +61,16 @@ def counts_of(left, right, how="inner", **options):
 def test_estimates_are_within_their_bound(plain):
     left = hot(plain)
     right = plain.range(0, 600, 1, 2).select((F.col("id") % 400).alias("k"), F.col("id").alias("w"))
-    exact = counts_of(left, right, exact=True)
+    exact = counts_of(left, right, FEW, exact=True)
     # A row of the result counts 1, and one of either side 0.1.
     work = left.join(right, "k").count() + 0.1 * (ROWS + 600)
     assert exact.error == 0
     assert exact.bucket_work.sum() == pytest.approx(work)
     assert exact.spark_loads.sum() == pytest.approx(work)
-    found = counts_of(left, right)
+    found = counts_of(left, right, FEW)
     assert 0 < found.error < 0.3
     # The total is more certain than a worker's share of it.
-    within = found.error / math.sqrt(WORKERS) * work
+    within = found.error / math.sqrt(FEW) * work
     assert abs(found.bucket_work.sum() - work) < within
     assert abs(found.spark_loads.sum() - work) < within
     hottest = [each.keys[np.argmax(each.work)] for each in (exact, found)]
@@ -88,7 +90,7 @@ def test_a_key_that_is_hot_on_the_counted_side_is_counted_on_the_sampled_one(pla
     right = plain.range(0, 5_400, 1, 2).select(
         F.when(number < 5_000, -1).otherwise(number).alias("k")
     )
-    found = counts_of(left, right)
+    found = counts_of(left, right, WORKERS)
     hashed = plain.range(1).select(F.xxhash64(F.lit(-1).cast("bigint"))).collect()[0][0]
     (place,) = np.flatnonzero(found.keys.view(np.int64) == hashed)
     assert (found.left[place], found.right[place]) == (1, 5_000)
@@ -99,9 +101,9 @@ def test_a_key_that_is_hot_on_the_counted_side_is_counted_on_the_sampled_one(pla
 @pytest.mark.slow(4)
 @pytest.mark.usefixtures("small")
 def test_a_key_that_is_hot_on_the_sampled_side_needs_no_second_job(plain, monkeypatch):
-    monkeypatch.setattr(recounting, "recount", None)
+    monkeypatch.setattr(join_counts, "recount", None)
     right = plain.range(0, 302, 1, 2).select(F.col("id").alias("k"))
-    assert counts_of(hot(plain), right).error > 0
+    assert counts_of(hot(plain), right, FEW).error > 0
 
 
 def test_the_side_that_is_sampled(plain):
@@ -115,14 +117,17 @@ def test_the_side_that_is_sampled(plain):
 
 
 def test_keys_are_unsure_only_if_that_matters():
-    """Of key 0 no row was drawn; 1 is hot and drawn often; 2 makes little work; 3 is as 0."""
-    spread = np.array([0, 160_000, 0, 0])
-    unit = np.array([5_000.0, 1.1, 1.1, 4_000.0])
-    work = np.array([500.0, 20_000.0, 1.1, 0.0])
+    """Of key 0 no row was drawn; 1 was drawn often; a row of 2 makes little work; 3 is as 0."""
+    spread = np.array([0, 160_000, 150, 0])
+    unit = np.array([5_000.0, 300.0, 1.1, 4_000.0])
+    work = np.array([500.0, 20_000_000.0, 90.0, 0.0])
     none = np.zeros(4)
     table = KeyTable(np.arange(4, dtype=np.uint64), none, none, none, spread, unit, work, none)
-    assert unsure(table, 20_000.0, weight=16).tolist() == [True, False, False, True]
-    assert not unsure(table, 20_000.0, weight=1).any()
+    every = -np.inf
+    assert unsure(table, 20_000.0, 16, every).tolist() == [True, False, False, True]
+    # There may be other keys like key 3 of which nothing is known.
+    assert unsure(table, 20_000.0, 16, 4_000.0).tolist() == [True, False, False, False]
+    assert not unsure(table, 20_000.0, 1, every).any()
 
 
 @pytest.mark.slow(12)

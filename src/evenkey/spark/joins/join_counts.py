@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 _INCOMING = 0.1
 """Work of an input row. A row of the result counts 1, because all later operators process it."""
-_KEY, _BUCKET, _TASK = range(3)
-"""Kinds of rows in the collected table: a key, a bucket of keys, a task of Spark's own join."""
+_KEY, _OPEN, _BUCKET, _TASK = range(4)
+"""Kinds of rows in the collected table: a key with much work, a key of which a further row makes
+much work, a bucket of keys, a task of Spark's own join."""
 _PARTITION, _SIDE, _APART, _WEIGHT = "partition", "side", "apart", "weight"
 _SUMMED = ("left", "right", "spread", "unit", "work", "variance")
 _MOST = ("most_right", "most_weight")
@@ -157,7 +158,7 @@ def count_both(
     collected = _collected(both, kind, weigh, sampled, sizes)
     table = collected.keys
     total = float(collected.bucket_work.sum())
-    open_keys = unsure(table, total / sizes.workers, collected.most_weight)
+    open_keys = unsure(table, total / sizes.workers, collected.most_weight, collected.above)
     if sampled is not None and open_keys.any():
         side, columns = (left, keys.left) if sampled == "left" else (right, keys.right)
         hashed = hash_of(columns)
@@ -200,6 +201,7 @@ def sampled_side(left: DataFrame, right: DataFrame, keys: JoinKeys, kind: Kind) 
 
 class _Collected(NamedTuple):
     keys: KeyTable
+    above: float
     bucket_work: NDArray[np.float64]
     spark_loads: NDArray[np.float64]
     variance: float
@@ -239,25 +241,25 @@ def _collected(
     def part(rows: DataFrame, number: int) -> DataFrame:
         return rows.withColumn("part", F.lit(number)).select(*named)
 
-    def hottest(by: str) -> DataFrame:
+    def hottest(by: str, number: int) -> DataFrame:
         known = F.when(F.col("hash").isNotNull(), F.col(by))
-        return part(every.orderBy(known.desc_nulls_last()).limit(sizes.heaviest), _KEY)
+        return part(every.orderBy(known.desc_nulls_last()).limit(sizes.heaviest), number)
 
     # All tables below use the same shuffle of the counts, so Spark runs this shuffle once. A filter
     # of rows without a hash would be moved to before the shuffle, and make it another shuffle.
     by_bucket = every.groupBy(bucket.alias("hash")).agg(*sums, *most)
     by_task = every.groupBy(_PARTITION).agg(*sums, *most)
     tables = [
-        hottest("work"),
+        hottest("work", _KEY),
         part(by_bucket.withColumn(_PARTITION, F.lit(0).cast("bigint")), _BUCKET),
         part(by_task.withColumn("hash", F.col(_PARTITION)), _TASK),
     ]
     if sampled is not None:
-        tables.append(hottest("unit"))
+        tables.append(hottest("unit", _OPEN))
     found = functools.reduce(DataFrame.unionAll, tables).toArrow()
     table = found.filter(pc.is_valid(found["hash"]))
     column = {name: table[name].to_numpy() for name in named}
-    is_key, is_bucket, is_task = (column["part"] == number for number in range(3))
+    is_key, is_open, is_bucket, is_task = (column["part"] == number for number in range(4))
 
     def loads(among: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
         numbers, work = column["hash"][among], column["work"][among]
@@ -269,7 +271,8 @@ def _collected(
         column["variance"],
     )
     return _Collected(
-        keys.once(is_key),
+        keys.once(is_key | is_open),
+        column["unit"][is_open].min() if is_open.sum() == sizes.heaviest else -np.inf,
         loads(is_bucket, sizes.buckets),
         loads(is_task, sizes.partitions),
         float(column["variance"][is_bucket].sum()),

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _OF_WORKER = 0.02
-"""A key is counted again if its work may be wrong by more than this share of a worker's work."""
+"""A key is counted again if its work may be larger by this share of a worker's work, although no
+row was drawn."""
 _OF_KEY = 0.1
 """It is not counted again if its work is not wrong by more than this share of itself."""
 _MOST_KEYS = 1_000
@@ -59,10 +60,13 @@ class KeyTable(NamedTuple):
         return type(self)(*(column[first] for column in self))
 
 
-def unsure(table: KeyTable, fair: float, weight: int) -> NDArray[np.bool_]:
+def unsure(table: KeyTable, fair: float, weight: int, above: float) -> NDArray[np.bool_]:
     """Return bool[k], which keys have to be counted on the sampled side.
 
-    A key of which no row was drawn may still have several times the weight of a drawn row.
+    A key of which no row was drawn may have several times the rows for which a drawn row stands.
+    Keys are chosen by what is known without the draw: all keys of which a row makes that much
+    work. If they were chosen by what was drawn, those whose estimates are too large would be
+    corrected, and the others would not.
 
     Parameters
     ----------
@@ -72,15 +76,16 @@ def unsure(table: KeyTable, fair: float, weight: int) -> NDArray[np.bool_]:
         Mean work of a worker.
     weight
         The largest number of rows for which a drawn row stands; 1: all rows were drawn.
+    above
+        The table has all keys whose `unit` is above this, and perhaps others.
     """
     if weight == 1:
         return np.zeros(len(table.hashes), dtype=bool)
+    if len(table.unit) > _MOST_KEYS:
+        above = max(above, float(np.partition(table.unit, -_MOST_KEYS - 1)[-_MOST_KEYS - 1]))
+    open_keys = (table.unit > above) & (DEVIATIONS * table.unit * weight > _OF_WORKER * fair)
     error = DEVIATIONS * table.unit * np.sqrt(table.spread + float(weight) ** 2)
-    matters = (error > _OF_WORKER * fair) & (error > _OF_KEY * table.work)
-    hottest = np.argsort(-error * matters, kind="stable")[:_MOST_KEYS]
-    chosen = np.zeros(len(error), dtype=bool)
-    chosen[hottest] = matters[hottest]
-    return chosen
+    return open_keys & (error > _OF_KEY * table.work)
 
 
 def recount(
