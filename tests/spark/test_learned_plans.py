@@ -65,7 +65,7 @@ def test_the_plan_of_the_next_run_is_that_of_the_keys_of_this_one(session, tmp_p
     assert hottest.name == "k 2"
     assert before.loads.max() == pytest.approx(ROWS / 2, abs=1)
     assert before.notes[-1].endswith("; each run counts its keys for the next one")
-    assert "one key" in before.notes[0] or "k 1" in before.notes[0]
+    assert before.notes[0].startswith("one key has 50 % of the rows, all in one task")
 
 
 @pytest.mark.slow(8)
@@ -113,6 +113,7 @@ def test_a_plan_that_the_user_made_does_not_change(session, tmp_path):
     assert explained(rows, tmp_path).loads.tolist() == before.tolist()
 
 
+@pytest.mark.classic("over Connect, PySpark does not return the counts of the second side")
 @pytest.mark.slow(8)
 def test_both_sides_of_a_cogroup_are_counted(session, tmp_path):
     def both(key, left, right):

@@ -10,7 +10,7 @@ import pytest
 from evenkey.groupings import PlannedGrouping, whole_plan
 from evenkey.spark.plans import key_sample
 
-WORKERS, PARTITIONS, ROWS, SEEDS = 8, 2, 2_000_000, 100
+WORKERS, PARTITIONS, ROWS, SEEDS = 8, 4, 2_000_000, 100
 INPUTS = {"60 % on one key": None, "z = 1.4": (1.4, 100_000), "z = 1.0": (1.0, 10_000_000)}
 
 

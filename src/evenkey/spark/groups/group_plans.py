@@ -44,6 +44,8 @@ _WHOLE = "whole"
 _ABOUT = "about"
 BY_HASH = "no rows: keys are placed by their hash"
 """Origin of a plan that was made when a stream with state began without one."""
+_UNNAMED = "one key"
+"""Name of the hottest key of a plan that was made from hashes alone."""
 _NOTICED = 1.1
 """If a key has more than this many times the fair load of a worker, it slows the job noticeably."""
 
@@ -338,8 +340,9 @@ class GroupPlans:
         if about is None or (before and not about.learns):
             return  # the user has stored another plan since
         share = heaviest_of(statistics)[1]
-        named = about.heaviest or "one key"
-        about = replace(about, heaviest=named, share=share, seconds=0.0, error=error, learns=True)
+        about = replace(
+            about, heaviest=_UNNAMED, share=share, seconds=0.0, error=error, learns=True
+        )
         kept.keep(_stating(self._fitted(way, statistics, before, of_rows=True), about))
 
 
