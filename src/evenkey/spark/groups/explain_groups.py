@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan
 from evenkey.spark.keys.explanation import STATE_KEEPS, Explanation, Placement, counted, hottest
-from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.sessions.task_slots import slots_of
 
 if TYPE_CHECKING:
+    from evenkey.spark.groups.choosing import Choice
     from evenkey.spark.groups.group_plans import GroupPlan
     from evenkey.spark.groups.rows import Rows
 
@@ -60,9 +60,7 @@ class _OfBatch:
         except ConfigurationError as error:
             return Placement(work, f"refused ({error})")
         if choice.way == "spark":
-            counting = counted(choice.seconds, "the input", choice.error, self._costly)
-            cost = f"cost: {counting}"
-            notes = (cost,) if choice.seconds else ()
+            notes = (f"cost: {self._counted(choice)}",) if choice.seconds else ()
             return Placement(work, f"Spark's own placement ({choice.why})", notes=notes)
         found, weights = rows.plans.of(choice.way), rows.plans.weights
         plan, total = Plan.from_arrays(found.memory), weights.statistics.total
@@ -80,14 +78,12 @@ class _OfBatch:
             notes=(*([f"{bound}{'' if merges else TO_SPLIT}"] if bound else []), self._cost(found)),
         )
 
-    @cached_property
-    def _costly(self) -> str | None:
-        return costly_part(self._rows.keys.frame.select(self._rows.keys.hashed))
-
     def _cost(self, plan: GroupPlan) -> str:
         if plan.place:
             learns = plan.about is not None and plan.about.learns
             then = "; each run counts its keys for the next one" if learns else ""
             return f"cost: the plan was read from {plan.place}: the operator counts nothing{then}"
-        counting = counted(plan.seconds, "the input", plan.error, self._costly)
-        return f"cost: {counting}; {STATE_KEEPS}"
+        return f"cost: {self._counted(plan)}; {STATE_KEEPS}"
+
+    def _counted(self, found: Choice | GroupPlan) -> str:
+        return counted(found.seconds, "the input", found.error, self._rows.plans.weights.costly)

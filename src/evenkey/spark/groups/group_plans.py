@@ -45,7 +45,8 @@ _ABOUT = "about"
 BY_HASH = "no rows: keys are placed by their hash"
 """Origin of a plan that was made when a stream with state began without one."""
 _UNNAMED = "one key"
-"""Name of the hottest key of a plan that was made from hashes alone."""
+"""Name of the hottest key, if reading a row with the key would compute a costly input again, or if
+the plan was made from what a run has counted, which has no names."""
 _NOTICED = 1.1
 """If a key has more than this many times the fair load of a worker, it slows the job noticeably."""
 
@@ -280,7 +281,7 @@ class GroupPlans:
         key, share = weights.heaviest
         bounds = way == "whole" and share * self.workers > _NOTICED
         start = time.perf_counter()
-        named = weights.names.of(key) if bounds else ""
+        named = "" if not bounds else _UNNAMED if weights.costly else weights.names.of(key)
         seconds = weights.seconds + time.perf_counter() - start
         about = About(
             self._keys,

@@ -17,6 +17,7 @@ from evenkey.spark.keys.given_columns import number_column
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
 from evenkey.spark.keys.spark_placement import spark_loads
 from evenkey.spark.plans.batch_plans import sum_costs
+from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.plans.key_sample import Sampled, sample_keys
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 
@@ -100,6 +101,12 @@ class Weights:
         for side in self._sides:
             loads += spark_loads(side.keys.frame, side.keys.columns, side.cost)
         return loads
+
+    @cached_property
+    def costly(self) -> str | None:
+        """What makes the rows costly to compute, such as a Python function; None: nothing does."""
+        read = (side.keys.frame.select(side.keys.hashed) for side in self._sides)
+        return next((part for each in read if (part := costly_part(each)) is not None), None)
 
     @cached_property
     def heaviest(self) -> tuple[np.uint64, float]:
