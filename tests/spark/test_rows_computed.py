@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from pyspark.sql import functions as F
 
@@ -52,6 +53,10 @@ def first(pdf):
     return pdf[:1]
 
 
+def size(key, pdf):
+    return pd.DataFrame({"k": key, "n": [len(pdf)]})
+
+
 @pytest.mark.slow(12)
 def test_each_row_is_computed_for_the_plan_and_for_the_result(own):
     rows, other = Counted(own), Counted(own, 600)
@@ -81,6 +86,21 @@ def test_a_stored_plan_needs_no_further_read(own, tmp_path):
     assert rows.times == planned
     result.collect()
     assert rows.times == planned + 1
+
+
+@pytest.mark.slow(8)
+def test_a_costly_input_with_state_is_computed_once_for_each_run(own, tmp_path):
+    rows = Counted(own)
+    for runs in (1, 2, 3):
+        grouped = eks.groupBy(rows.df, "k", workers=3, state=tmp_path)
+        found = grouped.applyInPandas(size, "k long, n long").collect()
+        assert rows.times == runs
+        assert {row["k"]: row["n"] for row in found} == {
+            0: ROWS / 2,
+            **{k: ROWS / 50 for k in range(1, 50, 2)},
+        }
+    # The first run was Spark's own, and the next ones followed the plans of the runs before them.
+    assert "__evenkey" in oracle.plan_of(grouped.applyInPandas(size, "k long, n long"))
 
 
 def queries(session):
