@@ -97,7 +97,7 @@ def test_a_costly_input_with_state_is_computed_once_for_each_run(own, tmp_path):
         assert rows.times == runs
         assert {row["k"]: row["n"] for row in found} == {
             0: ROWS / 2,
-            **{k: ROWS / 50 for k in range(1, 50, 2)},
+            **dict.fromkeys(range(1, 50, 2), ROWS / 50),
         }
     # The first run was Spark's own, and the next ones followed the plans of the runs before them.
     assert "__evenkey" in oracle.plan_of(grouped.applyInPandas(size, "k long, n long"))
