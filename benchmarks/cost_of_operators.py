@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -91,6 +91,7 @@ def total(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_part(rows: pd.DataFrame) -> pd.DataFrame:
+    """Work on a part of a key, whose results are added up."""
     return rows[["amount"]].sum().to_frame().T
 
 
@@ -104,11 +105,9 @@ def operators(rows: DataFrame, names: DataFrame) -> list[Operator]:
         del right
         return total(left)
 
-    def cogrouped(group: Callable[..., eks.Grouped]) -> DataFrame:
-        return group(rows, "key").cogroup(group(names, "key")).applyInPandas(last, schema)
-
-    def plain_group(df: DataFrame, key: str) -> object:
-        return df.groupBy(key)
+    def cogrouped(group: Callable[[DataFrame], Any]) -> DataFrame:
+        both: DataFrame = group(rows).cogroup(group(names)).applyInPandas(last, schema)
+        return both
 
     return [
         Operator(
@@ -121,7 +120,11 @@ def operators(rows: DataFrame, names: DataFrame) -> list[Operator]:
             lambda: rows.groupBy("key").applyInPandas(total, schema),
             lambda: eks.groupBy(rows, "key").applyInPandas(of_part, "amount long", merge=summed),
         ),
-        Operator("cogroup", lambda: cogrouped(plain_group), lambda: cogrouped(eks.groupBy)),
+        Operator(
+            "cogroup",
+            lambda: cogrouped(lambda df: df.groupBy("key")),
+            lambda: cogrouped(lambda df: eks.groupBy(df, "key")),
+        ),
         Operator(
             "join",
             lambda: rows.join(names, "key"),
