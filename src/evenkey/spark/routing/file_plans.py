@@ -74,9 +74,7 @@ class FilePlan(NamedTuple):
     def more(self) -> str:
         """How many files there are, as text."""
         extra = 0 if self.plan is None else self.plan.extra_pairs
-        return (
-            f"one file for each value, and {extra:,} more" if extra else "one file for each value"
-        )
+        return "one for each value" + (f", and {extra:,} more" if extra else "")
 
 
 def plan_files(
