@@ -6,7 +6,7 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evenkey.core.checking import check_workers, shown
+from evenkey.core.checking import check_one_of, check_workers, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.choosing import Choice, choose, read_grouping
 from evenkey.spark.groups.exchange import SPLIT, exchanged
@@ -68,6 +68,7 @@ class Rows:
             check_workers(workers)
         self._workers = workers
         check_state(state)
+        check_one_of("exact", exact, (True, False))
         self.state = state
         self.cost = cost_column(df, cost)
         self._exact = exact
