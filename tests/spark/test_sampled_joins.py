@@ -78,7 +78,7 @@ def plan_of(left, spread, right, most, counted):
     return make_join_plan(counts, kind_of("inner"), "output", WORKERS, 0.0).plan, again.sum()
 
 
-@pytest.mark.slow(60)
+@pytest.mark.soak
 @pytest.mark.parametrize("right", ["one row per key", "few rows per key", "a hot key"])
 @pytest.mark.parametrize("left", ["60 % on one key", "z = 1.4", "z = 1.0"])
 def test_the_balance_of_samples_is_that_of_all_rows(left, right):
