@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -39,14 +40,16 @@ AdaptiveSparkPlan isFinalPlan=false
 def test_operators_are_recognised_above_a_cache(monkeypatch, operator, what):
     plan = PLAN.format(above=operator)
     monkeypatch.setattr(costly_inputs, "printed_plan", lambda _: plan)
-    assert costly_inputs.costly_part(None) == what
+    nothing: Any = None
+    assert costly_inputs.costly_part(nothing) == what
 
 
 @pytest.mark.parametrize(("seconds", "lines"), [(4.9, 0), (7.2, 1)])
 def test_a_warning_names_what_counting_computed(monkeypatch, caplog, seconds, lines):
     monkeypatch.setattr(costly_inputs, "costly_part", lambda each: each)
     logger = logging.getLogger("evenkey.costly")
-    warn_of_costly(logger, "groupBy(k)", [None, "a join"], seconds, "persist it first")
+    parts: list[Any] = [None, "a join"]
+    warn_of_costly(logger, "groupBy(k)", parts, seconds, "persist it first")
     expected = (
         "groupBy(k): counting took 7 s, because it computed a join of the input, which the result "
         "computes again; persist it first"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,8 @@ def test_the_side_that_is_sampled(plain):
     left, right = (plain.range(rows).withColumnRenamed("id", "k") for rows in (900, 100))
     keys = join_keys(left, right, ["k"], ["k"])
     turned = join_keys(right, left, ["k"], ["k"])
+    assert not isinstance(keys, str)
+    assert not isinstance(turned, str)
     sides = {how: sampled_side(left, right, keys, kind_of(how)) for how in skewed_joins.KINDS}
     expected = {"inner": "left", "left": "left", "right": "right", "full": None}
     assert sides == expected | {"semi": "left", "anti": "left"}
@@ -121,7 +124,7 @@ def test_keys_are_unsure_only_if_that_matters():
     spread = np.array([0, 160_000, 150, 0])
     unit = np.array([5_000.0, 300.0, 1.1, 4_000.0])
     work = np.array([500.0, 20_000_000.0, 90.0, 0.0])
-    none = np.zeros(4)
+    none: Any = np.zeros(4)
     table = KeyTable(np.arange(4, dtype=np.uint64), none, none, none, spread, unit, work, none)
     every = -np.inf
     assert unsure(table, 20_000.0, 16, every).tolist() == [True, False, False, True]

@@ -14,6 +14,7 @@ from evenkey.spark.plans import learned_loads
 from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.plans.learned_loads import LearnedLoads, loads_of
 from evenkey.spark.plans.observed_rows import STEP
+from evenkey.spark.sessions.query_events import wait_for_events
 from tests.spark import oracle
 
 WORKERS, ROWS = 4, 2_000
@@ -77,8 +78,10 @@ def test_a_run_counts_as_a_job_of_its_own_would(session, monkeypatch):
     assert observed.frame.columns == rows.columns
     assert loads_of([observed], empty, WORKERS) is None
     observed.frame.write.format("noop").mode("overwrite").save()
-    learning.wait_for_events()
-    statistics, error = loads_of([observed], empty, WORKERS)
+    wait_for_events()
+    found = loads_of([observed], empty, WORKERS)
+    assert found is not None
+    statistics, error = found
     # Of 3,000 rows per partition, 500 are counted, and of the others each 16th on average.
     assert 0 < error < 1
     assert statistics.total == pytest.approx(6_000, rel=0.2)

@@ -149,8 +149,8 @@ def test_few_files_of_many_uniform_values_are_placed_by_spark(own):
     uniform = own.range(0, 40_000, 1, 3).select((F.col("id") % 8_000).alias("k"))
     placed = eks.partition_for_write(uniform, "k", files=3)
     assert "__evenkey" not in oracle.plan_of(placed)
-    tasks = placed.withColumn("task", F.spark_partition_id()).groupBy("k")
-    tasks = tasks.agg(F.count_distinct("task").alias("files"))
-    assert tasks.where("files > 1").count() == 0
+    by_key = placed.withColumn("task", F.spark_partition_id()).groupBy("k")
+    written = by_key.agg(F.count_distinct("task").alias("files"))
+    assert written.where("files > 1").count() == 0
     loads = [row["count"] for row in placed.groupBy(F.spark_partition_id()).count().collect()]
     assert max(loads) <= 1.08 * 40_000 / 3

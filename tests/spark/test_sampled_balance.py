@@ -18,10 +18,11 @@ INPUTS = {"60 % on one key": None, "z = 1.4": (1.4, 100_000), "z = 1.0": (1.0, 1
 def keys_of(name):
     """Return the keys of all rows, hashed; the rows of a partition are in random order."""
     random = np.random.default_rng(2026)
-    if INPUTS[name] is None:
+    zipf = INPUTS[name]
+    if zipf is None:
         keys = np.where(random.random(ROWS) < 0.6, 0, random.integers(1, 100_000, ROWS))
     else:
-        exponent, count = INPUTS[name]
+        exponent, count = zipf
         ends = np.cumsum(np.arange(1, count + 1, dtype=np.float64) ** -exponent)
         keys = np.searchsorted(ends, random.random(ROWS) * ends[-1])
     # A hash of the numbers, so that buckets have keys of all ranks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +66,8 @@ def plan_of(left, spread, right, most, counted):
     for by in (work, unit):
         top[np.argpartition(by, -size)[-size:]] = True
     above = np.partition(unit, -size)[-size]
-    chosen = KeyTable(*(column[top] for column in table))
+    columns: tuple[Any, ...] = table
+    chosen = KeyTable(*(column[top] for column in columns))
     fair = work.sum() / WORKERS
     again = unsure(chosen, fair, most, above)
     chosen = corrected(chosen, again, "left", counted[top][again])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from pyspark.sql import functions as F
@@ -57,7 +57,8 @@ class KeyTable(NamedTuple):
         """Return each of the keys `among` once."""
         rows = np.flatnonzero(among)
         first = rows[np.unique(self.hashes[rows], return_index=True)[1]]
-        return type(self)(*(column[first] for column in self))
+        columns: tuple[Any, ...] = self
+        return type(self)(*(column[first] for column in columns))
 
 
 def unsure(table: KeyTable, fair: float, weight: int, above: float) -> NDArray[np.bool_]:
