@@ -44,6 +44,22 @@ def test_operators_are_recognised_above_a_cache(monkeypatch, operator, what):
     assert costly_inputs.costly_part(nothing) == what
 
 
+BESIDE = """== Physical Plan ==
+Union
+:- InMemoryTableScan [k#1L]
+:     +- InMemoryRelation [k#1L], StorageLevel(disk)
+:           +- MapInArrow f(k#1L)#3, [k#1L]
++- *(2) HashAggregate(keys=[k#2L], functions=[])
+   +- *(2) Range (0, 9, step=1, splits=4)
+"""
+
+
+def test_operators_beside_a_cache_are_recognised(monkeypatch):
+    monkeypatch.setattr(costly_inputs, "printed_plan", lambda _: BESIDE)
+    nothing: Any = None
+    assert costly_inputs.costly_part(nothing) == "an aggregate"
+
+
 @pytest.mark.parametrize(("seconds", "lines"), [(4.9, 0), (7.2, 1)])
 def test_a_warning_names_what_counting_computed(monkeypatch, caplog, seconds, lines):
     monkeypatch.setattr(costly_inputs, "costly_part", lambda each: each)

@@ -156,6 +156,9 @@ def test_spark_joins_if_no_key_is_hot(plain, caplog):
     assert "is left to Spark: no key is hot" in caplog.text
     assert "; counted in" in caplog.text
     assert "__evenkey" in oracle.plan_of(eks.join(hot(plain), right, "k"))
+    # A tenth of the rows has a null key, which evenkey spreads too.
+    some = hot(plain, share=0).withColumn("k", F.when(F.col("v") % 10 > 0, F.col("k")))
+    assert "__evenkey" not in oracle.plan_of(eks.join(some, right, "k", "left"))
     # With other workers than Spark's own, evenkey places the keys.
     asked = eks.join(hot(plain, share=0), right, "k", workers=WORKERS)
     assert "__evenkey" in oracle.plan_of(asked)

@@ -63,7 +63,7 @@ class _OfBatch:
             notes = (f"cost: {self._counted(choice)}",) if choice.seconds else ()
             return Placement(work, f"Spark's own placement ({choice.why})", notes=notes)
         found, weights = rows.plans.of(choice.way), rows.plans.weights
-        plan, total = Plan.from_arrays(found.memory), weights.statistics.total
+        plan, total = Plan.from_arrays(found.memory, rows.workers), weights.statistics.total
         keys, loads, rest = weights.statistics.items(0.0)
         bound = found.bound(rows.workers) if choice.way == "whole" else ""
         how = "whole keys" if choice.way == "whole" else "split keys"

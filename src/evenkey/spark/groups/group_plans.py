@@ -117,7 +117,7 @@ class GroupPlan(Fixed):
 
     def line(self, way: Way, workers: int) -> str:
         """Return what the plan does, as one line for the log."""
-        loads = Plan.from_arrays(self.memory).loads
+        loads = Plan.from_arrays(self.memory, workers).loads
         keys = "whole keys" if way == "whole" else "split keys"
         made = counted_in(self.seconds, self.error)
         return f"{keys} on {workers} workers; max/mean load {max_over_mean(loads):.3f}; {made}"
@@ -204,11 +204,18 @@ class GroupPlans:
         if way in self._made or self.store is None:
             return way in self._made
         learn_now()
-        memory = KeptPlan(self._session, self.tables(way)).find()
+        memory = self._stored(way)
         if memory:
             place = self.store.url
             self._follow(way, GroupPlan(memory, self.check(memory, place), place))
         return bool(memory)
+
+    def _stored(self, way: Way) -> Snapshot:
+        """Return the plan in `state`; empty if there is none."""
+        memory = KeptPlan(self._session, self.tables(way)).find()
+        if memory:
+            Plan.from_arrays(memory, self.workers, self.grouping.bucket_count(self.workers))
+        return memory
 
     def _follow(self, way: Way, plan: GroupPlan) -> GroupPlan:
         self._made[way] = plan
@@ -254,7 +261,7 @@ class GroupPlans:
 
     def gain(self, way: Way, slots: int) -> float:
         """Return the predicted speedup over Spark's own placement; see `speedup`."""
-        plan = Plan.from_arrays(self.of(way).memory)
+        plan = Plan.from_arrays(self.of(way).memory, self.workers)
         return speedup(self.weights.spark_loads, plan.loads, slots)
 
     def by_hash(self) -> Snapshot:
@@ -336,8 +343,9 @@ class GroupPlans:
 
     def _learn(self, way: Way, statistics: KeyStatistics, error: float) -> None:
         """Replace the plan in `state` by one for the loads that a run has counted."""
-        kept = KeptPlan(self._session, self.tables(way))
-        before = kept.find()
+        if not statistics.total:
+            return  # the run had no rows, or failed before it counted any
+        before = self._stored(way)
         about = self.check(before, "") if before else About(self._keys, "", 0.0, "rows", 0.0)
         if about is None or (before and not about.learns):
             return  # the user has stored another plan since
@@ -345,7 +353,8 @@ class GroupPlans:
         about = replace(
             about, heaviest=_UNNAMED, share=share, seconds=0.0, error=error, learns=True
         )
-        kept.keep(_stating(self._fitted(way, statistics, before, of_rows=True), about))
+        memory = self._fitted(way, statistics, before, of_rows=True)
+        KeptPlan(self._session, self.tables(way)).keep(_stating(memory, about))
 
 
 def _stating(memory: Snapshot, about: About) -> Snapshot:

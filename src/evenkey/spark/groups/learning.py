@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import concurrent.futures.thread  # noqa: F401 - registers its end before this module does
 import contextlib
 import logging
 import threading
@@ -60,22 +61,29 @@ def learn_later(
 def learn_now() -> None:
     """Store the plans of all runs that have ended; a run that has not ended stays open."""
     with _lock:
-        runs = list(_open)
+        runs, _open[:] = list(_open), []
     if runs:
         # Java may have ended already.
         with contextlib.suppress(Exception):
             wait_for_events()
-    for run in runs:
-        try:
-            found = loads_of(run.inputs, run.empty, run.workers)
-            if found is not None:
-                run.store(*found)
-        except Exception as error:  # noqa: BLE001 - an old plan must not stop the user's job
-            logger.warning("the plan of the next run is not stored: %s", text_of(error))
-            found = run.empty, 0.0
+    waiting = [each for each in runs if not _learned(each)]
+    with _lock:
+        _open[:0] = waiting
+
+
+def _learned(run: _Run) -> bool:
+    """Store the plan that follows from a run; return whether the run has ended."""
+    try:
+        found = loads_of(run.inputs, run.empty, run.workers)
         if found is not None:
-            with _lock:
-                _open[:] = [each for each in _open if each is not run]
+            run.store(*found)
+    except Exception as error:  # noqa: BLE001 - an old plan must not stop the user's job
+        logger.warning("the plan of the next run is not stored: %s", text_of(error))
+        return True
+    return found is not None
 
 
 atexit.register(learn_now)
+# Over Connect a task stores the plan. PySpark then uses a pool of threads, which Python closes
+# before it calls exit handlers. So this comes before: the last of these functions is called first.
+getattr(threading, "_register_atexit", atexit.register)(learn_now)

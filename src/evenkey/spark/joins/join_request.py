@@ -200,7 +200,9 @@ class JoinRequest(NamedTuple):
             return None
         session = self.left.sparkSession
         slots = slots_of(session)
-        gain = speedup(counts.spark_loads, plan.plan.loads, slots)
+        # The plan does not include rows with a null key, which evenkey spreads over all workers.
+        nulls = max(0.0, float(counts.spark_loads.sum() - counts.bucket_work.sum()))
+        gain = speedup(counts.spark_loads, plan.plan.loads + nulls / self.workers, slots)
         columns = (len(self.left.columns), len(self.right.columns))
         values = sum(rows * number for rows, number in zip(counts.rows, columns, strict=True))
         return no_gain(session, gain, values, slots)

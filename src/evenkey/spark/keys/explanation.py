@@ -186,7 +186,7 @@ def counted(seconds: float, read: str, error: float = 0.0, costly: str | None = 
     """
     text = f"counting took {seconds:.1f} s and read {read} once more"
     if costly:
-        text += f", which computed {costly} of it once more"
+        text += f", which computed {costly} once more"
     if not error:
         return text
     return f"{text}, in a sample: no load is off by more than {error:.1%} of the mean"

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-_OPERATOR = re.compile(r"^[ :|+-]*(?:\*\(\d+\) ?)?(\w+)")
+_OPERATOR = re.compile(r"^([ :|+-]*)(?:\*\(\d+\) ?)?(\w+)")
+"""Matches a line of a printed plan: where it is in the tree, and the name of the operator."""
 _CACHED = "InMemoryTableScan"
 _COSTLY = {
     r"\w*(?:Python|Pandas|InArrow)\w*": "a Python function",
@@ -92,7 +93,8 @@ def _operators(plan: str) -> Iterable[str]:
         found = _OPERATOR.match(line)
         if found is None:
             continue
-        if cached is not None and found.start(1) > cached:
+        depth = len(found[1])
+        if cached is not None and depth > cached:
             continue
-        cached = found.start(1) if found[1] == _CACHED else None
-        yield found[1]
+        cached = depth if found[2] == _CACHED else None
+        yield found[2]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from pyspark.sql import Observation
 
-from evenkey.spark.plans.batch_plans import items_of
+from evenkey.spark.plans.batch_plans import MOST_TRACKED, items_of
 from evenkey.spark.plans.key_sample import bound
 from evenkey.spark.plans.observed_rows import STEP, TIERS, drawn, item_if, observed, values_of
 
@@ -54,6 +54,9 @@ class LearnedLoads(NamedTuple):
             Statistics of the size that `loads_of` will fill.
         """
         keys, buckets = min(empty.sketch.capacity, _MOST), len(empty.bucket_loads)
+        counters = min(2 * buckets, MOST_TRACKED)
+        # Rows that were not drawn may count as one further bucket.
+        numbers = min(buckets + 1, counters)
         observation = Observation(f"evenkey-loads-{next(_numbers)}")
         counts = []
         for tier in range(TIERS):
@@ -61,7 +64,7 @@ class LearnedLoads(NamedTuple):
             bucket = item_if(drawn(tier), f"{{}} & {buckets - 1}L")
             counts += [
                 f"to_json(approx_top_k({key}, {keys}, {4 * keys})) as keys_{tier}",
-                f"to_json(approx_top_k({bucket}, {buckets}, {2 * buckets})) as buckets_{tier}",
+                f"to_json(approx_top_k({bucket}, {numbers}, {counters})) as buckets_{tier}",
             ]
         return cls(observed(frame, hashed, observation, counts), observation)
 

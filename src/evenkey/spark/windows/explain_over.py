@@ -48,7 +48,8 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
     if plan.weights is None:
         return Placement("windows", f"Spark's own ({plan.reason})", notes=notes)
     keys, loads, rest = plan.weights.statistics.items(0.0)
-    total, placed = plan.weights.statistics.total, Plan.from_arrays(plan.memory)
+    total = plan.weights.statistics.total
+    placed = Plan.from_arrays(plan.memory, request.workers, len(rest))
     hot = "" if plan.cuts is None else f"hot keys are cut into {len(plan.cuts.workers)} pieces"
     choice = f"{hot}{plan.bound}" if hot else "Spark's own (no key is too hot for one task)"
     cut = plan.cuts is not None
