@@ -21,8 +21,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd  # noqa: TC002 - Spark reads the type hints
 from pyspark.sql import Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
 
 # The directory of a program comes first on the path, not that of the project.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -32,7 +34,6 @@ from evenkey import spark as eks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
 KEYS, PARTITIONS = 2_000, 8
@@ -59,7 +60,7 @@ class Cost(NamedTuple):
     elapsed: float
 
 
-@F.pandas_udf("long")  # type: ignore[call-overload]
+@F.pandas_udf(LongType())  # type: ignore[call-overload, untyped-decorator, unused-ignore]
 def through_python(keys: pd.Series) -> pd.Series:
     """A Python function between the input and the operator."""
     return keys

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F
@@ -14,9 +17,30 @@ from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.plans.learned_loads import LearnedLoads, loads_of
 from evenkey.spark.plans.observed_rows import STEP
 from evenkey.spark.sessions.query_events import wait_for_events
+from tests.connect_server import ConnectServer
 from tests.spark import oracle
 
 WORKERS, ROWS = 4, 2_000
+PROGRAM = """
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from evenkey import spark as eks
+
+place, url = sys.argv[1:]
+if url:
+    spark = SparkSession.builder.remote(url).getOrCreate()
+else:
+    spark = eks.session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+rows = spark.range(400).selectExpr("id % 5 as k", "id").distinct()
+grouped = eks.groupBy(rows, "k", workers=2, state=place)
+result = grouped.applyInPandas(lambda pdf: pdf[["k"]], "k long")
+print(result.count(), len(list(Path(place).rglob("*.npz"))))
+if not url:
+    spark.stop()
+"""
 
 
 def rows_of(session, hot, rows=ROWS):
@@ -148,6 +172,36 @@ def test_a_run_that_fails_before_it_counts_keeps_the_old_plan(session, tmp_path,
     learning.learn_now()
     assert "not stored" not in caplog.text
     assert {each: each.read_bytes() for each in tmp_path.rglob("*.npz")} == plans
+
+
+def ended(place, url=""):
+    """Run the program with a costly input, whose plan is not known when it has run its query."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(place), url],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "400 0"
+    assert "not stored" not in done.stderr
+    return list(place.rglob("*.npz"))
+
+
+@pytest.mark.slow(12)
+@pytest.mark.classic("a program with a session of its own")
+def test_a_program_that_ends_stores_the_plan_of_the_next_one(tmp_path):
+    assert ended(tmp_path)
+
+
+@pytest.mark.slow(25)
+@pytest.mark.classic("a server of its own")
+def test_a_program_over_connect_stores_it_too(tmp_path):
+    pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
+    with ConnectServer({"spark.sql.shuffle.partitions": "2"}) as server:
+        assert ended(tmp_path, server.url)
 
 
 def test_open_runs_are_bounded(monkeypatch):

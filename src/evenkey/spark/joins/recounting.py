@@ -128,7 +128,7 @@ def corrected(
     --------
     >>> estimated = [np.array([each]) for each in (7, 0, 0, 500, 0, 500.1, 50.0, 0.0)]
     >>> found = corrected(KeyTable(*estimated), np.array([True]), "left", np.array([3]))
-    >>> found.left.tolist(), found.work.tolist()
+    >>> found.left.tolist(), found.work.round(1).tolist()
     ([3], [1550.3])
     """
     rows = getattr(table, name).copy()
