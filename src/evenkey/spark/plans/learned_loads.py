@@ -57,7 +57,7 @@ class LearnedLoads(NamedTuple):
         counters = min(2 * buckets, MOST_TRACKED)
         # Rows that were not drawn may count as one further bucket.
         numbers = min(buckets + 1, counters)
-        observation = Observation(f"evenkey-loads-{next(_numbers)}")
+        observation = Observation(f"evenkey-run-{next(_numbers)}")
         counts = []
         for tier in range(TIERS):
             key = item_if(drawn(tier))
