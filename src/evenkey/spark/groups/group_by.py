@@ -74,7 +74,8 @@ def groupBy(  # noqa: N802 - Spark's name
         Whether to count the rows of every key. By default loads are estimated from a sample, whose
         size depends on `workers` and on the number of partitions; the first 20,000 rows of each
         partition or more are all counted. The error is a matter of balance only: results are
-        exact. `explain` states its bound. Costs are always summed over all rows.
+        exact. `explain` states its bound. Costs are always summed over all rows. What runs with a
+        `state` count is always a sample.
 
     Returns
     -------
