@@ -213,7 +213,7 @@ def test_open_runs_are_bounded(monkeypatch):
 
 def test_a_run_is_learned_once_although_two_threads_look(monkeypatch):
     monkeypatch.setattr(learning, "loads_of", lambda _, empty, __: (empty, 0.5))
-    stored = []
+    stored: list[float] = []
 
     def store(_, error):
         stored.append(error)
