@@ -74,3 +74,16 @@ def test_a_plan_that_a_user_has_stored_since_stays(tmp_path):
     kept._learn("whole", loads(3), 0.0)
     kept._learn("planned", loads(3), 0.0)
     assert {each: each.read_bytes() for each in tmp_path.rglob("*.npz")} == before
+
+
+def test_a_plan_is_logged_once_for_rows_that_follow_it(tmp_path, caplog):
+    caplog.set_level("INFO", "evenkey")
+    plans_of(tmp_path)._learn("whole", loads(3), 0.01)
+    plans = plans_of(tmp_path)
+    plans.of("whole")
+    assert caplog.messages == []
+    for _ in range(2):
+        plans.followed("whole")
+    (line,) = caplog.messages
+    assert line.startswith("groupBy(user): whole keys on 4 workers; max/mean load 3.6")
+    assert line.endswith("; previous plan")

@@ -81,7 +81,7 @@ class _OfBatch:
     def _cost(self, plan: GroupPlan) -> str:
         if plan.place:
             learns = plan.about is not None and plan.about.learns
-            then = "; each run counts its keys for the next one" if learns else ""
+            then = " first; each run counts its keys for the next one" if learns else ""
             return f"cost: the plan was read from {plan.place}: the operator counts nothing{then}"
         return f"cost: {self._counted(plan)}; {STATE_KEEPS}"
 

@@ -171,6 +171,7 @@ class GroupPlans:
         self.store = None if state is None else store_of(session, state)
         self._weigh = weigh
         self._made: dict[Way, GroupPlan] = {}
+        self._logged: set[Way] = set()
         self._inputs = inputs
         self._observed: list[LearnedLoads] = []
 
@@ -193,6 +194,15 @@ class GroupPlans:
             self.make(way, learns=True)
         return self._made[way]
 
+    def followed(self, way: Way) -> GroupPlan:
+        """Return a plan as `of` does, for rows that will follow it; the plan is logged once."""
+        plan = self.of(way)
+        if way not in self._logged:
+            self._logged.add(way)
+            line = plan.line(way, self.workers)
+            logger.info("groupBy(%s): %s", ", ".join(self._keys), line)
+        return plan
+
     def finds(self, way: Way) -> bool:
         """Return whether there is a plan already: in memory, or in `state`.
 
@@ -207,7 +217,7 @@ class GroupPlans:
         memory = self._stored(way)
         if memory:
             place = self.store.url
-            self._follow(way, GroupPlan(memory, self.check(memory, place), place))
+            self._made[way] = GroupPlan(memory, self.check(memory, place), place)
         return bool(memory)
 
     def _stored(self, way: Way) -> Snapshot:
@@ -216,12 +226,6 @@ class GroupPlans:
         if memory:
             Plan.from_arrays(memory, self.workers, self.grouping.bucket_count(self.workers))
         return memory
-
-    def _follow(self, way: Way, plan: GroupPlan) -> GroupPlan:
-        self._made[way] = plan
-        line = plan.line(way, self.workers)
-        logger.info("groupBy(%s): %s", ", ".join(self._keys), line)
-        return plan
 
     @property
     def can_learn(self) -> bool:
@@ -303,7 +307,8 @@ class GroupPlans:
         )
         memory = self._fitted(way, weights.statistics, {}, of_rows=weights.of_rows)
         KeptPlan(self._session, self.tables(way)).keep(_stating(memory, about))
-        return self._follow(way, GroupPlan(memory, about))
+        self._made[way] = GroupPlan(memory, about)
+        return self._made[way]
 
     def _fitted(
         self, way: Way, statistics: KeyStatistics, before: Snapshot, *, of_rows: bool

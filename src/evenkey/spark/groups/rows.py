@@ -243,7 +243,7 @@ class Rows:
             keys = plans.observed(choice.next_way or "whole", keys)
             return keys.frame.groupBy(*keys.columns), keys.own
         whole = choice.way == "whole"
-        plan = plans.of(choice.way)
+        plan = plans.followed(choice.way)
         bound = plan.bound(self.workers) if whole else ""
         if bound:
             logger.warning("%s%s", bound, remedy)
