@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
@@ -13,9 +15,10 @@ from pyspark.sql import functions as F
 from evenkey import spark as eks
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.groups import learning
+from evenkey.spark.plans import learned_loads
 from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.plans.learned_loads import LearnedLoads, loads_of
-from evenkey.spark.plans.observed_rows import STEP
+from evenkey.spark.plans.observed_rows import STEP, TIERS
 from evenkey.spark.sessions.query_events import wait_for_events
 from tests.connect_server import ConnectServer
 from tests.spark import oracle
@@ -202,6 +205,17 @@ def test_a_program_over_connect_stores_it_too(tmp_path):
     pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
     with ConnectServer({"spark.sql.shuffle.partitions": "2"}) as server:
         assert ended(tmp_path, server.url)
+
+
+def test_sketches_of_thousands_of_workers_are_within_sparks_limit(monkeypatch):
+    monkeypatch.setattr(learned_loads, "observed", lambda *given: given[-1])
+    nothing: Any = None
+    counts: Any = LearnedLoads.of(nothing, nothing, PlannedGrouping().statistics(8_000)).frame
+    found = [re.search(r", (\d+), (\d+)\)\) as", text) for text in counts]
+    assert len(found) == 2 * TIERS
+    for each in found:
+        assert each is not None
+        assert int(each[1]) <= int(each[2]) <= 1_000_000
 
 
 def test_open_runs_are_bounded(monkeypatch):
