@@ -321,9 +321,10 @@ def test_a_plan_is_kept_and_used_again(frame, tmp_path):
 
     assert "counting took" in explained(["text"])
     kept = {each: each.read_bytes() for each in tmp_path.rglob("*.npz")}
-    assert rows_of(["text"]) == ROWS
     assert explained(["text"]).count("the operator counts nothing") == 2
     assert {each: each.read_bytes() for each in tmp_path.rglob("*.npz")} == kept
+    assert rows_of(["text"]) == ROWS
+    assert explained(["text"]).count("each run counts its keys for the next one") == 2
     with pytest.raises(ConfigurationError, match="holds a plan for the key text, not for date"):
         rows_of(["date"])
     with pytest.raises(ConfigurationError, match="written by whole with 2 workers"):

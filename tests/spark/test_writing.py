@@ -13,7 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.spark.routing.for_files import _parts, _plan_files
+from evenkey.groupings import KeyStatistics
+from evenkey.spark.routing.file_plans import parts_of, place_values
 
 ROWS, FILES = 160_000, 16
 MEAN = ROWS / FILES
@@ -92,7 +93,9 @@ def test_expressions_are_values_as_columns_are(session, tmp_path):
 def test_plans_keep_their_bounds(rows, files):
     counts = np.array(rows)
     hashes = np.arange(len(rows), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    plan = _plan_files(hashes, counts, files, 1 << 12)
+    statistics = KeyStatistics(len(rows), 1 << 12)
+    statistics.add_counted(hashes, counts.astype(np.float64))
+    plan = place_values(statistics, files)
     mean = counts.sum() / files
     assert plan.loads.sum() == pytest.approx(counts.sum())
     assert plan.loads.max() <= 1.08 * mean + 1e-6
@@ -118,4 +121,4 @@ def test_plans_keep_their_bounds(rows, files):
 )
 def test_values_have_as_few_files_as_can_be(rows, files, parts):
     counts = np.array(rows, dtype=np.float64)
-    assert _parts(counts, counts.sum() / files, files).tolist() == parts
+    assert parts_of(counts, counts.sum() / files, files).tolist() == parts

@@ -484,6 +484,12 @@ DIVIDED: Wrong = [
     ("workers = 2.5: must be a whole number", lambda at: _join(at, workers=2.5)),
     ("weigh = 'bytes': must be 'output' or 'rows'", lambda at: _join(at, weigh="bytes")),
     ("state = 5: must be a path", lambda at: _join(at, state=5)),
+    ("exact = 'yes': must be True or False", lambda at: _join(at, exact="yes")),
+    (
+        "exact = 'yes': must be True or False",
+        lambda at: eks.partition_for_write(at.df, "user", 2, exact="yes"),
+    ),
+    ("exact = 'yes': must be True or False", lambda at: eks.groupBy(at.df, "user", exact="yes")),
     (
         "column '__evenkey_split': names that begin with '__evenkey_' are taken; rename it",
         lambda at: eks.join(at.df.withColumn("__evenkey_split", F.lit(1)), at.static, "user"),

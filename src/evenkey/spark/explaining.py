@@ -30,11 +30,11 @@ P = ParamSpec("P")
 def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs) -> Explanation:
     """Say what an operator would do if it were called with these arguments, and why.
 
-    This counts the keys of a batch as the operator does. If the `state` of the operator has a plan,
-    that plan is explained. The explanation also compares this placement of keys with Spark's own,
-    which sends each key by its hash to one of ``spark.sql.shuffle.partitions`` tasks. Unless the
-    operator is `join`, this comparison reads the input one more time. Changes that adaptive
-    execution would make are not considered.
+    This counts the keys of a batch as the operator does; if in a sample, the text states the bound
+    on the error. If the `state` of the operator has a plan, that plan is explained. The explanation
+    also compares this placement of keys with Spark's own, which sends each key by its hash to one
+    of ``spark.sql.shuffle.partitions`` tasks. If the loads are costs, this comparison reads the
+    input one more time. Changes that adaptive execution would make are not considered.
 
     Parameters
     ----------

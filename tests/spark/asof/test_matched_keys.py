@@ -207,6 +207,7 @@ WRONG: dict[str, Callable[[], dict[str, Any]]] = {
         "direction": "nearest",
     },
     r"workers = 0": lambda: {"workers": 0},
+    r"exact = 'all': must be True or False": lambda: {"exact": "all"},
     r"cost = 3: must be a column of numbers": lambda: {"cost": 3},
 }
 CHANGES = {

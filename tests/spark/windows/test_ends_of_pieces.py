@@ -119,8 +119,8 @@ def test_a_sample_with_few_rows_of_a_piece(session, monkeypatch):
 
 
 def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
-    drawn = key_sample._drawn
-    monkeypatch.setattr(key_sample, "_drawn", lambda df, every: drawn(df.where("user <> 0"), every))
+    drawn = key_sample.drawn
+    monkeypatch.setattr(key_sample, "drawn", lambda df, every: drawn(df.where("user <> 0"), every))
     rows = ordered_rows.rows(session)
     columns = {"n": F.row_number(), "total": F.sum("amount"), "before": F.lag("amount", 1)}
     assert planned(asked(rows, "id", columns)).cuts is None

@@ -79,6 +79,7 @@ WRONG: dict[str, Any] = {
     r"partition_by = 3: must be a column's name": lambda: {"partition_by": [3]},
     r"name at least one column": lambda: {"order_by": []},
     r"workers = 0": lambda: {"workers": 0},
+    r"exact = 'all': must be True or False": lambda: {"exact": "all"},
     r"pass one of them": lambda: {"rows_between": (0, 1), "range_between": (0, 1)},
     r"rows_between = 3: must be two whole numbers": lambda: {"rows_between": 3},
     r"begins after its end": lambda: {"rows_between": (1, 0)},

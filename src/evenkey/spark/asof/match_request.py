@@ -31,7 +31,7 @@ from evenkey.spark.groups.group_keys import Keys
 from evenkey.spark.groups.weights import cost_column
 from evenkey.spark.keys.given_columns import check_frame, check_own_names
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.sessions.task_slots import shuffle_partitions
+from evenkey.spark.sessions.task_slots import default_workers
 from evenkey.spark.windows.given_windows import order_list
 from evenkey.spark.windows.serving import Neighbours
 from evenkey.spark.windows.sort_orders import SortOrder, uncuttable
@@ -100,6 +100,7 @@ class MatchRequest:
         right_order: Columns | None,
         state: str | Path | Store | None,
         cost: str | Column | None,
+        exact: bool = False,
     ) -> MatchRequest:
         """Check the arguments of `asof_join`.
 
@@ -120,7 +121,8 @@ class MatchRequest:
         check_one_of("how", how, ("left", "inner"))
         rule = MatchRule(direction, tolerance, allow_exact_matches)
         check_state(state)
-        workers = shuffle_partitions(left.sparkSession) if workers is None else workers
+        check_one_of("exact", exact, (True, False))
+        workers = default_workers(left.sparkSession) if workers is None else workers
         check_workers(workers)
         keys = MatchedKeys.of(left, right, on, how)
         times = GivenTimes.of((left, right), (left_time, right_time))
@@ -155,6 +157,7 @@ class MatchRequest:
             cost=None if by_cost is None else F.col(COST),
             steps=tuple(steps for _, steps in found),
             neighbours=Neighbours(0, 0, values=False),
+            exact=exact,
         )
         return cls(sides[0], rule, windows, kind, how == "left", columns)
 

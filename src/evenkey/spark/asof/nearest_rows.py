@@ -34,6 +34,7 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
     right_order: str | Column | Sequence[str | Column] | None = None,
     state: str | Path | Store | None = None,
     cost: str | Column | None = None,
+    exact: bool = False,
 ) -> DataFrame:
     """Add to each left row the right row of its key that is nearest in time.
 
@@ -57,7 +58,8 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
     how
         ``left``: all left rows, with nulls if there is no match. ``inner``: left rows with a match.
     workers
-        Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``.
+        Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``, or 1 if the session
+        runs one task at a time.
     direction
         ``backward``: the last right row at or before the time of the left row. ``forward``: the
         first right row at or after it. ``nearest``: the nearer of both; if they are equally far
@@ -77,6 +79,8 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
     cost
         Column of the left side with the cost of each row, or its name; a right row costs 1. None:
         each row of both sides costs the same.
+    exact
+        Whether to count the rows of every key; as for `over`.
 
     Returns
     -------
@@ -133,5 +137,6 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
         right_order=right_order,
         state=state,
         cost=cost,
+        exact=exact,
     )
     return request.result(windowed(request.windows))

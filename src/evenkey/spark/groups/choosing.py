@@ -32,11 +32,24 @@ class Choice(NamedTuple):
         Half a sentence with the reason.
     unasked
         Whether the user chose ``auto``, and Spark places the keys because evenkey cannot.
+    seconds, error
+        Seconds that counting took, if no key was found to be hot, and the bound on its error.
+    next_way
+        ``whole`` or ``planned``: Spark places the keys of this run, and the run counts its keys for
+        a plan of this kind. None: the run counts nothing.
     """
 
     way: Literal["whole", "planned", "spark"]
     why: str
     unasked: bool = False
+    seconds: float = 0.0
+    error: float = 0.0
+    next_way: Literal["whole", "planned"] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Spark's own groupBy does all of the work."""
+        return self.way == "spark" and self.next_way is None
 
 
 def read_grouping(grouping: object) -> tuple[Wanted, PlannedGrouping]:

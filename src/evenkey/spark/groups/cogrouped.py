@@ -94,12 +94,12 @@ class Cogrouped:
         if second.cost is None:
             choice = first.settled(choice, plans)
         keys = [rows.python_keys for rows in (first, second)]
-        if choice.way == "spark" and not any(each.user_names for each in keys):
+        if choice.is_plain and not any(each.user_names for each in keys):
             own_cogroup: Any = first.plain.cogroup(second.plain)
             result: DataFrame = getattr(own_cogroup, method)(func, schema)
             return result
-        left, left_own = first.grouped(keys[0], choice.way, plans)
-        right, right_own = first.grouped(keys[1], choice.way, plans)
+        left, left_own = first.grouped(keys[0], choice, plans)
+        right, right_own = first.grouped(keys[1], choice, plans)
         shows = [
             calls.shower(own, side.user_names, arrow=arrow)
             for own, side in zip((left_own, right_own), keys, strict=True)

@@ -11,6 +11,7 @@ from evenkey.spark.keys.explanation import STATE_KEEPS, Explanation, Placement, 
 from evenkey.spark.sessions.task_slots import slots_of
 
 if TYPE_CHECKING:
+    from evenkey.spark.groups.choosing import Choice
     from evenkey.spark.groups.group_plans import GroupPlan
     from evenkey.spark.groups.rows import Rows
 
@@ -38,8 +39,7 @@ def explain_groups(rows: Rows) -> Explanation:
     else:
         explained = _OfBatch(rows)
         placements = [explained.of(_WHOLE), explained.of(_SPLIT, merges=True)]
-    name = f"groupBy({', '.join(rows.keys.shown)})"
-    return Explanation(name, rows.workers, tuple(placements), (_COMBINED,))
+    return Explanation(rows.shown, rows.workers, tuple(placements), (_COMBINED,))
 
 
 class _OfBatch:
@@ -60,9 +60,10 @@ class _OfBatch:
         except ConfigurationError as error:
             return Placement(work, f"refused ({error})")
         if choice.way == "spark":
-            return Placement(work, f"Spark's own placement ({choice.why})")
+            notes = (f"cost: {self._counted(choice)}",) if choice.seconds else ()
+            return Placement(work, f"Spark's own placement ({choice.why})", notes=notes)
         found, weights = rows.plans.of(choice.way), rows.plans.weights
-        plan, total = Plan.from_arrays(found.memory), weights.statistics.total
+        plan, total = Plan.from_arrays(found.memory, rows.workers), weights.statistics.total
         keys, loads, rest = weights.statistics.items(0.0)
         bound = found.bound(rows.workers) if choice.way == "whole" else ""
         how = "whole keys" if choice.way == "whole" else "split keys"
@@ -74,13 +75,15 @@ class _OfBatch:
             loads=plan.loads_of(keys, loads, rest),
             spark_loads=weights.spark_loads,
             slots=self._slots,
-            notes=(*([f"{bound}{'' if merges else TO_SPLIT}"] if bound else []), _cost(found)),
+            notes=(*([f"{bound}{'' if merges else TO_SPLIT}"] if bound else []), self._cost(found)),
         )
 
+    def _cost(self, plan: GroupPlan) -> str:
+        if plan.place:
+            learns = plan.about is not None and plan.about.learns
+            then = " first; each run counts its keys for the next one" if learns else ""
+            return f"cost: the plan was read from {plan.place}: the operator counts nothing{then}"
+        return f"cost: {self._counted(plan)}; {STATE_KEEPS}"
 
-def _cost(plan: GroupPlan) -> str:
-    if plan.place:
-        return f"cost: the plan was read from {plan.place}: the operator counts nothing"
-    about = plan.about
-    seconds, error = (0.0, 0.0) if about is None else (about.seconds, about.error)
-    return f"cost: {counted(seconds, 'the input', error)}; {STATE_KEEPS}"
+    def _counted(self, found: Choice | GroupPlan) -> str:
+        return counted(found.seconds, "the input", found.error, self._rows.plans.weights.costly)

@@ -62,7 +62,11 @@ def groupBy(  # noqa: N802 - Spark's name
         ``spark``: Spark's own placement.
     state
         Storage location of the plan, a path or URI. If the location has a plan already, this plan
-        is used unchanged, and the keys are not counted again. None: the plan is not stored.
+        is used, and the keys are not counted first. Instead Spark counts them while it shuffles the
+        rows, and the next call follows a plan from these counts. If there is no plan yet, and the
+        input is costly to compute (`explain` says so), Spark places the keys of this run, which
+        counts them. A plan by `fit`, by `rebalance` or by `cost` is never changed. None: the plan
+        is not stored.
     cost
         Column with the cost of each row, such as measured seconds, or its name; None: each row
         costs the same.
@@ -70,7 +74,8 @@ def groupBy(  # noqa: N802 - Spark's name
         Whether to count the rows of every key. By default loads are estimated from a sample, whose
         size depends on `workers` and on the number of partitions; the first 20,000 rows of each
         partition or more are all counted. The error is a matter of balance only: results are
-        exact. `explain` states its bound. Costs are always summed over all rows.
+        exact. `explain` states its bound. Costs are always summed over all rows. What runs with a
+        `state` count is always a sample.
 
     Returns
     -------
@@ -268,7 +273,7 @@ class Grouped(Combining, Stateful):
             texts = KeyTexts(keys)
 
             def parts(spelled: Keys) -> tuple[GroupedData, Sequence[str]]:
-                return rows.grouped(spelled, rows.settled(choice).way)
+                return rows.grouped(spelled, rows.settled(choice))
 
             results = of_parts(parts, keys, texts, func, schema, arrow=arrow)
             given = schema if merge_schema is None else merge_schema
@@ -280,10 +285,10 @@ class Grouped(Combining, Stateful):
             # Counting keys takes time, so first check that the function can be called.
             arguments_of(func, (1, 2))
             choice = rows.settled(choice)
-        if choice.way == "spark" and not keys.user_names:
+        if choice.is_plain and not keys.user_names:
             result: DataFrame = getattr(rows.plain, method)(func, schema)
             return result
-        grouped, own = rows.grouped(keys, choice.way, remedy=TO_SPLIT)
+        grouped, own = rows.grouped(keys, choice, remedy=TO_SPLIT)
         return applied(grouped, wrapped(func, keys, own, arrow=arrow), schema, arrow=arrow)
 
     def cogroup(self, other: Grouped) -> Cogrouped:

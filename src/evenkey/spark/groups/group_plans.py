@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import logging
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import max_over_mean
 from evenkey.core.printed_text import printable
 from evenkey.groupings import Plan, unplanned, whole_plan
-from evenkey.spark.keys.explanation import speedup
+from evenkey.spark.groups.learning import learn_later, learn_now
+from evenkey.spark.groups.weights import heaviest_of
+from evenkey.spark.keys.explanation import counted_in, speedup
 from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.learned_loads import LearnedLoads
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.plans.tables import RoutingTables
+from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +34,10 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.groupings import KeyStatistics, PlannedGrouping, Snapshot
+    from evenkey.spark.groups.group_keys import Keys
     from evenkey.spark.groups.weights import Weights
+
+logger = logging.getLogger(__name__)
 
 Way = Literal["whole", "planned"]
 
@@ -35,6 +45,9 @@ _WHOLE = "whole"
 _ABOUT = "about"
 BY_HASH = "no rows: keys are placed by their hash"
 """Origin of a plan that was made when a stream with state began without one."""
+_UNNAMED = "one key"
+"""Name of the hottest key, if reading a row with the key would compute a costly input again, or if
+the plan was made from what a run has counted, which has no names."""
 _NOTICED = 1.1
 """If a key has more than this many times the fair load of a worker, it slows the job noticeably."""
 
@@ -60,6 +73,8 @@ class About:
         counted.
     origin
         What the plan was made from, if not from rows: `BY_HASH`, or the state of another query.
+    learns
+        Whether a run that follows this plan counts its keys, and stores the plan of the next run.
     """
 
     keys: tuple[str, ...]
@@ -69,6 +84,7 @@ class About:
     seconds: float
     error: float = 0.0
     origin: str = ""
+    learns: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +104,23 @@ class GroupPlan(Fixed):
 
     about: About | None = None
     place: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that counting took; 0: the plan was stored, or nothing was counted."""
+        return 0.0 if self.place or self.about is None else self.about.seconds
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of a worker's planned load, as a share of the mean."""
+        return 0.0 if self.about is None else self.about.error
+
+    def line(self, way: Way, workers: int) -> str:
+        """Return what the plan does, as one line for the log."""
+        loads = Plan.from_arrays(self.memory, workers).loads
+        keys = "whole keys" if way == "whole" else "split keys"
+        made = counted_in(self.seconds, self.error)
+        return f"{keys} on {workers} workers; max/mean load {max_over_mean(loads):.3f}; {made}"
 
     def bound(self, workers: int) -> str:
         """Return a warning if the hottest key is too much load for one task; else an empty text."""
@@ -117,6 +150,8 @@ class GroupPlans:
         Storage location of plans; None: plans are not stored.
     weigh
         Function that computes the load of each key; called once, when a plan is first needed.
+    inputs
+        Number of DataFrames whose rows follow a plan together.
     """
 
     def __init__(
@@ -127,6 +162,7 @@ class GroupPlans:
         workers: int,
         state: str | Path | Store | None,
         weigh: Callable[[KeyStatistics], Weights],
+        inputs: int = 1,
     ) -> None:
         self._session = session
         self._keys = tuple(keys)
@@ -135,6 +171,9 @@ class GroupPlans:
         self.store = None if state is None else store_of(session, state)
         self._weigh = weigh
         self._made: dict[Way, GroupPlan] = {}
+        self._logged: set[Way] = set()
+        self._inputs = inputs
+        self._observed: list[LearnedLoads] = []
 
     @cached_property
     def weights(self) -> Weights:
@@ -151,14 +190,50 @@ class GroupPlans:
         RunError
             `state` cannot be read or written.
         """
-        if way not in self._made:
-            tables = self.tables(way)
-            memory = KeptPlan(self._session, tables).find()
-            if tables is None or not memory:
-                return self.make(way)
-            place = tables.store.url
-            self._made[way] = GroupPlan(memory, self.check(memory, place), place)
+        if not self.finds(way):
+            self.make(way, learns=True)
         return self._made[way]
+
+    def followed(self, way: Way) -> GroupPlan:
+        """Return a plan as `of` does, for rows that will follow it; the plan is logged once."""
+        plan = self.of(way)
+        if way not in self._logged:
+            self._logged.add(way)
+            line = plan.line(way, self.workers)
+            logger.info("groupBy(%s): %s", ", ".join(self._keys), line)
+        return plan
+
+    def finds(self, way: Way) -> bool:
+        """Return whether there is a plan already: in memory, or in `state`.
+
+        Raises
+        ------
+        ConfigurationError, RunError
+            As for `of`.
+        """
+        if way in self._made or self.store is None:
+            return way in self._made
+        learn_now()
+        memory = self._stored(way)
+        if memory:
+            place = self.store.url
+            self._made[way] = GroupPlan(memory, self.check(memory, place), place)
+        return bool(memory)
+
+    def _stored(self, way: Way) -> Snapshot:
+        """Return the plan in `state`; empty if there is none."""
+        memory = KeptPlan(self._session, self.tables(way)).find()
+        if memory:
+            Plan.from_arrays(memory, self.workers, self.grouping.bucket_count(self.workers))
+        return memory
+
+    @property
+    def can_learn(self) -> bool:
+        """Whether a run can count its keys, and there is a place for the plan of the next run.
+
+        Over Connect, PySpark does not return what the second input of a cogroup has counted.
+        """
+        return self.store is not None and (self._inputs == 1 or not is_remote(self._session))
 
     def tables(self, way: Way) -> RoutingTables | None:
         """Return the tables that store plans with whole or split keys; None: nothing is stored."""
@@ -190,7 +265,7 @@ class GroupPlans:
 
     def gain(self, way: Way, slots: int) -> float:
         """Return the predicted speedup over Spark's own placement; see `speedup`."""
-        plan = Plan.from_arrays(self.of(way).memory)
+        plan = Plan.from_arrays(self.of(way).memory, self.workers)
         return speedup(self.weights.spark_loads, plan.loads, slots)
 
     def by_hash(self) -> Snapshot:
@@ -199,15 +274,15 @@ class GroupPlans:
         about = About(self._keys, "", 0.0, "rows", 0.0, origin=BY_HASH)
         return _stating(unplanned(buckets, self.workers).to_arrays(), about)
 
-    def make(self, way: Way, origin: str = "") -> GroupPlan:
+    def make(self, way: Way, origin: str = "", *, learns: bool = False) -> GroupPlan:
         """Make a plan from the loads of the keys; it replaces a plan in `state`.
 
         Parameters
         ----------
         way
             Whether keys are whole or split.
-        origin
-            As for `About`.
+        origin, learns
+            As for `About`. A plan by cost does not learn, because runs count rows.
 
         Raises
         ------
@@ -215,23 +290,76 @@ class GroupPlans:
             `state` cannot be written.
         """
         weights = self.weights
-        if way == "planned":
-            memory = self.grouping.fitted(
-                weights.statistics, self.workers, {}, of_messages=weights.of_rows
-            )
-        else:
-            least = weights.statistics.total / len(weights.statistics.bucket_loads)
-            memory = whole_plan(*weights.statistics.items(least), self.workers).to_arrays()
         key, share = weights.heaviest
         bounds = way == "whole" and share * self.workers > _NOTICED
         start = time.perf_counter()
-        named = weights.names.of(key) if bounds else ""
+        named = "" if not bounds else _UNNAMED if weights.costly else weights.names.of(key)
         seconds = weights.seconds + time.perf_counter() - start
-        load = "rows" if weights.of_rows else "cost"
-        about = About(self._keys, named, share, load, seconds, weights.error, origin)
+        about = About(
+            self._keys,
+            named,
+            share,
+            "rows" if weights.of_rows else "cost",
+            seconds,
+            weights.error,
+            origin,
+            learns=learns and weights.of_rows,
+        )
+        memory = self._fitted(way, weights.statistics, {}, of_rows=weights.of_rows)
         KeptPlan(self._session, self.tables(way)).keep(_stating(memory, about))
         self._made[way] = GroupPlan(memory, about)
         return self._made[way]
+
+    def _fitted(
+        self, way: Way, statistics: KeyStatistics, before: Snapshot, *, of_rows: bool
+    ) -> Snapshot:
+        if way == "planned":
+            return self.grouping.fitted(statistics, self.workers, before, of_messages=of_rows)
+        least = statistics.total / len(statistics.bucket_loads)
+        return whole_plan(*statistics.items(least), self.workers).to_arrays()
+
+    def observed(self, way: Way, keys: Keys) -> Keys:
+        """Let a run count the keys of its rows for the next plan, if the plan in `state` learns.
+
+        Parameters
+        ----------
+        way
+            Whether keys are whole or split.
+        keys
+            Rows of a batch, and their keys.
+
+        Returns
+        -------
+        Keys
+            The keys, on the rows whose keys are counted.
+        """
+        plan = self._made.get(way)
+        learns = plan is None or (plan.about is not None and plan.about.learns)
+        if not self.can_learn or not learns:
+            return keys
+        empty = self.grouping.statistics(self.workers)
+        self._observed.append(LearnedLoads.of(keys.frame, keys.hashed, empty))
+        frame = self._observed[-1].frame
+        if len(self._observed) == self._inputs:
+            store = functools.partial(self._learn, way)
+            learn_later(self._observed, empty, self.workers, store)
+            self._observed = []
+        return replace(keys, frame=frame)
+
+    def _learn(self, way: Way, statistics: KeyStatistics, error: float) -> None:
+        """Replace the plan in `state` by one for the loads that a run has counted."""
+        if not statistics.total:
+            return  # the run had no rows, or failed before it counted any
+        before = self._stored(way)
+        about = self.check(before, "") if before else About(self._keys, "", 0.0, "rows", 0.0)
+        if about is None or (before and not about.learns):
+            return  # the user has stored another plan since
+        share = heaviest_of(statistics)[1]
+        about = replace(
+            about, heaviest=_UNNAMED, share=share, seconds=0.0, error=error, learns=True
+        )
+        memory = self._fitted(way, statistics, before, of_rows=True)
+        KeptPlan(self._session, self.tables(way)).keep(_stating(memory, about))
 
 
 def _stating(memory: Snapshot, about: About) -> Snapshot:

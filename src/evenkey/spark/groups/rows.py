@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from evenkey.core.checking import check_workers, shown
+from evenkey.core.checking import check_one_of, check_workers, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.choosing import Choice, choose, read_grouping
 from evenkey.spark.groups.exchange import SPLIT, exchanged
 from evenkey.spark.groups.group_keys import Keys, expression_of, keyed, listed
 from evenkey.spark.groups.group_plans import GroupPlans
 from evenkey.spark.groups.weights import Side, Weights, cost_column
+from evenkey.spark.keys.explanation import counted_in
 from evenkey.spark.keys.given_columns import check_frame
-from evenkey.spark.keys.spark_placement import fills_slots
+from evenkey.spark.keys.spark_placement import no_gain
+from evenkey.spark.plans.costly_inputs import costly_part, warn_of_costly
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 from evenkey.spark.sessions.worker_python import check_python
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_WORTH = 1.05
-"""Spark places the keys itself if placing them by load is predicted to gain less than this."""
+_FIX = "persist it first, or pass state=, so that each run counts its keys for the next one"
 
 
 class Rows:
@@ -67,6 +68,7 @@ class Rows:
             check_workers(workers)
         self._workers = workers
         check_state(state)
+        check_one_of("exact", exact, (True, False))
         self.state = state
         self.cost = cost_column(df, cost)
         self._exact = exact
@@ -87,6 +89,11 @@ class Rows:
             There is no such column.
         """
         return keyed(self.df, self.listed)
+
+    @property
+    def shown(self) -> str:
+        """The operator and its keys, as text."""
+        return f"groupBy({', '.join(self.keys.shown)})"
 
     @cached_property
     def python_keys(self) -> Keys:
@@ -116,10 +123,21 @@ class Rows:
         """Return plans made from the loads of the keys on several sides together."""
 
         def weigh(empty: KeyStatistics) -> Weights:
-            return Weights(sides, empty, self.workers, exact=self._exact)
+            weights = Weights(sides, empty, self.workers, exact=self._exact)
+            counted = (side.keys.frame.select(side.keys.hashed) for side in sides)
+            warn_of_costly(logger, self.shown, counted, weights.seconds, _FIX)
+            return weights
 
         session = self.df.sparkSession
-        return GroupPlans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
+        return GroupPlans(
+            session,
+            self.keys.shown,
+            self.grouping,
+            self.workers,
+            self.state,
+            weigh,
+            inputs=len(sides),
+        )
 
     def choice(self, *, merges: bool = False) -> Choice:
         """Choose how keys are placed, for work on whole keys or on parts that are merged.
@@ -132,17 +150,14 @@ class Rows:
         choice = choose(self.wanted, self.keys, self.workers, merges=merges)
         if choice.way == "spark" and choice.why != self._said and choice.unasked:
             self._said = choice.why
-            logger.warning(
-                "groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), choice.why
-            )
+            logger.warning("%s: Spark's own placement: %s", self.shown, choice.why)
         return choice
 
     def settled(self, choice: Choice, plans: GroupPlans | None = None) -> Choice:
         """Return the choice, or Spark's own placement if it is as fast and the user left it open.
 
-        The user left it open if only the keys were passed. This counts the keys. Spark's own
-        placement is not chosen for so few bytes that adaptive execution would merge its tasks into
-        fewer tasks than the session has slots.
+        The user left it open if only the keys were passed. This counts the keys; see `no_gain`. The
+        first run with a `state` is left to Spark too, if its input is costly to compute.
 
         Parameters
         ----------
@@ -151,17 +166,33 @@ class Rows:
         plans
             Plans for these rows and others; None: for these rows alone.
         """
-        options = (self._workers, self.state, self.cost)
-        if choice.way == "spark" or self.wanted != "auto" or options != (None, None, None):
+        if choice.way == "spark" or self.wanted != "auto":
             return choice
         plans = self.plans if plans is None else plans
-        gain = plans.gain(choice.way, self.workers)
-        total = plans.weights.statistics.total
-        if gain >= _WORTH or not fills_slots(self.df, total, self.workers):
+        if self.state is not None and self.cost is None:
+            return self._first_run(choice, plans)
+        if (self._workers, self.state, self.cost) != (None, None, None):
             return choice
-        why = f"no key is hot: keys placed by load would be {max(gain, 1):.2f}x faster"
-        logger.info("groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), why)
-        return Choice("spark", why)
+        values = plans.weights.statistics.total * (len(self.df.columns) + 1)
+        gain = plans.gain(choice.way, self.workers)
+        why = no_gain(self.df.sparkSession, gain, values, self.workers)
+        if why is None:
+            return choice
+        plan = plans.of(choice.way)
+        made = counted_in(plan.seconds, plan.error)
+        logger.info("%s: Spark's own placement: %s; %s", self.shown, why, made)
+        return Choice("spark", why, seconds=plan.seconds, error=plan.error)
+
+    def _first_run(self, choice: Choice, plans: GroupPlans) -> Choice:
+        """Leave a run without a plan to Spark if its input is costly; it counts for the next."""
+        if choice.way == "spark" or self._exact or not plans.can_learn or plans.finds(choice.way):
+            return choice
+        what = costly_part(self.keys.frame.select(self.keys.hashed))
+        if what is None:
+            return choice
+        why = f"the input has {what}, so this run counts its keys for the plan of the next run"
+        logger.info("%s: Spark's own placement: %s", self.shown, why)
+        return Choice("spark", why, next_way=choice.way)
 
     def check_batch(self, method: str) -> None:
         """Check that the rows are a batch, and that the workers' Python can be used.
@@ -182,7 +213,7 @@ class Rows:
     def grouped(
         self,
         keys: Keys,
-        way: Literal["whole", "planned", "spark"],
+        choice: Choice,
         plans: GroupPlans | None = None,
         remedy: str = "",
     ) -> tuple[GroupedData, tuple[str, ...]]:
@@ -192,8 +223,8 @@ class Rows:
         ----------
         keys
             Keys, with the DataFrame to group: these rows, possibly with additional columns.
-        way
-            Whether keys are whole or split. ``spark``: Spark's own placement.
+        choice
+            How keys are placed.
         plans
             Plans to follow; None: plans made from these rows alone.
         remedy
@@ -205,13 +236,19 @@ class Rows:
             The rows, grouped by the key, and also by `SPLIT` if evenkey placed them. And the names
             of all columns that evenkey added.
         """
-        if way == "spark":
+        if choice.way == "spark" and choice.next_way is None:
             return keys.frame.groupBy(*keys.columns), keys.own
-        plan = (self.plans if plans is None else plans).of(way)
-        bound = plan.bound(self.workers) if way == "whole" else ""
+        plans = self.plans if plans is None else plans
+        if choice.way == "spark":
+            keys = plans.observed(choice.next_way or "whole", keys)
+            return keys.frame.groupBy(*keys.columns), keys.own
+        whole = choice.way == "whole"
+        plan = plans.followed(choice.way)
+        bound = plan.bound(self.workers) if whole else ""
         if bound:
             logger.warning("%s%s", bound, remedy)
-        frame = exchanged(keys, plan, self.grouping, self.workers, whole=way == "whole")
+        keys = plans.observed(choice.way, keys)
+        frame = exchanged(keys, plan, self.grouping, self.workers, whole=whole)
         return frame.groupBy(*keys.columns, SPLIT), (*keys.own, SPLIT)
 
 

@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.given_columns import number_column
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
-from evenkey.spark.keys.spark_placement import spark_loads, spark_partition
+from evenkey.spark.keys.spark_placement import spark_loads
 from evenkey.spark.plans.batch_plans import sum_costs
-from evenkey.spark.plans.key_sample import ALL_PER_WORKER, Sampled, sample_keys
+from evenkey.spark.plans.costly_inputs import costly_part
+from evenkey.spark.plans.key_sample import Sampled, sample_keys
 from evenkey.spark.sessions.task_slots import shuffle_partitions
 
 if TYPE_CHECKING:
@@ -58,18 +59,10 @@ class Weights:
         Number of workers, which determines the size of the sample.
     exact
         Whether to count all rows. Costs are always summed over all rows.
-    per_worker
-        Size of the sample, as for `sample_keys`.
     """
 
     def __init__(
-        self,
-        sides: Sequence[Side],
-        empty: KeyStatistics,
-        workers: int,
-        *,
-        exact: bool,
-        per_worker: int = ALL_PER_WORKER,
+        self, sides: Sequence[Side], empty: KeyStatistics, workers: int, *, exact: bool
     ) -> None:
         keys = [side.keys for side in sides]
         self._sides = sides
@@ -86,13 +79,9 @@ class Weights:
             self.statistics = sum_costs(rows, F.col("hash"), F.col("cost"), empty)
         else:
             partitions = shuffle_partitions(keys[0].frame.sparkSession)
-            batches = [
-                Sampled(each.frame, each.hashed, spark_partition(each.columns, partitions))
-                for each in keys
-            ]
-            self.statistics, self._spark_loads, self.error = sample_keys(
-                batches, partitions, empty, workers, exact=exact, per_worker=per_worker
-            )
+            batches = [Sampled(each.frame, each.hashed, each.columns) for each in keys]
+            sample = sample_keys(batches, [partitions], empty, workers, exact=exact)
+            self.statistics, (self._spark_loads,), self.error = sample
         self.seconds = time.perf_counter() - start
 
     @property
@@ -114,13 +103,24 @@ class Weights:
         return loads
 
     @cached_property
+    def costly(self) -> str | None:
+        """What makes the rows costly to compute, such as a Python function; None: nothing does."""
+        read = (side.keys.frame.select(side.keys.hashed) for side in self._sides)
+        return next((part for each in read if (part := costly_part(each)) is not None), None)
+
+    @cached_property
     def heaviest(self) -> tuple[np.uint64, float]:
         """Hash of the hottest key, and its share of all load; 0 and 0.0 if there are no rows."""
-        keys, loads, _ = self.statistics.items(0.0)
-        if not len(keys) or not self.statistics.total:
-            return np.uint64(0), 0.0
-        most = int(np.argmax(loads))
-        return keys[most], float(loads[most] / self.statistics.total)
+        return heaviest_of(self.statistics)
+
+
+def heaviest_of(statistics: KeyStatistics) -> tuple[np.uint64, float]:
+    """Return the hash of the hottest key, and its share of all load; 0 and 0.0 without rows."""
+    keys, loads, _ = statistics.items(0.0)
+    if not len(keys) or not statistics.total:
+        return np.uint64(0), 0.0
+    most = int(np.argmax(loads))
+    return keys[most], float(loads[most] / statistics.total)
 
 
 def _costs(side: Side) -> tuple[Column, Column]:

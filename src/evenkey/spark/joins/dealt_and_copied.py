@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.groupings import Plan, heaviest_first, make_plan
+from evenkey.spark.keys.explanation import counted_in
 
 if TYPE_CHECKING:
     from typing import Self
@@ -55,7 +56,10 @@ class JoinPlan:
     heaviest
         Share of the hottest key in all work, from 0 to 1.
     seconds
-        Seconds that counting took; 0: a stored plan is used.
+        Seconds that counting took; 0: nothing was counted.
+    error
+        Bound on the error of a worker's planned work, as a share of the mean; 0: all rows were
+        counted, or a stored plan is used.
     """
 
     how: str
@@ -67,6 +71,7 @@ class JoinPlan:
     combines_right: bool = False
     heaviest: float = 0.0
     seconds: float = 0.0
+    error: float = 0.0
 
     @property
     def split(self) -> NDArray[np.uint64]:
@@ -100,13 +105,14 @@ class JoinPlan:
         return int(((spread - 1) * copied).sum())
 
     def __str__(self) -> str:
+        made = counted_in(self.seconds, self.error)
         if self.reason is not None:
-            return f"join ({self.how}) is left to Spark: {self.reason}"
+            took = f"; {made}" if self.seconds else ""
+            return f"join ({self.how}) is left to Spark: {self.reason}{took}"
         if self.plan is None:
             return f"join ({self.how}) by {self.workers} workers: plans are made epoch by epoch"
         count = len(self.split)
         split = "1 key is split" if count == 1 else f"{count} keys are split"
-        made = f"counted in {self.seconds:.1f} s" if self.seconds else "previous plan"
         return (
             f"join ({self.how}) by {self.workers} workers, weighed by {self.weigh}: "
             f"{split}, the hottest has {self.heaviest:.1%} of the work; "
@@ -180,6 +186,7 @@ def make_join_plan(
         combines_right=kind.tests_only and counts.most_right > _HOT_TEST * fair,
         heaviest=float(counts.work.max() / total) if total and len(counts.work) else 0.0,
         seconds=seconds,
+        error=counts.error,
     )
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.spark.keys.explanation import Explanation, Placement, counted_or_stored, hottest
+from evenkey.spark.keys.explanation import (
+    Explanation,
+    Placement,
+    counted,
+    counted_or_stored,
+    hottest,
+)
 from evenkey.spark.keys.given_columns import hash_of
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
-from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
+from evenkey.spark.plans.costly_inputs import costly_part
+from evenkey.spark.sessions.task_slots import slots_of
 
 if TYPE_CHECKING:
     from evenkey.spark.joins.dealt_and_copied import JoinPlan
@@ -26,10 +33,12 @@ def explain_join(request: JoinRequest) -> Explanation:
         As for `join`.
     """
     session = request.left.sparkSession
-    plan, keys, counts = request.planned(shuffle_partitions(session))
+    plan, keys, counts = request.planned(counts=True)
     operator = f"{request.kind.name} join on {', '.join(request.shown)}"
     if plan.reason is not None:
-        placement = Placement("join", f"Spark's own join ({plan.reason})")
+        cost = counted(plan.seconds, "both sides", plan.error)
+        notes = (f"cost: {cost}",) if counts else ()
+        placement = Placement("join", f"Spark's own join ({plan.reason})", notes=notes)
     elif plan.plan is None or keys is None or counts is None:
         placement = Placement("join", "plans are made epoch by epoch, from the rows of the stream")
     else:
@@ -38,7 +47,9 @@ def explain_join(request: JoinRequest) -> Explanation:
         names = KeyNames(
             [NamedRows(side, columns, request.shown, hash_of(columns)) for side, columns in sides]
         )
-        counting = counted_or_stored(plan.seconds, "both sides")
+        parts = (part for side in request.read(keys) if (part := costly_part(side)) is not None)
+        costly = next(parts, None)
+        counting = counted_or_stored(plan.seconds, "both sides", plan.error, costly)
         placement = Placement(
             "join",
             _choice(plan),

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from evenkey.core.checking import check_one_of, check_workers
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joins.conditions import conditions_of, joined_by_spark, keyed_by_conditions
 from evenkey.spark.joins.dealt_and_copied import JoinPlan, make_join_plan
-from evenkey.spark.joins.join_counts import JoinCounts, count_both
+from evenkey.spark.joins.join_counts import JoinCounts, Sizes, count_both
 from evenkey.spark.joins.join_keys import JoinKeys, join_keys
 from evenkey.spark.joins.join_kinds import Weigh, kind_of
 from evenkey.spark.joins.stream_join import check_stream
+from evenkey.spark.keys.explanation import speedup
 from evenkey.spark.keys.given_columns import (
     check_frame,
     check_own_names,
     column_names,
     find_columns,
 )
-from evenkey.spark.keys.row_numbers import printed_plan
+from evenkey.spark.keys.spark_placement import no_gain
 from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.costly_inputs import warn_of_costly
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.sessions.task_slots import shuffle_partitions
+from evenkey.spark.sessions.printed_plans import printed_plan
+from evenkey.spark.sessions.task_slots import default_workers, shuffle_partitions, slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +40,9 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
     from evenkey.spark.joins.join_kinds import Kind
 
+logger = logging.getLogger(__name__)
+
+_FIX = "persist it first, or pass state=, which keeps the plan for later calls"
 _JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
 """Matches the topmost join in a plan that Spark has printed."""
 
@@ -61,8 +69,10 @@ class JoinRequest(NamedTuple):
         Names of the key columns, and their names in messages.
     own
         Key columns that evenkey added to the sides, which are dropped from the result.
-    kind, workers, weigh, state
+    kind, workers, weigh, state, exact
         As for `join`.
+    is_open
+        Whether the user left it open who places the keys, so that Spark does if no key is hot.
     plain
         Result of Spark's own join.
     """
@@ -76,6 +86,8 @@ class JoinRequest(NamedTuple):
     workers: int
     weigh: Weigh
     state: str | Path | Store | None
+    exact: bool
+    is_open: bool
     plain: DataFrame
 
     @classmethod
@@ -86,8 +98,10 @@ class JoinRequest(NamedTuple):
         on: str | Column | Sequence[str | Column],
         how: str,
         workers: int | None,
-        weigh: Weigh,
-        state: str | Path | Store | None,
+        weigh: Weigh = "output",
+        state: str | Path | Store | None = None,
+        *,
+        exact: bool = False,
     ) -> Self:
         """Check the arguments of `join`.
 
@@ -106,8 +120,12 @@ class JoinRequest(NamedTuple):
             check_own_names(side)
         check_one_of("weigh", weigh, get_args(Weigh))
         check_state(state)
+        check_one_of("exact", exact, (True, False))
+        partitions = shuffle_partitions(left.sparkSession)
+        is_open = state is None and workers in (None, partitions)
         if workers is None:
-            workers = shuffle_partitions(left.sparkSession)
+            streams = left.isStreaming or right.isStreaming
+            workers = partitions if streams else default_workers(left.sparkSession)
         check_workers(workers)
         check_stream(left, right, kind)
         shown = names
@@ -118,18 +136,22 @@ class JoinRequest(NamedTuple):
             plain = joined_by_spark(left, right, conditions, kind.name)
             left, right, names, shown = keyed_by_conditions(left, right, conditions)
             own = names
-        return cls(left, right, names, shown, own, kind, workers, weigh, state, plain)
+        return cls(
+            left, right, names, shown, own, kind, workers, weigh, state, exact, is_open, plain
+        )
 
     @property
     def streams(self) -> bool:
         """Whether a side is a stream."""
         return self.left.isStreaming or self.right.isStreaming
 
-    def planned(self, partitions: int | None = None) -> PlannedJoin:
+    def planned(self, *, counts: bool = False) -> PlannedJoin:
         """Make the plan of the join, or read it from `state`.
 
-        Keys are counted if `state` has no plan. If `partitions` is given, keys are always counted,
-        and the work of that number of tasks of Spark's own join is computed too.
+        Parameters
+        ----------
+        counts
+            Whether keys are counted also if `state` has a plan.
 
         Raises
         ------
@@ -137,7 +159,7 @@ class JoinRequest(NamedTuple):
             As for `join`.
         """
         keys = join_keys(self.left, self.right, self.names, self.shown)
-        reason = keys if isinstance(keys, str) else _broadcast(self.plain)
+        reason = keys if isinstance(keys, str) else self._unbalanced()
         if isinstance(keys, str) or reason is not None:
             return PlannedJoin(JoinPlan(self.kind.name, self.weigh, self.workers, reason), None)
         if self.streams:
@@ -148,27 +170,49 @@ class JoinRequest(NamedTuple):
         plan = None
         if known:
             plan = JoinPlan.from_arrays(known, self.kind.name, self.weigh, self.workers)
-            if partitions is None:
+            if not counts:
                 return PlannedJoin(plan, keys)
         begin = time.monotonic()
-        counts = self._counted(keys, partitions)
+        counted = self._counted(keys)
+        seconds = time.monotonic() - begin
+        warn_of_costly(logger, f"join ({self.kind.name})", self.read(keys), seconds, _FIX)
         if plan is None:
-            seconds = time.monotonic() - begin
-            plan = make_join_plan(counts, self.kind, self.weigh, self.workers, seconds)
+            plan = make_join_plan(counted, self.kind, self.weigh, self.workers, seconds)
             kept.keep(plan.to_arrays())
-        return PlannedJoin(plan, keys, counts)
+        reason = self._nothing_hot(plan, counted)
+        if reason is not None:
+            return PlannedJoin(replace(plan, reason=reason), None, counted)
+        return PlannedJoin(plan, keys, counted)
 
-    def _counted(self, keys: JoinKeys, partitions: int | None) -> JoinCounts:
-        sizes = PlannedGrouping().statistics(self.workers)
+    def read(self, keys: JoinKeys) -> tuple[DataFrame, DataFrame]:
+        """Return the columns of both sides that counting reads."""
+        return self.left.select(*keys.left), self.right.select(*keys.right)
+
+    def _unbalanced(self) -> str | None:
+        """Return why balance cannot make this join faster, whatever its rows are; None: it can."""
+        if self.workers == 1 and not self.streams:
+            return "there is one worker"
+        return _broadcast(self.plain)
+
+    def _nothing_hot(self, plan: JoinPlan, counts: JoinCounts) -> str | None:
+        # The work does not include right rows that a semi or anti join only has to test.
+        if not self.is_open or plan.plan is None or plan.combines_right:
+            return None
+        session = self.left.sparkSession
+        slots = slots_of(session)
+        # The plan does not include rows with a null key, which evenkey spreads over all workers.
+        nulls = max(0.0, float(counts.spark_loads.sum() - counts.bucket_work.sum()))
+        gain = speedup(counts.spark_loads, plan.plan.loads + nulls / self.workers, slots)
+        columns = (len(self.left.columns), len(self.right.columns))
+        values = sum(rows * number for rows, number in zip(counts.rows, columns, strict=True))
+        return no_gain(session, gain, values, slots)
+
+    def _counted(self, keys: JoinKeys) -> JoinCounts:
+        empty = PlannedGrouping().statistics(self.workers)
+        partitions = shuffle_partitions(self.left.sparkSession)
+        sizes = Sizes(empty.sketch.capacity, len(empty.bucket_loads), partitions, self.workers)
         return count_both(
-            self.left,
-            self.right,
-            keys,
-            self.kind,
-            self.weigh,
-            heaviest=sizes.sketch.capacity,
-            buckets=len(sizes.bucket_loads),
-            partitions=partitions,
+            self.left, self.right, keys, self.kind, self.weigh, sizes, exact=self.exact
         )
 
 

@@ -41,6 +41,7 @@ def join(
     *,
     weigh: Weigh = "output",
     state: str | Path | Store | None = None,
+    exact: bool = False,
 ) -> DataFrame:
     """Join as ``left.join(right, on, how)`` does, without long tasks for hot keys.
 
@@ -63,7 +64,8 @@ def join(
         ``inner``, ``left``, ``right``, ``full``, ``semi``, ``anti``, or any other name that Spark
         has for one of these.
     workers
-        Number of tasks of the join, at least 1; None: ``spark.sql.shuffle.partitions``.
+        Number of tasks of the join, at least 1; None: ``spark.sql.shuffle.partitions``. If the
+        session runs one task at a time, the default is 1.
     weigh
         What counts as work in a join of two batches. ``output``: each row of the result counts 1
         and each row of either side 0.1, so a key with 5,000 left rows and 10,000 right rows counts
@@ -73,6 +75,13 @@ def join(
         Storage location of plans. The plan for two batches is made and stored once, and then used
         again. The plans for a stream are stored too; choose a location beside the checkpoint. None:
         every call counts the batches, and a restarted stream learns again.
+    exact
+        Whether to count all rows of both batches. By default the work of keys is estimated from a
+        sample of the rows of one side, and all rows of the other side. The side whose unmatched
+        rows the result has is sampled; in an inner join, the larger one; in a full join, neither.
+        The size of the sample depends on `workers` and on the number of partitions; the first
+        20,000 rows of each partition or more are all counted. The error is a matter of balance
+        only: results are exact. `explain` states its bound.
 
     Returns
     -------
@@ -99,13 +108,17 @@ def join(
     If the result keeps unmatched rows of the copied side, as every ``full`` join with split keys
     does, the hashes of the other side's keys go through Python, so that no copy counts as an
     unmatched row (`evenkey.spark.joins.witnesses`). Rows with a null in the key are spread over all
-    workers. Counting reads both sides one more time. If a side follows a shuffle and its rows are
-    distributed, these rows are sorted by their contents within each task, so that a lost executor
-    does not fail the job.
+    workers. If a side follows a shuffle and its rows are distributed, these rows are sorted by
+    their contents within each task, so that a lost executor does not fail the job.
 
-    Spark's own join runs unchanged in two cases; `explain` gives the reason. Either Spark
-    broadcasts a side, and such a join needs no balancing. Or the keys are of a type that Spark
-    converts before it compares keys.
+    Counting reads both sides one more time, in one job. If a key is hot on the side that is not
+    sampled, and has few rows on the other, a second job counts its rows on that other side.
+
+    Spark's own join runs unchanged in these cases; `explain` gives the reason. No key is hot, and
+    neither `state` nor a number of workers other than ``spark.sql.shuffle.partitions`` was passed.
+    Spark broadcasts a side, and such a join needs no balancing. There is one worker. Or the keys
+    are of a type that Spark converts before it compares keys. Except in the first case, nothing is
+    counted.
 
     Examples
     --------
@@ -122,7 +135,7 @@ def join(
     >>> joined.columns, joined.collect()
     (['user', 'id', 'name', 'age'], [Row(user='ann', id=30, name='ann', age=30)])
     """
-    request = JoinRequest.of(left, right, on, how, workers, weigh, state)
+    request = JoinRequest.of(left, right, on, how, workers, weigh, state, exact=exact)
     plan, keys, _ = request.planned()
     logger.info("%s", plan)
     if keys is None:

@@ -170,7 +170,7 @@ def _tasks(count: int) -> str:
     return "1 task" if count == 1 else f"{count} tasks"
 
 
-def counted(seconds: float, read: str, error: float = 0.0) -> str:
+def counted(seconds: float, read: str, error: float = 0.0, costly: str | None = None) -> str:
     """Return a text on the cost of counting.
 
     Parameters
@@ -180,17 +180,47 @@ def counted(seconds: float, read: str, error: float = 0.0) -> str:
     read
         What counting read.
     error
-        Bound on the error of a load, as a share of the mean; 0: all rows were counted.
+        Bound on the error of a worker's load, as a share of the mean; 0: all rows were counted.
+    costly
+        What made reading costly, such as a Python function; None: nothing did.
     """
     text = f"counting took {seconds:.1f} s and read {read} once more"
+    if costly:
+        text += f", which computed {costly} once more"
     if not error:
         return text
     return f"{text}, in a sample: no load is off by more than {error:.1%} of the mean"
 
 
-def counted_or_stored(seconds: float, read: str, error: float = 0.0) -> str:
-    """Return the text of `counted` for an operator with a `state`, from which 0 seconds come."""
-    return f"{counted(seconds, read, error)}; {STATE_KEEPS}" if seconds else _STORED
+def counted_in(seconds: float, error: float = 0.0) -> str:
+    """Return the end of an operator's log line: how long counting took, and its error.
+
+    Parameters
+    ----------
+    seconds
+        Seconds that counting took; 0: a stored plan is followed.
+    error
+        As for `counted`.
+    """
+    if not seconds:
+        return "previous plan"
+    sampled = f" from a sample, within {error:.1%} of the mean load" if error else ""
+    return f"counted in {seconds:.1f} s{sampled}"
+
+
+def counted_or_stored(
+    seconds: float, read: str, error: float = 0.0, costly: str | None = None
+) -> str:
+    """Return a text on the cost of counting for an operator with a `state`.
+
+    Parameters
+    ----------
+    seconds
+        Seconds that counting took; 0: the plan was read from the state.
+    read, error, costly
+        As for `counted`.
+    """
+    return f"{counted(seconds, read, error, costly)}; {STATE_KEEPS}" if seconds else _STORED
 
 
 def hottest(

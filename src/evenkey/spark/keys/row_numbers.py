@@ -11,10 +11,7 @@ switches off this sort too.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import threading
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
@@ -23,6 +20,7 @@ from pyspark.sql import functions as F
 from evenkey.spark.keys.contents import hashed_parts
 from evenkey.spark.keys.given_columns import OWN, quoted, row_numbers
 from evenkey.spark.sessions.access import is_remote
+from evenkey.spark.sessions.printed_plans import printed_plan
 from evenkey.spark.sessions.retries import SORTS, warn_of_unsafe_retries
 
 if TYPE_CHECKING:
@@ -35,7 +33,6 @@ _SHUFFLE = re.compile(r"^[ :|+*()\d-]*(?!Broadcast)\w*Exchange\b|\bScan JDBC", r
 _RDD = re.compile(r"\bScan ExistingRDD\b")
 """Matches the scan of an RDD in a printed plan. An RDD is a checkpoint, Python objects or a
 micro-batch, and a shuffle may have computed it."""
-_printing = threading.Lock()
 
 
 def numbered(
@@ -120,14 +117,6 @@ def content_hash(df: DataFrame, names: Iterable[str], where: Column | None = Non
 def own_columns(df: DataFrame) -> list[str]:
     """List the columns that evenkey has not added to a DataFrame."""
     return [name for name in df.columns if not name.startswith(OWN)]
-
-
-def printed_plan(df: DataFrame) -> str:
-    """Return the plan of a DataFrame as Spark prints it."""
-    # A classic DataFrame can print its plan but not return it.
-    with _printing, contextlib.redirect_stdout(io.StringIO()) as printed:
-        df.explain()
-    return printed.getvalue()
 
 
 def order_may_change(df: DataFrame) -> bool:

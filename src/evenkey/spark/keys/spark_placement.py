@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _ADAPTIVE, _MERGES = (
     f"spark.sql.adaptive.{name}" for name in ("enabled", "coalescePartitions.enabled")
 )
 _COMPRESSED = 4
 _LEAST_BYTES = 1 << 20
+_WORTH = 1.05
+"""Spark places the keys itself if placing them by load is predicted to gain less than this."""
 
 
 def spark_partition(columns: Sequence[Column], partitions: int) -> Column:
@@ -27,16 +29,38 @@ def spark_partition(columns: Sequence[Column], partitions: int) -> Column:
     return F.pmod(F.hash(*columns), F.lit(partitions))
 
 
-def fills_slots(frame: DataFrame, rows: float, slots: int) -> bool:
+def no_gain(session: SparkSession, gain: float, values: float, slots: int) -> str | None:
+    """Return why Spark places the keys itself, as nothing is gained otherwise; None: it does not.
+
+    Spark's own placement is not chosen for so few bytes that adaptive execution would merge its
+    tasks into fewer tasks than there are slots.
+
+    Parameters
+    ----------
+    session
+        Session of the operator.
+    gain
+        Predicted speedup if keys are placed by load.
+    values
+        Number of values in all rows that are shuffled: rows times columns.
+    slots
+        Number of tasks that run concurrently.
+    """
+    if gain >= _WORTH or not _fills_slots(session, values, slots):
+        return None
+    return f"no key is hot: keys placed by load would be {max(gain, 1):.2f}x faster"
+
+
+def _fills_slots(session: SparkSession, values: float, slots: int) -> bool:
     """Return whether Spark's own shuffle of a batch has at least as many tasks as slots.
 
     Adaptive execution merges shuffle partitions until each task has 1 MB, whatever the work on its
-    rows costs. The size of the shuffle is estimated from below: 8 bytes per row and column, which
-    Spark may compress to a quarter.
+    rows costs. The size of the shuffle is estimated from below: 8 bytes per value, which Spark may
+    compress to a quarter.
     """
-    conf = frame.sparkSession.conf
-    on = [str(conf.get(name, "true")).lower() == "true" for name in (_ADAPTIVE, _MERGES)]
-    return not all(on) or rows * 8 * (len(frame.columns) + 1) / _COMPRESSED >= slots * _LEAST_BYTES
+    settings = (session.conf.get(name, "true") for name in (_ADAPTIVE, _MERGES))
+    merges = all(str(each).lower() == "true" for each in settings)
+    return not merges or values * 8 / _COMPRESSED >= slots * _LEAST_BYTES
 
 
 def spark_loads(

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping, KeyStatistics, PlannedGrouping, Snapshot
 
 _FINE = 16
-_MOST_TRACKED = 1_000_000  # Spark's own limit
+MOST_TRACKED = 1_000_000
+"""Maximum number of counters of `top`, which is Spark's own limit."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ def top(column: Column, k: int, counters: int) -> Column:
 
     Its counts are exact if there are no more distinct values than counters.
     """
-    counters = min(counters, _MOST_TRACKED)
+    counters = min(counters, MOST_TRACKED)
     return F.call_function("approx_top_k", column, F.lit(min(k, counters)), F.lit(counters))
 
 

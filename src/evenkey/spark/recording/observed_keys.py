@@ -1,10 +1,4 @@
-"""Estimate the hot keys of a DataFrame from a sample that Spark draws while it computes the rows.
-
-The sample is that of `evenkey.spark.plans.key_sample`, in few tiers: the first rows of a partition
-are all drawn, and later ones with a probability that falls with their position. Spark's
-``Dataset.observe`` counts the drawn rows of each tier in a sketch. So no job of its own runs, and
-no rows are moved.
-"""
+"""Estimate the hot keys of a DataFrame while Spark computes it (`plans.observed_rows`)."""
 
 from __future__ import annotations
 
@@ -16,6 +10,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.profiles import HotKey, SampledRows
 from evenkey.spark.keys.given_columns import OWN
+from evenkey.spark.plans.observed_rows import TIER, TIERS, drawn, item_if, observed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,18 +19,10 @@ if TYPE_CHECKING:
 
     from evenkey.spark.recording.keyed_inputs import KeyedInput
 
-_ALL = 10_000
-"""The first rows of each partition, all of which are drawn."""
-_STEP = 16
-"""Each tier begins at 16 times the row of the previous one, and a 16th of its rows is drawn."""
-_TIERS = 4
 _KEYS, _COUNTERS = 200, 2_048
 _LONGEST = 200
 """Maximum number of characters of a key that is recorded as text."""
 _SIGNED = 1 << 64
-_NUMBER = "(monotonically_increasing_id() & 8589934591) + 1"
-"""Number of a row in its partition, which is in 33 bits of Spark's id."""
-_HASH, _DRAW, _ROW, _TIER = (f"{OWN}observed_{name}" for name in ("hash", "draw", "row", "tier"))
 _HEXADECIMAL = 16
 
 
@@ -67,33 +54,21 @@ def observe_keys(keyed: KeyedInput, name: str, *, clear: bool) -> ObservedKeys:
         Whether to count keys by their text too.
     """
     item = _with_text(keyed) if clear else keyed.hashed
-    columns = {_HASH: item, _ROW: F.expr(_NUMBER), _DRAW: F.rand(0)}
-    marked = keyed.frame.withColumns(columns).withColumn(_TIER, F.expr(_tier()))
     observation = Observation(name)
-    counts = [each for tier in range(_TIERS) for each in _counts(tier)]
-    observed = marked.observe(observation, *map(F.expr, counts))
-    added = [each for each in observed.columns if each.startswith(OWN)]
-    return ObservedKeys(observed.drop(*added), observation)
+    counts = [each for tier in range(TIERS) for each in _counts(tier)]
+    frame = observed(keyed.frame, item, observation, counts)
+    added = [each for each in frame.columns if each.startswith(OWN)]
+    return ObservedKeys(frame.drop(*added), observation)
 
 
 def _counts(tier: int) -> tuple[str, str, str]:
-    """Return the aggregates of a tier: its rows, its drawn rows, and the drawn rows by key.
-
-    They are text, because each part of a Column costs the driver a call of the JVM.
-    """
-    drawn = f"{_TIER} = {tier} and {_DRAW} < {_STEP**-tier}"
+    """Return the aggregates of a tier: its rows, its drawn rows, and the drawn rows by key."""
+    item = item_if(drawn(tier))
     return (
-        f"count_if({_TIER} = {tier}) as rows_{tier}",
-        f"count_if({drawn}) as drawn_{tier}",
-        f"to_json(approx_top_k(if({drawn}, {_HASH}, null), {_KEYS}, {_COUNTERS})) as keys_{tier}",
+        f"count_if({TIER} = {tier}) as rows_{tier}",
+        f"count_if({drawn(tier)}) as drawn_{tier}",
+        f"to_json(approx_top_k({item}, {_KEYS}, {_COUNTERS})) as keys_{tier}",
     )
-
-
-def _tier() -> str:
-    """Return the expression of the tier of a row."""
-    ends = (_ALL * _STEP**tier for tier in range(_TIERS - 1))
-    tiers = "".join(f" when {_ROW} <= {end} then {tier}" for tier, end in enumerate(ends))
-    return f"case{tiers} else {_TIERS - 1} end"
 
 
 def _with_text(keyed: KeyedInput) -> Column:
@@ -116,15 +91,15 @@ def sampled_rows(counts: Mapping[str, Any]) -> SampledRows:
     """
     keys: dict[int, HotKey] = {}
     total = 0.0
-    for tier in range(_TIERS):
-        rows, drawn = (float(counts.get(f"{name}_{tier}") or 0) for name in ("rows", "drawn"))
+    for tier in range(TIERS):
+        rows, taken = (float(counts.get(f"{name}_{tier}") or 0) for name in ("rows", "drawn"))
         total += rows
         for each in json.loads(counts.get(f"keys_{tier}") or "[]"):
             if each.get("item") is None:
                 continue  # rows that were not drawn
             hashed, text = _key(each["item"])
             before = keys[hashed].rows if hashed in keys else 0.0
-            keys[hashed] = HotKey(hashed, before + each["count"] * rows / drawn, text)
+            keys[hashed] = HotKey(hashed, before + each["count"] * rows / taken, text)
     return SampledRows.of(total, list(keys.values()))
 
 

@@ -22,6 +22,7 @@ from evenkey.core.profiles import (
     write_profile,
 )
 from evenkey.spark.intercepted import Interception, describe
+from evenkey.spark.plans.observed_rows import values_of
 from evenkey.spark.recording.keyed_inputs import keyed_inputs
 from evenkey.spark.recording.observed_keys import observe_keys, sampled_rows
 from evenkey.spark.sessions.access import is_remote
@@ -138,6 +139,7 @@ class Recording:
         self._path = path
         self._clear = clear
         self._joins = joins
+        self._session = session
         self._remote = is_remote(session)
         self._operations: dict[str, Described] = {}
         self._sampled: list[_Sampled] = []
@@ -236,7 +238,7 @@ class Recording:
                 wait_for_events()
         found: dict[str, dict[int, SampledRows]] = {}
         for each in self._sampled:
-            counts = _counts(each.observation, remote=self._remote)
+            counts = values_of(self._session, each.observation)
             if counts:
                 sides = found.setdefault(each.fingerprint, {})
                 before = sides.get(each.place, SampledRows(0.0, ()))
@@ -246,15 +248,3 @@ class Recording:
             name: tuple(sides.get(place, none) for place in range(max(sides) + 1))
             for name, sides in found.items()
         }
-
-
-def _counts(observation: Any, *, remote: bool) -> Mapping[str, Any]:
-    """Return the values of an observation; empty if the query has not run, or has failed."""
-    try:
-        # In a classic session, `get` waits until a query computes the rows.
-        if not remote and not observation._jo.future().isCompleted():  # noqa: SLF001
-            return {}
-        values: Mapping[str, Any] = observation.get
-    except Exception:  # noqa: BLE001 - the error of the query, or Java has ended
-        return {}
-    return values

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, VariantType
 
-from evenkey.core.checking import whole_number
+from evenkey.core.checking import check_one_of, whole_number
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Plan, PlannedGrouping, heaviest_first
+from evenkey.groupings import PlannedGrouping
 from evenkey.spark.keys.explanation import Explanation, Placement, counted, hottest
 from evenkey.spark.keys.given_columns import (
     check_frame,
@@ -24,30 +21,31 @@ from evenkey.spark.keys.given_columns import (
     key_columns,
 )
 from evenkey.spark.keys.key_names import KeyNames, NamedRows
-from evenkey.spark.keys.spark_placement import spark_loads
+from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.plans.lookup import with_planned_worker
 from evenkey.spark.plans.plan_source import Fixed
+from evenkey.spark.routing.file_plans import plan_files
 from evenkey.spark.routing.to_workers import place
-from evenkey.spark.sessions.task_slots import slots_of
+from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
+
+    from evenkey.spark.routing.file_plans import FilePlan
 
 logger = logging.getLogger(__name__)
 
 _FILE = "__evenkey_file"
-_FULL = 1.08
-"""Maximum of the rows that a plan gives a task, as a multiple of the mean over all tasks. The rows
-that a task really gets have an additional random deviation."""
-_SAND = 0.08
-"""A value is never divided if it has at most this fraction of the mean number of rows per task."""
 
 
 def partition_for_write(
-    df: DataFrame, by: str | Column | Sequence[str | Column], files: int
+    df: DataFrame,
+    by: str | Column | Sequence[str | Column],
+    files: int,
+    *,
+    exact: bool = False,
 ) -> DataFrame:
     """Move rows to `files` tasks of equal size, so that each value of `by` gets few files.
 
@@ -65,6 +63,9 @@ def partition_for_write(
         such as ``F.to_date("sold_at")``.
     files
         Number of writing tasks, at least 1. Each task writes one file per value among its rows.
+    exact
+        Whether to count all rows. By default the rows of values are estimated from a sample, as in
+        `groupBy`; `explain` states the bound on the error.
 
     Returns
     -------
@@ -81,17 +82,19 @@ def partition_for_write(
     Guarantee: let m be the mean number of rows per task. The plan gives no task more than 1.08 m
     rows. A value of up to 0.08 m rows has one file. A value of n rows has ``ceil(n / (1.08 m))``
     files, and more only if values would not fit otherwise, such as three values of equal size in
-    two tasks. The plan divides a value into equal parts.
+    two tasks. The plan divides a value into equal parts. All of this holds for the counted rows:
+    unless `exact` is true, it may be off by the error of the sample. If Spark's own hash of the
+    values gives no task more than 1.08 m rows, Spark places the values, one file for each.
 
     Rows of a divided value are distributed by their position. In the worst case this is like a
     random draw, which adds a deviation of about ``1 / sqrt(rows of the file)``. With 1,000 rows per
     file or more, no task has more than 1.1 times the mean, and the files of one value differ by at
     most a factor of 1.2.
 
-    Null is a value. Counting reads the input one more time. If the input follows a shuffle and a
-    value is divided, rows are sorted by their contents within each task, so that a lost executor
-    does not fail the job. ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort
-    off.
+    Null is a value. Counting reads the input one more time, unless there is one task. If the input
+    follows a shuffle and a value is divided, rows are sorted by their contents within each task, so
+    that a lost executor does not fail the job.
+    ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off.
 
     Examples
     --------
@@ -106,20 +109,23 @@ def partition_for_write(
     >>> sorted(row["day"] for row in by_hundred.groupBy("day").count().collect())
     ['mon', 'tue']
     """
-    values = _checked(df, by, files)
-    counts = values.counted()
-    plan = values.plan(counts)
-    count = len(counts.rows)
-    written = count + plan.extra_pairs
-    logger.info("%d values are written to %d files by %d tasks", count, written, files)
+    values = _checked(df, by, files, exact=exact)
+    found = values.planned()
+    logger.info("%s", found)
+    if found.plan is None or found.reason is not None:
+        return df.repartition(files, *values.columns)
     numbered = with_planned_worker(
-        df, values.hashed, PlannedGrouping(), files, Fixed(plan.to_arrays()), _FILE
+        df, values.hashed, PlannedGrouping(), files, Fixed(found.plan.to_arrays()), _FILE
     )
     return place(numbered, files, column=_FILE).drop(_FILE)
 
 
 def explain_files(
-    df: DataFrame, by: str | Column | Sequence[str | Column], files: int
+    df: DataFrame,
+    by: str | Column | Sequence[str | Column],
+    files: int,
+    *,
+    exact: bool = False,
 ) -> Explanation:
     """Explain `partition_for_write`; this counts the values in the same way.
 
@@ -128,34 +134,30 @@ def explain_files(
     ConfigurationError
         As `partition_for_write` does.
     """
-    values = _checked(df, by, files)
-    start = time.perf_counter()
-    counts = values.counted()
-    seconds = time.perf_counter() - start
-    plan = values.plan(counts)
-    keys, rows = counts.hashes, counts.rows.astype(np.float64)
+    values = _checked(df, by, files, exact=exact)
+    found = values.planned([shuffle_partitions(df.sparkSession)])
+    operator = f"partition_for_write({', '.join(values.shown)})"
+    work = "write.partitionBy"
+    if found.plan is None or found.sample is None:
+        return Explanation(operator, files, (Placement(work, f"Spark's own ({found.reason})"),))
+    costly = costly_part(df.select(*values.columns))
+    cost = f"cost: {counted(found.seconds, 'the input', found.sample.error, costly)}"
+    if found.reason is not None:
+        placement = Placement(work, f"Spark's own ({found.reason})", notes=(cost,))
+        return Explanation(operator, files, (placement,))
+    statistics = found.sample.statistics
+    keys, rows, _ = statistics.items(0.0)
     names = KeyNames([NamedRows(df, values.columns, values.shown, values.hashed)], "a value")
-    written = len(rows) + plan.extra_pairs
     placement = Placement(
-        "write.partitionBy",
+        work,
         "a value gets few files, and a large one is distributed over several tasks",
-        hot_keys=hottest(plan, keys, rows, rows.sum(), names.of),
-        loads=plan.loads,
-        spark_loads=spark_loads(df, values.columns, None),
+        hot_keys=hottest(found.plan, keys, rows, statistics.total, names.of),
+        loads=found.plan.loads,
+        spark_loads=found.sample.spark_loads[1],
         slots=slots_of(df.sparkSession),
-        notes=(
-            f"files: {written:,} for {len(rows):,} values",
-            f"cost: {counted(seconds, 'the input')}",
-        ),
+        notes=(f"files: {found.more}", cost),
     )
-    return Explanation(f"partition_for_write({', '.join(values.shown)})", files, (placement,))
-
-
-class _Counts(NamedTuple):
-    """Hashes of the values, uint64[v], and number of rows of each value, int64[v], above 0."""
-
-    hashes: NDArray[np.uint64]
-    rows: NDArray[np.int64]
+    return Explanation(operator, files, (placement,))
 
 
 class _Values(NamedTuple):
@@ -165,24 +167,29 @@ class _Values(NamedTuple):
     columns: list[Column]
     shown: list[str]
     files: int
+    exact: bool
 
     @property
     def hashed(self) -> Column:
         """The hash of a row's value."""
         return hash_of(self.columns, nulls_apart=True)
 
-    def counted(self) -> _Counts:
-        """Count the rows of each value, in one job."""
-        by_hash = self.df.groupBy(self.hashed.alias("hash"))
-        counts = by_hash.agg(F.count(F.lit(1)).alias("rows")).toArrow()
-        return _Counts(counts["hash"].to_numpy().view(np.uint64), counts["rows"].to_numpy())
+    def planned(self, others: Sequence[int] = ()) -> FilePlan:
+        """Count the values and place them; `others` as for `plan_files`."""
+        return plan_files(
+            self.df,
+            self.hashed,
+            self.columns,
+            f"partition_for_write({', '.join(self.shown)})",
+            self.files,
+            exact=self.exact,
+            others=others,
+        )
 
-    def plan(self, counts: _Counts) -> Plan:
-        """Place the values on the tasks."""
-        return _plan_files(*counts, self.files, PlannedGrouping().bucket_count(self.files))
 
-
-def _checked(df: DataFrame, by: str | Column | Sequence[str | Column], files: int) -> _Values:
+def _checked(
+    df: DataFrame, by: str | Column | Sequence[str | Column], files: int, *, exact: bool
+) -> _Values:
     check_frame(df)
     columns = _columns(df, by)
     selected = df.select(*columns)
@@ -195,7 +202,8 @@ def _checked(df: DataFrame, by: str | Column | Sequence[str | Column], files: in
             "in foreachBatch, on its batch"
         )
         raise ConfigurationError(message)
-    return _Values(df, columns, selected.columns, files)
+    check_one_of("exact", exact, (True, False))
+    return _Values(df, columns, selected.columns, files, exact)
 
 
 def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[Column]:
@@ -204,63 +212,3 @@ def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[C
     if not any(isinstance(each, Column) for each in listed):
         return key_columns(df, column_names(by, "by"), "by")
     return [each if isinstance(each, Column) else key_columns(df, each, "by")[0] for each in listed]
-
-
-def _plan_files(
-    values: NDArray[np.uint64], rows: NDArray[np.int64], files: int, buckets: int
-) -> Plan:
-    """Place values on tasks; very small values are placed together, by the bucket of their hash.
-
-    Parameters
-    ----------
-    values, rows
-        Hashes of the values, and number of rows of each value, above 0.
-    files
-        Number of tasks.
-    buckets
-        Number of buckets of hashes, a power of two.
-    """
-    mean = rows.sum() / files
-    own = rows > rows.sum() / buckets
-    order = np.argsort(values[own], kind="stable")
-    values_of, rows_of = values[own][order], rows[own][order].astype(np.float64)
-    parts = _parts(rows_of, mean, files)
-    in_buckets = (values[~own] & np.uint64(buckets - 1)).astype(np.int64)
-    sand = np.bincount(in_buckets, rows[~own], minlength=buckets).astype(np.float64)
-    sizes = np.concatenate((rows_of / parts, sand))
-    counts = np.concatenate((parts, np.ones(buckets, np.int64)))
-    tasks, loads = heaviest_first(sizes, files, counts)
-    return Plan(
-        owners=tasks[parts.sum() :],
-        keys=values_of,
-        starts=np.concatenate(([0], np.cumsum(parts))).astype(np.int64),
-        places=tasks[: parts.sum()],
-        shares=np.repeat(1 / parts, parts),
-        loads=loads,
-    )
-
-
-def _parts(rows: NDArray[np.float64], mean: float, files: int) -> NDArray[np.int64]:
-    """Compute the number of equal parts of each value so that all parts fit into the tasks.
-
-    Examples
-    --------
-    >>> _parts(np.array([30.0, 30.0, 30.0, 2.0]), mean=46.0, files=2).tolist()
-    [1, 1, 2, 1]
-    """
-    parts = np.maximum(np.ceil(rows / (_FULL * mean)), 1).astype(np.int64)
-    large = np.flatnonzero(rows > _SAND * mean)
-    while True:
-        placed, loads = heaviest_first(rows[large] / parts[large], files, parts[large])
-        ends = np.cumsum(parts[large])
-        over = loads > _FULL * mean
-        largest: dict[int, tuple[float, int]] = {}
-        for value, end in zip(large.tolist(), ends.tolist(), strict=True):
-            size = (rows[value] / parts[value], value)
-            for task in placed[end - parts[value] : end].tolist() if parts[value] < files else ():
-                if over[task] and size > largest.get(task, (0.0, 0)):
-                    largest[task] = size
-        if not largest:
-            return parts
-        for value in {value for _, value in largest.values()}:
-            parts[value] += 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.groupings import Plan
 from evenkey.spark.keys.explanation import Explanation, Placement, counted_or_stored, hottest
+from evenkey.spark.plans.costly_inputs import costly_part
 from evenkey.spark.sessions.task_slots import slots_of
 from evenkey.spark.windows.window_plans import planned
 
@@ -47,11 +48,13 @@ def _placement(request: WindowRequest, plan: WindowPlan, notes: tuple[str, ...])
     if plan.weights is None:
         return Placement("windows", f"Spark's own ({plan.reason})", notes=notes)
     keys, loads, rest = plan.weights.statistics.items(0.0)
-    total, placed = plan.weights.statistics.total, Plan.from_arrays(plan.memory)
+    total = plan.weights.statistics.total
+    placed = Plan.from_arrays(plan.memory, request.workers, len(rest))
     hot = "" if plan.cuts is None else f"hot keys are cut into {len(plan.cuts.workers)} pieces"
     choice = f"{hot}{plan.bound}" if hot else "Spark's own (no key is too hot for one task)"
     cut = plan.cuts is not None
-    counting = counted_or_stored(plan.seconds, "the keys", plan.weights.error)
+    costly = costly_part(request.keys.frame.select(request.keys.hashed))
+    counting = counted_or_stored(plan.seconds, "the keys", plan.error, costly)
     return Placement(
         "windows",
         choice,

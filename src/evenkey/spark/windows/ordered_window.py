@@ -31,6 +31,7 @@ def over(
     *,
     state: str | Path | Store | None = None,
     cost: str | Column | None = None,
+    exact: bool = False,
 ) -> DataFrame:
     """Add window functions as ``function.over(window)`` does, without long tasks for hot keys.
 
@@ -58,12 +59,16 @@ def over(
         rows up to the last one with the current order value. Ranking functions, `lag` and `lead`
         have frames of their own.
     workers
-        Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``.
+        Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``, or 1 if the session
+        runs one task at a time. With one task, Spark's own windows run, and nothing is counted.
     state
         Storage location of the plan: the hot keys, and where they are cut. A later call uses the
         plan, also for other rows. None: each call counts the keys.
     cost
         Column with the cost of each row, or its name; None: each row costs the same.
+    exact
+        Whether to count the rows of every key. By default they are estimated from a sample, as in
+        `groupBy`; `explain` states the bound on the error. Costs are always summed over all rows.
 
     Returns
     -------
@@ -88,10 +93,11 @@ def over(
     mode, a sum of integers also fails if the sum of a piece does not fit its type. As in Spark,
     functions that depend on the order of rows with equal order values may give either value.
 
-    The call runs Spark jobs, which count the keys in a sample and sample the rows of hot keys. The
-    result reads `df` several times. If these reads return different rows, it is wrong, which
-    nothing detects: write rows that are random, or that a changing source returns, to a table or a
-    checkpoint first. A cache is no guarantee, because Spark computes lost blocks again.
+    The call runs Spark jobs, which count the keys, by default in a sample, and sample the rows of
+    hot keys. The result reads `df` several times. If these reads return different rows, it is
+    wrong, which nothing detects: write rows that are random, or that a changing source returns, to
+    a table or a checkpoint first. A cache is no guarantee, because Spark computes lost blocks
+    again.
 
     Columns that cannot be computed on pieces are computed by Spark's own window, in this same call;
     `explain` names them, with the reason.
@@ -106,7 +112,16 @@ def over(
     [Row(n=80, total=3920, before=97), Row(n=20, total=1030, before=94)]
     """
     request = WindowRequest.of(
-        df, partition_by, order_by, columns, rows_between, range_between, workers, state, cost
+        df,
+        partition_by,
+        order_by,
+        columns,
+        rows_between,
+        range_between,
+        workers,
+        state,
+        cost,
+        exact=exact,
     )
     return windowed(request)
 

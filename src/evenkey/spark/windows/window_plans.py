@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ import numpy as np
 
 from evenkey.groupings import Plan, PlannedGrouping
 from evenkey.spark.groups.weights import Side, Weights
+from evenkey.spark.keys.explanation import counted_in
 from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.costly_inputs import warn_of_costly
 from evenkey.spark.plans.lookup import each_worker_once
 from evenkey.spark.windows.order_cuts import Cuts, make_cuts
 
@@ -18,8 +21,9 @@ if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
     from evenkey.spark.windows.window_request import WindowRequest
 
-_COUNTED = 2_000
-"""Rows per worker of the sample that counts keys, which is more precise than that for the cuts."""
+logger = logging.getLogger(__name__)
+
+_FIX = "write it to a table first, or pass state=, which keeps the plan for later calls"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +58,19 @@ class WindowPlan:
         begin = f"{self.shown}: "
         if self.reason is not None:
             return f"{begin}Spark's own windows ({self.reason})"
+        made = counted_in(self.seconds, self.error)
         if self.cuts is None:
-            return f"{begin}Spark's own windows (no key has more rows than a task should have)"
+            why = "no key has more rows than a task should have"
+            return f"{begin}Spark's own windows ({why}); {made}"
         pieces, keys = len(self.cuts.workers), len(self.cuts.hashes)
         hot = "1 hot key is" if keys == 1 else f"{keys} hot keys are"
         line = f"{begin}{hot} cut into {pieces} pieces, on {self.workers} workers"
-        return f"{line}{self.bound}"
+        return f"{line}{self.bound}; {made}"
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of a worker's planned load, as a share of the mean."""
+        return 0.0 if self.weights is None else self.weights.error
 
     @property
     def bound(self) -> str:
@@ -97,8 +108,7 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known))
     start = time.perf_counter()
     side = Side(request.keys, request.cost)
-    empty = grouping.statistics(workers)
-    weights = Weights([side], empty, workers, exact=False, per_worker=_COUNTED)
+    weights = Weights([side], grouping.statistics(workers), workers, exact=request.exact)
     if known:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known), weights)
     memory = grouping.fitted(weights.statistics, workers, {}, of_messages=weights.of_rows)
@@ -107,4 +117,6 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
     cuts = make_cuts(keys.frame, keys.hashed, request.orders, request.cost, plan, rows)
     made = {**plan.to_arrays(), **({} if cuts is None else cuts.to_arrays())}
     kept.keep(made)
-    return WindowPlan(shown, workers, None, made, cuts, weights, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    warn_of_costly(logger, shown, [keys.frame.select(keys.hashed)], seconds, _FIX)
+    return WindowPlan(shown, workers, None, made, cuts, weights, seconds)

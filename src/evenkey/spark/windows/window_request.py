@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, FloatType
 
-from evenkey.core.checking import check_workers
+from evenkey.core.checking import check_one_of, check_workers
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.group_keys import keyed, unplaceable
 from evenkey.spark.groups.weights import cost_column
 from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.sessions.task_slots import shuffle_partitions
+from evenkey.spark.sessions.task_slots import default_workers
 from evenkey.spark.windows.column_parts import name_of
 from evenkey.spark.windows.given_windows import given_columns, key_list, order_list
 from evenkey.spark.windows.served_columns import Asked
@@ -53,7 +53,7 @@ class WindowRequest:
         The key columns; their DataFrame also has all other columns that the windows use.
     orders
         The order.
-    frame, workers, state, cost
+    frame, workers, state, cost, exact
         As for `over`.
     steps
         For each column the steps that compute it on pieces, or why it is left to Spark.
@@ -72,6 +72,7 @@ class WindowRequest:
     cost: Column | None
     steps: tuple[Served | str, ...]
     neighbours: Neighbours
+    exact: bool = False
 
     @classmethod
     def of(
@@ -85,6 +86,8 @@ class WindowRequest:
         workers: int | None,
         state: str | Path | Store | None,
         cost: str | Column | None,
+        *,
+        exact: bool = False,
     ) -> WindowRequest:
         """Check the arguments of `over`.
 
@@ -102,8 +105,9 @@ class WindowRequest:
             raise ConfigurationError(message)
         frame = frame_of(rows_between, range_between)
         check_state(state)
+        check_one_of("exact", exact, (True, False))
         if workers is None:
-            workers = shuffle_partitions(df.sparkSession)
+            workers = default_workers(df.sparkSession)
         check_workers(workers)
         by, ordering = key_list(partition_by), order_list(df, order_by)
         given = given_columns(df, by, order_by, columns, frame)
@@ -124,6 +128,7 @@ class WindowRequest:
             cost_column(df, cost),
             steps,
             copied,
+            exact,
         )
 
     @property
