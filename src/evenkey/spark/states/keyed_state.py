@@ -1,0 +1,348 @@
+"""`stateful`: process a stream key by key, with states that move between workers."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType, TimestampType, VariantType
+
+from evenkey.core.checking import check_one_of, check_workers, columns_listed, shown, whole_number
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.keys import (
+    NamedTask,
+    find_columns,
+    hash_of,
+    key_columns,
+    time_column,
+    with_plain_names,
+)
+from evenkey.spark.keys.given_columns import check_own_names, check_types, has_collation
+from evenkey.spark.keys.row_numbers import content_hash
+from evenkey.spark.sessions import at_state, in_workers, to_arrow_schema, within_query
+from evenkey.spark.sessions.before_epoch import with_epoch_words
+from evenkey.spark.sessions.task_id import current_run
+from evenkey.spark.slots import on_slots, own_processes, parsed_schema, state_at
+from evenkey.spark.states.clock_times import micros
+from evenkey.spark.states.deciding import StatePlans
+from evenkey.spark.states.key_function import KeyFunction
+from evenkey.spark.states.reserved_columns import CONTENT, HASH, PARTITION, SEEN, SLOT, TIME
+from evenkey.spark.states.slot_task import SlotTask
+from evenkey.spark.states.state_shape import StateShape, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.core.stores import Store
+    from evenkey.spark.sessions import TaskId
+    from evenkey.spark.states.key_batch import KeyBatch
+    from evenkey.spark.states.worker_count import Scale
+
+    Rows = pa.Table | pa.RecordBatch
+    Function = Callable[[KeyBatch], tuple[Rows, Rows | None]]
+
+PARTITIONS_A_WORKER = 16
+"""Default number of state partitions per worker."""
+
+
+def stateful(  # noqa: PLR0913 - all options of the operator, most of them by name only
+    df: DataFrame,
+    key: str | Sequence[str],
+    function: Function,
+    output_schema: StructType | str,
+    state_schema: StructType | str,
+    *,
+    state: str | Path | Store | None = None,
+    workers: int = 8,
+    most_workers: int | None = None,
+    partitions: int | None = None,
+    time: str | None = None,
+    delay: str = "0 seconds",
+    timer: str | None = None,
+    expire_after: str | None = None,
+    balance: Literal["load", "rows"] = "load",
+    scale: Scale | None = None,
+    cache_bytes: int = 1 << 30,
+) -> DataFrame:
+    """Process a stream key by key, with a state for each key, on balanced workers.
+
+    Keys are divided into state partitions by their hash, and each worker slot owns some of the
+    partitions. Between two epochs, partitions move from overloaded slots to others. A slot that
+    gets a partition loads the states of this partition, and nothing else is loaded. In each epoch
+    the function is called once for each partition that has rows, or keys whose timers are due.
+
+    Parameters
+    ----------
+    df
+        A stream, or a batch of ``foreachBatch`` in a classic session. Another batch is one epoch,
+        in which all keys begin without state, and no state is kept.
+    key
+        Key columns. Null is a key. Columns of arrays, maps and structs cannot be keys.
+    function
+        Function that takes a batch of keys and returns a tuple: their new states, and results. The
+        batch has these attributes:
+
+        - ``states``: pyarrow Table of n rows, one for each key: the key columns, then the columns
+          of `state_schema`, which are all null for a key without state.
+        - ``rows``: pyarrow Table of m rows of these keys, with the columns of `df`. The rows of a
+          key are neighbours, in the order of column `time` if it is passed. All rows of a key in
+          an epoch are in one batch.
+        - ``positions``: int64[m], ascending: the row of ``states`` with the key of each row.
+        - ``due``: bool[n], whether the timer of each key is due.
+        - ``now``: the time of the clock as a datetime, or None if it is not known yet.
+
+        The new states are a Table of n rows in the order of ``states`` with the columns of
+        `state_schema`; key columns are ignored. A row of nulls deletes the state. The results are a
+        Table with the columns of `output_schema`, or None. The result of the function must depend
+        on the batch alone, because the function is called again if an epoch runs again.
+    output_schema
+        Columns of the results, as a `StructType` or as text.
+    state_schema
+        Columns of the state, all of which may be null.
+    state
+        Storage location of the states, in addition to the query's checkpoint: a path, a URI
+        (``s3a://...``) or a store, which the driver and all executors share. A restarted query
+        needs the same location. Required for a stream.
+    workers
+        Number of slots among which the partitions are divided, W.
+    most_workers
+        Number of slots that exist, each of them a Spark task. While the query runs, W can become at
+        most this number. None: `workers`.
+    partitions
+        Number of state partitions, P, which never changes. None: the number that `state` has, or 16
+        times `most_workers`.
+    time
+        Timestamp column with event times. The clock is then the watermark: the latest event time of
+        earlier epochs minus `delay`. Rows whose time is before the clock are late and are left out.
+        None: the clock is the time at which the epoch began.
+    delay
+        How late rows may be, such as ``"10 minutes"``.
+    timer
+        Timestamp column of the state with the timer of the key. Once the clock has reached it, the
+        key is in the batch of the next epoch, also if it has no rows. The function then sets the
+        column to null or to a later time, because otherwise the timer stays due.
+    expire_after
+        Time, such as ``"1 day"``, after which a state that was not written has expired. An expired
+        state is no state, and its timer is never due. None: states do not expire.
+    balance
+        ``load``: balance the seconds of processor time. ``rows``: balance the number of rows.
+    scale
+        Function that chooses W for the next epoch: it takes the seconds of work of each worker in
+        the last epoch, float64[W], and returns the number of workers. None: W stays `workers`. In
+        both cases, if `state` has an object ``workers`` with a number as text, this number is W.
+    cache_bytes
+        Maximum total size of the states that a worker process keeps between epochs, in bytes.
+
+    Returns
+    -------
+    DataFrame
+        The results.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing or has a type that is not supported, a parameter is out of range, or
+        `state` has other keys, columns or partitions. While the query runs: `state` has nothing of
+        a query that has epochs already.
+    RunError
+        While the query runs: `state` cannot be read or written, a later run of the query uses it,
+        or the function fails.
+
+    Notes
+    -----
+    States and results are exactly those of one process that reads all rows, also if tasks or the
+    driver are killed at any time, as long as the sink writes each epoch once and the source can be
+    read again. Epochs run only if there are rows, so a timer that is due waits for the next rows of
+    any key. The design follows M. Hoffmann et al., Megaphone: Latency-conscious state migration for
+    distributed streaming dataflows (PVLDB 12, 2019), which moves keyed state by partitions, and the
+    Dynamic Distributor of `evenkey.joins.balanced_join`.
+
+    Examples
+    --------
+    Count the rows of each user:
+
+    >>> def count(batch):
+    ...     new = np.bincount(batch.positions, minlength=len(batch.states))
+    ...     seen = pc.add(pc.fill_null(batch.states["n"], 0), pa.array(new))
+    ...     counts = batch.states.set_column(1, "n", seen)
+    ...     return counts, counts
+    >>> import numpy as np, pyarrow as pa, pyarrow.compute as pc
+    >>> clicks = spark.createDataFrame([("ann",), ("bob",), ("ann",)], "user string")
+    >>> counts = stateful(clicks, "user", count, "user string, n bigint", "n bigint", workers=2)
+    >>> sorted((row["user"], row["n"]) for row in counts.collect())
+    [('ann', 2), ('bob', 1)]
+    """
+    check_workers(workers)
+    most = workers if most_workers is None else whole_number("most_workers", most_workers, workers)
+    if partitions is not None:
+        whole_number("partitions", partitions, most)
+    whole_number("cache_bytes", cache_bytes, 0)
+    check_one_of("balance", balance, ("load", "rows"))
+    for name, given in (("function", function), ("scale", scale)):
+        if not (callable(given) or (name == "scale" and given is None)):
+            message = f"{name} = {shown(given)}: must be a function"
+            raise ConfigurationError(message)
+    keys = _keys(df, key)
+    timezone = str(df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC")
+    columns = _nullable(parsed_schema("state_schema", state_schema))
+    output = parsed_schema("output_schema", output_schema)
+    _check_columns(keys, columns, timer)
+    expires = None if expire_after is None else micros("expire_after", expire_after)
+    lateness = micros("delay", delay)
+    if time is None and lateness:
+        message = f"delay = {delay!r} needs time=...: the column with the event times"
+        raise ConfigurationError(message)
+    streaming = df.isStreaming or within_query(df.sparkSession)
+    _check_state(state, streaming=streaming)
+    shape = StateShape(
+        keys=_types(_nullable(StructType([df.schema[name] for name in keys]))),
+        columns=_types(columns),
+        partitions=partitions or PARTITIONS_A_WORKER * most,
+        timer=timer,
+        event_time=time is not None,
+        expires=expires is not None,
+    )
+    session = df.sparkSession
+    rows = _with_hashes(df, keys, time)
+    named = _nullable(StructType([df.schema[name] for name in keys]))
+    both = StructType([*named, *columns])
+    within = to_arrow_schema(both, timezone="UTC")
+    seen = [] if expires is None else [pa.field(SEEN, pa.int64())]
+    work = KeyFunction(
+        function=function,
+        keys=tuple(keys),
+        stored=pa.schema([pa.field(HASH, pa.int64()), *within, *seen]),
+        shown=to_arrow_schema(both, timezone=timezone),
+        results=to_arrow_schema(output, timezone=timezone),
+        timer=timer,
+        expire_after=expires,
+    )
+    plans: StatePlans | None = None
+    if state is not None:
+        root = state_at(session, state)
+        shape = at_state(session, functools.partial(settled, root, shape, partitions))
+        plans = StatePlans(
+            root=root,
+            shape=shape,
+            operator=uuid.uuid4().hex,
+            workers=workers,
+            most_workers=most,
+            scale=scale,
+            by_rows=balance == "rows",
+            delay=lateness,
+        )
+    partition = F.pmod(F.col(HASH), F.lit(shape.partitions)).cast("int")
+    rows = rows.withColumn(PARTITION, partition)
+    if plans is None:
+        rows = rows.withColumn(SLOT, F.pmod(F.col(PARTITION), F.lit(most)).cast("int"))
+    else:
+        rows, owners = with_epoch_words(rows, _Owners(plans))
+        rows = rows.withColumn(SLOT, F.get(owners, F.col(PARTITION)).cast("int"))
+    placed = on_slots(rows, most, SLOT, stay=plans is not None)
+    task = SlotTask(
+        work, to_arrow_schema(placed.schema, timezone=timezone), plans, cache_bytes=cache_bytes
+    )
+    with own_processes(df):
+        sent = in_workers(session, NamedTask(task, placed.columns))
+        return with_plain_names(placed).mapInArrow(sent, output)
+
+
+class _Owners:
+    """Decides the plan of an epoch, and returns the slot of each partition."""
+
+    def __init__(self, plans: StatePlans) -> None:
+        self._plans = plans
+
+    def __call__(self, task: TaskId) -> list[int]:
+        return [*self._plans.decide(task, current_run() or task.query).owners]
+
+
+def _keys(df: DataFrame, key: str | Sequence[str]) -> list[str]:
+    """Return the names of the key columns, as the DataFrame spells them."""
+    keys = find_columns(df, key)
+    check_own_names(df)
+    lower = [name.lower() for name in df.columns]
+    for name in df.columns:
+        if lower.count(name.lower()) > 1:
+            message = f"there are several columns {name!r}: rename one of them"
+            raise ConfigurationError(message)
+    nested = (ArrayType, MapType, StructType, VariantType)
+    check_types(df, keys, nested, "arrays, maps and structs cannot be keys of states")
+    for name in keys:
+        if has_collation(df.schema[name].dataType):
+            message = (
+                f"key = {name!r} has a collation, under which different texts are equal: convert "
+                "it first by collate(column, 'UTF8_BINARY')"
+            )
+            raise ConfigurationError(message)
+    return keys
+
+
+def _check_columns(keys: Sequence[str], columns: StructType, timer: str | None) -> None:
+    """Check the columns of the state, and that `timer` is one of them."""
+    lower = [name.lower() for name in (*keys, *columns.names)]
+    for name in columns.names:
+        if name.lower().startswith("__evenkey_") or lower.count(name.lower()) > 1:
+            message = (
+                f"state_schema: column {name!r} has the name of another column of the state, of a "
+                "key column, or of evenkey's own columns; rename it"
+            )
+            raise ConfigurationError(message)
+    if not columns.names:
+        message = "state_schema has no columns: name at least one, such as 'n bigint'"
+        raise ConfigurationError(message)
+    if timer is None:
+        return
+    if timer not in columns.names:
+        message = (
+            f"timer = {shown(timer)}: state_schema has no such column; it has "
+            f"{columns_listed(columns.names)}"
+        )
+        raise ConfigurationError(message)
+    if not isinstance(columns[timer].dataType, TimestampType):
+        message = (
+            f"timer = {timer!r} is of type {columns[timer].dataType.simpleString()}: it must be a "
+            "timestamp"
+        )
+        raise ConfigurationError(message)
+
+
+def _check_state(state: object, *, streaming: bool) -> None:
+    if streaming and state is None:
+        message = (
+            "state = None: a stream needs the location of its states; pass state=DIRECTORY, or a "
+            "URI such as s3a://bucket/state"
+        )
+        raise ConfigurationError(message)
+    if not streaming and state is not None:
+        message = (
+            f"state = {shown(state)}: the states of a batch are not kept, except in foreachBatch "
+            "of a classic session; leave out state, or pass a stream"
+        )
+        raise ConfigurationError(message)
+
+
+def _with_hashes(df: DataFrame, keys: Sequence[str], time: str | None) -> DataFrame:
+    """Add the hashes of keys and contents to rows, and their event times in microseconds."""
+    columns = key_columns(df, keys)
+    added = {HASH: hash_of(columns, nulls_apart=True), CONTENT: content_hash(df, df.columns)}
+    if time is not None:
+        added[TIME] = F.unix_micros(time_column(df, time))
+    return df.withColumns(added)
+
+
+def _nullable(schema: StructType) -> StructType:
+    nullable = StructType()
+    for field in schema:
+        nullable = nullable.add(field.name, field.dataType, nullable=True)
+    return nullable
+
+
+def _types(schema: StructType) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, field.dataType.simpleString()) for field in schema)

@@ -1,0 +1,298 @@
+"""`stateful` on Spark: streams, batches and foreachBatch, against a loop over all rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.errors import PythonException, StreamingQueryException
+from pyspark.sql import functions as F
+
+from evenkey import spark as eks
+from evenkey.core.errors import ConfigurationError
+from tests.epochs import run_epochs
+from tests.spark.offered import offer, stream_of
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    [
+        ("user", pa.string()),
+        ("shop", pa.int32()),
+        ("amount", pa.int64()),
+        ("at", pa.timestamp("us", "UTC")),
+    ]
+)
+STATE = "n bigint, last string, quiet timestamp"
+OUT = "user string, shop int, n bigint, last string, ended boolean"
+EPOCHS, ROWS = 5, 80
+
+
+def purchases(epoch):
+    """Return the rows of an epoch: users with hot keys and nulls, and times out of order."""
+    random = np.random.default_rng(epoch)
+    rows = []
+    for number in random.permutation(ROWS).tolist():
+        user = None if number % 11 == 0 else f"user {min(int(random.zipf(1.6)), 9)}"
+        shop = None if number % 7 == 0 else number % 2
+        at = START + timedelta(seconds=100 * epoch + number)
+        rows.append({"user": user, "shop": shop, "amount": epoch * ROWS + number, "at": at})
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def without(values, ended):
+    return [None if gone else each for each, gone in zip(values, ended, strict=True)]
+
+
+def follow(batch):
+    """Count rows, keep the last one by time; a key is quiet 90 s after it, and then ends."""
+    n = batch.states["n"].fill_null(0).to_numpy() + np.bincount(
+        batch.positions, minlength=len(batch.states)
+    )
+    last, quiet = batch.states["last"].to_pylist(), batch.states["quiet"].to_pylist()
+    for position, row in zip(batch.positions, batch.rows.to_pylist(), strict=True):
+        last[position] = str(row["amount"])
+        quiet[position] = row["at"] + timedelta(seconds=90)
+    counts = np.bincount(batch.positions, minlength=len(batch.states))
+    ended = batch.due & (counts == 0)
+    kind = batch.states.schema.field("quiet").type
+    states = pa.table(
+        {
+            "n": pa.array(n, mask=ended),
+            "last": pa.array(without(last, ended), pa.string()),
+            "quiet": pa.array(without(quiet, ended), kind),
+        }
+    )
+    keys = batch.states.select(["user", "shop"])
+    results = pa.table(
+        {
+            "user": keys["user"],
+            "shop": keys["shop"],
+            "n": pa.array(n),
+            "last": pa.array(last, pa.string()),
+            "ended": pa.array(ended),
+        }
+    )
+    return states, results
+
+
+def expected(epochs):
+    """Return the results of each epoch, by a loop over the rows in order of time."""
+    states, results, watermark, latest = {}, [], None, None
+    for rows in epochs:
+        found = Counter()
+        fresh = {}
+        for row in sorted(rows.to_pylist(), key=lambda each: each["at"]):
+            if watermark is None or row["at"] >= watermark:
+                fresh.setdefault((row["user"], row["shop"]), []).append(row)
+        for key, (n, last, quiet) in [*states.items()]:
+            if key not in fresh and watermark is not None and quiet <= watermark:
+                found[(*key, n, last, True)] += 1
+                del states[key]
+        for key, of_key in fresh.items():
+            n = states.get(key, (0,))[0] + len(of_key)
+            last, quiet = str(of_key[-1]["amount"]), of_key[-1]["at"] + timedelta(seconds=90)
+            states[key] = (n, last, quiet)
+            found[(*key, n, last, False)] += 1
+        latest = max([pc.max(rows["at"]).as_py(), *([] if latest is None else [latest])])
+        watermark = latest - timedelta(seconds=30)
+        results.append(found)
+    return results
+
+
+def followed(df, state, **options):
+    arguments = {"workers": 2, "partitions": 8, "time": "at", "delay": "30 seconds", **options}
+    return eks.stateful(
+        df, ["user", "shop"], follow, OUT, STATE, state=state, timer="quiet", **arguments
+    )
+
+
+def counted(tables):
+    return {
+        epoch: Counter(tuple(row.values()) for row in rows.to_pylist())
+        for epoch, rows in tables.items()
+    }
+
+
+@pytest.mark.slow(25)
+def test_a_stream_is_exact_through_restarts_with_other_workers(session, tmp_path):
+    epochs = [purchases(epoch) for epoch in range(EPOCHS)]
+    whole = expected(epochs)
+    assert any(row[-1] for found in whole for row in found)
+    found = {}
+    for stop, options in (
+        (2, {}),
+        (4, {"workers": 3}),
+        (EPOCHS, {"workers": 1, "most_workers": 3}),
+    ):
+        offer(tmp_path / "input", epochs[:stop])
+        df = followed(stream_of(session, tmp_path / "input"), tmp_path / "state", **options)
+        found |= counted(run_epochs(df, tmp_path / "checkpoint"))
+    assert found == dict(enumerate(whole))
+    assert sum(found[1].values()) > 10
+
+
+def add_up(batch):
+    """Add amounts; a negative sum deletes the state."""
+    sums = batch.states["total"].fill_null(0).to_numpy().copy()
+    np.add.at(sums, batch.positions, batch.rows["amount"].to_numpy())
+    results = pa.table({"user": batch.states["user"], "total": pa.array(sums)})
+    return results.select(["total"]), results
+
+
+def test_a_batch_is_one_epoch_without_state(session):
+    rows = session.range(200).select(
+        F.when(F.col("id") % 9 > 0, F.concat(F.lit("u"), F.col("id") % 9)).alias("user"),
+        F.col("id").alias("amount"),
+    )
+    found = eks.stateful(
+        rows, "user", add_up, "user string, total bigint", "total bigint", workers=3
+    )
+    plain = rows.groupBy("user").agg(F.sum("amount"))
+    assert Counter(map(tuple, found.collect())) == Counter(map(tuple, plain.collect()))
+
+
+@pytest.mark.classic("over Connect, foreachBatch does not pass the epoch to tasks")
+@pytest.mark.slow(8)
+def test_a_batch_of_foreach_batch_has_the_states_of_its_query(session, tmp_path):
+    epochs = [purchases(epoch).select(["user", "amount"]) for epoch in range(3)]
+    offer(tmp_path / "input", epochs)
+
+    def work(batch):
+        return eks.stateful(
+            batch,
+            "user",
+            add_up,
+            "user string, total bigint",
+            "total bigint",
+            workers=2,
+            state=tmp_path / "state",
+        )
+
+    found = counted(run_epochs(stream_of(session, tmp_path / "input"), tmp_path / "c", work=work))
+    sums = Counter()
+    for epoch, rows in enumerate(epochs):
+        for row in rows.to_pylist():
+            sums[row["user"]] += row["amount"]
+        assert found[epoch] == Counter((user, sums[user]) for user in {*rows["user"].to_pylist()})
+
+
+@pytest.mark.slow(6)
+def test_an_epoch_without_rows_keeps_all_states(session, tmp_path):
+    epochs = [purchases(0), purchases(1).slice(0, 0), purchases(1)]
+    offer(tmp_path / "input", epochs)
+    df = stream_of(session, tmp_path / "input").select("user", "amount")
+    df = eks.stateful(
+        df,
+        "user",
+        add_up,
+        "user string, total bigint",
+        "total bigint",
+        workers=2,
+        state=tmp_path / "s",
+    )
+    found = counted(run_epochs(df, tmp_path / "checkpoint"))
+    sums = Counter()
+    for epoch in (0, 2):
+        for row in epochs[epoch].to_pylist():
+            sums[row["user"]] += row["amount"]
+    assert found[1] == Counter()
+    assert dict(found[2].keys()) == {user: sums[user] for user in {*epochs[2]["user"].to_pylist()}}
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("batch.states", "it must return a tuple: a table of states, and a table of results"),
+        ("(batch.states.slice(1), None)", r"returned 1 states for 2 keys: return one row for each"),
+        ("(batch.rows, None)", "the function returned columns amount; state_schema has total"),
+        ("(batch.states, batch.rows)", "returned columns user, amount; output_schema has user, n"),
+        ("(1 / 0, None)", r"function: the function raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_function_that_is_wrong_is_explained(session, returned, message):
+    rows = session.createDataFrame([("ann", 1), ("bob", 2)], "user string, amount bigint")
+
+    def function(batch):
+        return eval(returned, {"batch": batch})  # noqa: S307 - the texts above
+
+    df = eks.stateful(
+        rows, "user", function, "user string, n bigint", "total bigint", workers=1, partitions=1
+    )
+    with pytest.raises(PythonException, match=message):
+        df.collect()
+
+
+def test_a_lost_state_fails_the_query_in_one_line(session, tmp_path):
+    offer(tmp_path / "input", [purchases(0)])
+    run_epochs(followed(stream_of(session, tmp_path / "input"), tmp_path / "a"), tmp_path / "c")
+    offer(tmp_path / "input", [purchases(0), purchases(1)])
+    df = followed(stream_of(session, tmp_path / "input"), tmp_path / "b")
+    with pytest.raises(
+        StreamingQueryException, match="has no states of this query, which has 1 ep"
+    ):
+        run_epochs(df, tmp_path / "c")
+
+
+def called(df, **options):
+    arguments = {
+        "key": "user",
+        "function": add_up,
+        "output_schema": "user string, total bigint",
+        "state_schema": "total bigint",
+        **options,
+    }
+    return eks.stateful(df, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"key": "users"}, "there is no column 'users'"),
+        ({"key": "tags"}, "arrays, maps and structs cannot be keys of states"),
+        ({"function": 3}, "function = 3: must be a function"),
+        ({"scale": 3}, "scale = 3: must be a function"),
+        ({"workers": 0}, "there must be at least 1 worker"),
+        ({"workers": 4, "most_workers": 3}, "most_workers = 3: must be at least 4"),
+        ({"partitions": 7}, "partitions = 7: must be at least 8"),
+        ({"state_schema": "user string"}, "column 'user' has the name of another column"),
+        ({"state_schema": "n int, N int"}, "column 'n' has the name of another column"),
+        ({"state_schema": "bigint"}, "state_schema = 'bigint': must list columns"),
+        ({"timer": "due"}, "timer = 'due': state_schema has no such column; it has total"),
+        ({"timer": "total"}, "timer = 'total' is of type bigint: it must be a timestamp"),
+        ({"delay": "1 minute"}, "delay = '1 minute' needs time="),
+        ({"time": "amount", "delay": "soon"}, "delay = 'soon': must be a duration"),
+        ({"expire_after": 5}, "expire_after = 5: must be text"),
+        ({"balance": "keys"}, "balance = 'keys': must be 'load' or 'rows'"),
+        ({"state": "states"}, "the states of a batch are not kept"),
+    ],
+)
+def test_wrong_arguments_are_refused(session, options, message):
+    rows = session.createDataFrame([], "user string, amount bigint, tags array<string>")
+    with pytest.raises(ConfigurationError, match=message):
+        called(rows, **options)
+
+
+def test_a_stream_needs_a_state_and_the_same_shape_again(session, tmp_path):
+    df = (
+        session.readStream.format("rate")
+        .load()
+        .selectExpr("cast(value as string) user", "value amount")
+    )
+    with pytest.raises(ConfigurationError, match="state = None: a stream needs the location"):
+        called(df)
+    called(df, state=tmp_path, workers=3)
+    called(df, state=tmp_path, workers=5)
+    for options, message in (
+        ({"partitions": 64}, "has partitions = 48, and this call has partitions = 64"),
+        (
+            {"state_schema": "total int"},
+            "has columns = total bigint, and this call has columns = t",
+        ),
+        ({"expire_after": "1 day"}, "has expires = False, and this call has expires = True"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            called(df, state=tmp_path, **options)
