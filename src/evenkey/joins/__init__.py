@@ -13,7 +13,7 @@ from evenkey.joins.sides.static_side import refresh
 from evenkey.joins.static.dead_letters import DeadLetters as DeadLetters
 from evenkey.joins.static.static_store import StaticStore as StaticStore
 from evenkey.joins.stream_static_join import balanced_join
-from evenkey.spark.slots import CLUSTER_SETTINGS
+from evenkey.joins.tasks.cluster_settings import CLUSTER_SETTINGS
 
 if TYPE_CHECKING:
     from evenkey.joins.balance.epoch_log import EpochLog as EpochLog

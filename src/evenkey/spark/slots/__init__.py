@@ -5,10 +5,9 @@ from __future__ import annotations
 from evenkey.spark.slots.cache import CacheKey, Sized, WorkerCache, process_cache
 from evenkey.spark.slots.returned_tables import ReturnedTables, explained, parsed_schema
 from evenkey.spark.slots.stored_objects import create, delete_all, find, put, state_at
-from evenkey.spark.slots.worker_slots import CLUSTER_SETTINGS, on_slots, own_processes
+from evenkey.spark.slots.worker_slots import on_slots, own_processes
 
 __all__ = [
-    "CLUSTER_SETTINGS",
     "CacheKey",
     "ReturnedTables",
     "Sized",

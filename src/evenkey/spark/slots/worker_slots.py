@@ -16,21 +16,6 @@ if TYPE_CHECKING:
 
 _MARK = "EVENKEY_JOIN"
 
-CLUSTER_SETTINGS = {
-    # An executor then has only one joining process, which holds all static partitions of the
-    # executor's slots.
-    "spark.executor.cores": "1",
-    # A slot waits for its executor rather than starting elsewhere, with nothing cached.
-    "spark.locality.wait": "30s",
-    # Otherwise Spark prefers the executor that holds most of a slot's shuffled rows.
-    "spark.shuffle.reduceLocality.enabled": "false",
-}
-"""Spark settings with which each slot stays on its executor.
-
->>> CLUSTER_SETTINGS["spark.executor.cores"]
-'1'
-"""
-
 
 def on_slots(df: DataFrame, workers: int, column: str, *, stay: bool) -> DataFrame:
     """Bring each row to the Spark partition of its slot.
@@ -45,8 +30,9 @@ def on_slots(df: DataFrame, workers: int, column: str, *, stay: bool) -> DataFra
         Int column with the slot of each row.
     stay
         Whether each slot should run on the same executor in every epoch. On a cluster, this needs
-        `CLUSTER_SETTINGS`: the rows of each slot are joined to a cached row, and Spark runs the
-        slot's task on the executor that has cached this row. A local master has only one executor.
+        the settings `evenkey.joins.CLUSTER_SETTINGS`: the rows of each slot are joined to a cached
+        row, and Spark runs the slot's task on the executor that has cached this row. A local master
+        has only one executor.
     """
     placed = place(df, workers, column=column)
     if not stay or _local(df):

@@ -244,7 +244,8 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     else:
         rows, owners = with_epoch_words(rows, _Owners(plans))
         rows = rows.withColumn(SLOT, F.get(owners, F.col(PARTITION)).cast("int"))
-    placed = on_slots(rows, most, SLOT, stay=plans is not None)
+    # In foreachBatch each epoch is a call, which would cache rows of its own.
+    placed = on_slots(rows, most, SLOT, stay=df.isStreaming)
     task = SlotTask(
         work, to_arrow_schema(placed.schema, timezone=timezone), plans, cache_bytes=cache_bytes
     )
