@@ -22,7 +22,17 @@ from evenkey.spark.slots.cache import process_cache
 from evenkey.spark.states import deciding
 from evenkey.spark.states.deciding import StatePlans
 from evenkey.spark.states.key_function import KeyFunction
-from evenkey.spark.states.reserved_columns import CONTENT, HASH, PARTITION, SEEN, SLOT, TIME
+from evenkey.spark.states.partial_states import CombineTask
+from evenkey.spark.states.reserved_columns import (
+    CONTENT,
+    COUNT,
+    HASH,
+    PART,
+    PARTITION,
+    SEEN,
+    SLOT,
+    TIME,
+)
 from evenkey.spark.states.slot_task import SlotTask
 from evenkey.spark.states.state_shape import StateShape
 
@@ -148,6 +158,7 @@ class Driver:
         directory,
         function=folded,
         *,
+        merge=None,
         partitions=8,
         workers=3,
         bits=64,
@@ -172,6 +183,7 @@ class Driver:
             timer=timer,
             expire_after=expire_after,
         )
+        self.merge = None if merge is None else replace(self.function, function=merge, name="merge")
         shape = StateShape(
             (("key", "bigint"),),
             tuple((field.name, str(field.type)) for field in state),
@@ -206,24 +218,39 @@ class Driver:
     def decide(self, epoch):
         return self.plans.decide(TaskId("q", epoch, 0), self.run)
 
-    def inputs(self, rows, owners):
+    def inputs(self, rows, plan):
         """Return the batches of each slot, in a random order of rows."""
         table = table_of(rows, self.plans.shape.partitions, self.bits, timed=self.event_time)
-        slots = np.array(owners, dtype=np.int32)[table[PARTITION].to_numpy()]
+        if self.merge is not None:
+            table = self.combined(table, plan)
+        slots = np.array(plan.owners, dtype=np.int32)[table[PARTITION].to_numpy()]
         table = table.append_column(SLOT, pa.array(slots))
         for slot in range(self.plans.most_workers):
             mine = self.random.permutation(np.flatnonzero(slots == slot))
             yield slot, table.take(pa.array(mine)).to_batches(max_chunksize=7), table.schema
 
+    def combined(self, table, plan):
+        """Combine the rows of hot keys in three source tasks, which have any rows."""
+        parts = [pa.field(f"{PART}{number}", field.type) for number, field in enumerate(STATE)]
+        schema = pa.schema([*table.schema, pa.field(COUNT, pa.int64()), *parts])
+        task = CombineTask(self.function, self.plans, schema)
+        sources = self.random.integers(0, 3, table.num_rows)
+        found = [schema.empty_table()]
+        for source in range(3):
+            mine = table.filter(pa.array(sources == source))
+            found += task.combined(mine.to_batches(max_chunksize=9), plan)
+        self.shuffled = pa.concat_tables(found)
+        return self.shuffled
+
     def slot(self, epoch, slot, batches, schema, run=None):
-        task = SlotTask(self.function, schema, self.plans, CACHE)
+        task = SlotTask(self.function, self.merge, schema, self.plans, CACHE)
         return task.processed(self.plans, batches, TaskId("q", epoch, slot), run or self.run)
 
     def epoch(self, epoch, rows, attempts=1):
         """Run an epoch to its end; return its results, those of the last attempt of each task."""
-        owners = self.decide(epoch).owners
+        plan = self.decide(epoch)
         results = []
-        for slot, batches, schema in self.inputs(rows, owners):
+        for slot, batches, schema in self.inputs(rows, plan):
             for _ in range(attempts):
                 tables = self.slot(epoch, slot, batches, schema)
             results += tables

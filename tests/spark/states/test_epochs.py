@@ -126,10 +126,10 @@ def test_tasks_of_an_earlier_run_change_nothing(tmp_path):
         driver.epoch(epoch, epochs[epoch])
         count.epoch(epochs[epoch])
     paused = driver.run
-    owners = driver.decide(3).owners
+    plan = driver.decide(3)
     driver.restart()
     for epoch in range(3, 6):
-        for slot, batches, schema in driver.inputs(others[epoch], owners):
+        for slot, batches, schema in driver.inputs(others[epoch], plan):
             if epoch == 3:
                 driver.slot(3, slot, batches, schema, run=paused)
         assert driver.epoch(epoch, epochs[epoch]) == count.epoch(epochs[epoch])
@@ -223,7 +223,7 @@ def test_two_calls_with_one_state_are_refused(tmp_path):
 
 def test_rows_of_another_slot_are_refused(tmp_path):
     driver = Driver(tmp_path, workers=2)
-    owners = driver.decide(0).owners
-    (_, batches, schema), _ = driver.inputs(drawn(1)[0], owners)
+    plan = driver.decide(0)
+    (_, batches, schema), _ = driver.inputs(drawn(1)[0], plan)
     with pytest.raises(RunError, match="the task of slot 1 got rows of slot 0"):
         driver.slot(0, 1, batches, schema)

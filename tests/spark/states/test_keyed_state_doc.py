@@ -29,3 +29,4 @@ def test_python_of_the_document(spark, capsys):
     assert rows > 0
     assert counts == {f"user {key}": len(range(key, rows, 97)) for key in range(97) if key < rows}
     assert names["sessions"].isStreaming
+    assert names["merging"].isStreaming

@@ -222,6 +222,7 @@ class StatePlans:
             rows=0 if enough else rows,
             moved=tuple(np.flatnonzero(np.array(owners) != np.array(last.owners)).tolist()),
             dropped=tuple(piece for record in records for piece in record.dropped),
+            hot=_hot(records, workers) if enough else last.hot,
             planning_seconds=time.perf_counter() - started,
         )
 
@@ -281,6 +282,13 @@ class StatePlans:
             f"state {log.store.url} has no plan of epoch {epoch} or {epoch - 1}: call stateful in "
             "each epoch, restore the state, or start with a new checkpoint and a new state"
         )
+
+
+def _hot(records: Sequence[SlotWork], workers: int) -> tuple[int, ...]:
+    """Return the keys that have more than half of a worker's fair share of the rows."""
+    total = sum(work.rows for each in records for work in each.work.values())
+    counts = (found for record in records for found in record.hottest)
+    return tuple(sorted(key for key, count in counts if 2 * workers * count > total))
 
 
 def _seconds(last: StatePlan, records: Sequence[SlotWork]) -> NDArray[np.float64]:

@@ -110,7 +110,13 @@ class KeyFunction:
         least: int | None = pc.min(_micros(states.table[self.timer])).as_py()
         return least
 
-    def __call__(self, states: KeyStates, rows: pa.Table, now: int | None) -> Called:
+    def __call__(
+        self,
+        states: KeyStates,
+        rows: pa.Table,
+        now: int | None,
+        timed: NDArray[np.bool_] | None = None,
+    ) -> Called:
         """Call the function with rows of a partition, and with keys whose timers are due.
 
         Parameters
@@ -121,6 +127,8 @@ class KeyFunction:
             Rows of the partition, with the columns `ADDED`.
         now
             Time of the clock, in microseconds; None: it is not known.
+        timed
+            bool[n], the states whose keys are in the call if their timers are due; None: all.
 
         Raises
         ------
@@ -131,7 +139,7 @@ class KeyFunction:
         own = ordered.rows.select(self._identity.names).take(pa.array(ordered.firsts))
         expired = self.expired(states, now)
         before = states.find(own)
-        waiting = self._waiting(states, before, expired, now)
+        waiting = self._waiting(states, before, expired if timed is None else expired | ~timed, now)
         before = np.concatenate((before, waiting))
         named = pa.concat_tables([own.cast(self._identity), self._named(states, waiting)])
         known = before != NONE
@@ -182,13 +190,13 @@ class KeyFunction:
         self,
         states: KeyStates,
         before: NDArray[np.int64],
-        expired: NDArray[np.bool_],
+        left_out: NDArray[np.bool_],
         now: int | None,
     ) -> NDArray[np.int64]:
         """Return the rows of the keys whose timers are due, and that have no rows themselves."""
         if self.timer is None:
             return np.empty(0, dtype=np.int64)
-        due = self._due(states.table, now) & ~expired
+        due = self._due(states.table, now) & ~left_out
         due[before[before != NONE]] = False
         return np.flatnonzero(due)
 

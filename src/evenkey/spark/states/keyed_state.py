@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import functools
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructType, TimestampType, VariantType
+from pyspark.sql.types import LongType, StructType
 
-from evenkey.core.checking import check_one_of, check_workers, columns_listed, shown, whole_number
+from evenkey.core.checking import check_one_of, check_workers, shown, whole_number
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.keys import (
-    NamedTask,
-    find_columns,
-    hash_of,
-    key_columns,
-    time_column,
-    with_plain_names,
-)
-from evenkey.spark.keys.given_columns import check_own_names, check_types, has_collation
+from evenkey.spark.keys import NamedTask, hash_of, key_columns, time_column, with_plain_names
 from evenkey.spark.keys.row_numbers import content_hash
 from evenkey.spark.sessions import at_state, in_workers, to_arrow_schema, within_query
 from evenkey.spark.sessions.before_epoch import with_epoch_words
@@ -29,8 +22,25 @@ from evenkey.spark.slots import on_slots, own_processes, parsed_schema, state_at
 from evenkey.spark.states.clock_times import micros
 from evenkey.spark.states.deciding import StatePlans
 from evenkey.spark.states.key_function import KeyFunction
-from evenkey.spark.states.reserved_columns import CONTENT, HASH, PARTITION, SEEN, SLOT, TIME
+from evenkey.spark.states.partial_states import CombineTask
+from evenkey.spark.states.reserved_columns import (
+    CONTENT,
+    COUNT,
+    HASH,
+    PART,
+    PARTITION,
+    SEEN,
+    SLOT,
+    TIME,
+)
 from evenkey.spark.states.slot_task import SlotTask
+from evenkey.spark.states.state_columns import (
+    check_columns,
+    check_kept,
+    key_names,
+    nullable,
+    types_of,
+)
 from evenkey.spark.states.state_shape import StateShape, settled
 
 if TYPE_CHECKING:
@@ -68,6 +78,7 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     expire_after: str | None = None,
     balance: Literal["load", "rows"] = "load",
     scale: Scale | None = None,
+    merge: Function | None = None,
     cache_bytes: int = 1 << 30,
 ) -> DataFrame:
     """Process a stream key by key, with a state for each key, on balanced workers.
@@ -136,6 +147,14 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         Function that chooses W for the next epoch: it takes the seconds of work of each worker in
         the last epoch, float64[W], and returns the number of workers. None: W stays `workers`. In
         both cases, if `state` has an object ``workers`` with a number as text, this number is W.
+    merge
+        Function that merges partial states, like `function`, but ``batch.rows`` has the key columns
+        and the columns of `state_schema`. The rows of hot keys are then combined before they are
+        shuffled: `function` makes partial states of keys without state, and what it returns as
+        results is not used. The tasks that read the stream thus share the work on a hot key.
+        Merging the partial states of parts of the rows, in any order, must give the same state as
+        `function` with all of these rows. Event times of hot keys have no order. None: a hot key
+        stays on one worker.
     cache_bytes
         Maximum total size of the states that a worker process keeps between epochs, in bytes.
 
@@ -184,52 +203,47 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         whole_number("partitions", partitions, most)
     whole_number("cache_bytes", cache_bytes, 0)
     check_one_of("balance", balance, ("load", "rows"))
-    for name, given in (("function", function), ("scale", scale)):
-        if not (callable(given) or (name == "scale" and given is None)):
+    for name, given in (("function", function), ("scale", scale), ("merge", merge)):
+        if not (callable(given) or (name != "function" and given is None)):
             message = f"{name} = {shown(given)}: must be a function"
             raise ConfigurationError(message)
-    keys = _keys(df, key)
-    timezone = str(df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC")
-    columns = _nullable(parsed_schema("state_schema", state_schema))
+    keys, session = key_names(df, key), df.sparkSession
+    timezone = str(session.conf.get("spark.sql.session.timeZone") or "UTC")
+    columns = nullable(parsed_schema("state_schema", state_schema))
     output = parsed_schema("output_schema", output_schema)
-    _check_columns(keys, columns, timer)
+    check_columns(keys, columns, timer)
     expires = None if expire_after is None else micros("expire_after", expire_after)
     lateness = micros("delay", delay)
     if time is None and lateness:
         message = f"delay = {delay!r} needs time=...: the column with the event times"
         raise ConfigurationError(message)
-    streaming = df.isStreaming or within_query(df.sparkSession)
-    _check_state(state, streaming=streaming)
+    check_kept(state, streaming=df.isStreaming or within_query(session))
+    named = nullable(StructType([df.schema[name] for name in keys]))
+    both = StructType([*named, *columns])
+    seen = [] if expires is None else [pa.field(SEEN, pa.int64())]
+    work = KeyFunction(
+        function=function,
+        keys=tuple(keys),
+        stored=pa.schema([pa.field(HASH, pa.int64()), *to_arrow_schema(both, "UTC"), *seen]),
+        shown=to_arrow_schema(both, timezone),
+        results=to_arrow_schema(output, timezone),
+        timer=timer,
+        expire_after=expires,
+    )
     shape = StateShape(
-        keys=_types(_nullable(StructType([df.schema[name] for name in keys]))),
-        columns=_types(columns),
+        keys=types_of(named),
+        columns=types_of(columns),
         partitions=partitions or PARTITIONS_A_WORKER * most,
         timer=timer,
         event_time=time is not None,
         expires=expires is not None,
     )
-    session = df.sparkSession
-    rows = _with_hashes(df, keys, time)
-    named = _nullable(StructType([df.schema[name] for name in keys]))
-    both = StructType([*named, *columns])
-    within = to_arrow_schema(both, timezone="UTC")
-    seen = [] if expires is None else [pa.field(SEEN, pa.int64())]
-    work = KeyFunction(
-        function=function,
-        keys=tuple(keys),
-        stored=pa.schema([pa.field(HASH, pa.int64()), *within, *seen]),
-        shown=to_arrow_schema(both, timezone=timezone),
-        results=to_arrow_schema(output, timezone=timezone),
-        timer=timer,
-        expire_after=expires,
-    )
     plans: StatePlans | None = None
     if state is not None:
         root = state_at(session, state)
-        shape = at_state(session, functools.partial(settled, root, shape, partitions))
         plans = StatePlans(
             root=root,
-            shape=shape,
+            shape=at_state(session, functools.partial(settled, root, shape, partitions)),
             operator=uuid.uuid4().hex,
             workers=workers,
             most_workers=most,
@@ -237,18 +251,18 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
             by_rows=balance == "rows",
             delay=lateness,
         )
-    partition = F.pmod(F.col(HASH), F.lit(shape.partitions)).cast("int")
-    rows = rows.withColumn(PARTITION, partition)
+    rows, merging = _with_hashes(df, keys, time, shape if plans is None else plans.shape), None
     if plans is None:
         rows = rows.withColumn(SLOT, F.pmod(F.col(PARTITION), F.lit(most)).cast("int"))
     else:
         rows, owners = with_epoch_words(rows, _Owners(plans))
+        if merge is not None:
+            merging = replace(work, function=merge, name="merge")
+            rows = _combined(rows, work, plans, columns, timezone)
         rows = rows.withColumn(SLOT, F.get(owners, F.col(PARTITION)).cast("int"))
     # In foreachBatch each epoch is a call, which would cache rows of its own.
     placed = on_slots(rows, most, SLOT, stay=df.isStreaming)
-    task = SlotTask(
-        work, to_arrow_schema(placed.schema, timezone=timezone), plans, cache_bytes=cache_bytes
-    )
+    task = SlotTask(work, merging, to_arrow_schema(placed.schema, timezone), plans, cache_bytes)
     with own_processes(df):
         sent = in_workers(session, NamedTask(task, placed.columns))
         return with_plain_names(placed).mapInArrow(sent, output)
@@ -264,86 +278,36 @@ class _Owners:
         return [*self._plans.decide(task, current_run() or task.query).owners]
 
 
-def _keys(df: DataFrame, key: str | Sequence[str]) -> list[str]:
-    """Return the names of the key columns, as the DataFrame spells them."""
-    keys = find_columns(df, key)
-    check_own_names(df)
-    lower = [name.lower() for name in df.columns]
-    for name in df.columns:
-        if lower.count(name.lower()) > 1:
-            message = f"there are several columns {name!r}: rename one of them"
-            raise ConfigurationError(message)
-    nested = (ArrayType, MapType, StructType, VariantType)
-    check_types(df, keys, nested, "arrays, maps and structs cannot be keys of states")
-    for name in keys:
-        if has_collation(df.schema[name].dataType):
-            message = (
-                f"key = {name!r} has a collation, under which different texts are equal: convert "
-                "it first by collate(column, 'UTF8_BINARY')"
-            )
-            raise ConfigurationError(message)
-    return keys
+def _combined(
+    rows: DataFrame, work: KeyFunction, plans: StatePlans, columns: StructType, timezone: str
+) -> DataFrame:
+    """Replace the rows of hot keys by partial states."""
+    schema = nullable(rows.schema).add(COUNT, LongType())
+    for number, field in enumerate(columns):
+        schema = schema.add(f"{PART}{number}", field.dataType)
+    task = CombineTask(work, plans, to_arrow_schema(schema, timezone=timezone))
+    sent = in_workers(rows.sparkSession, NamedTask(task, rows.columns))
+    return with_plain_names(rows).mapInArrow(sent, schema)
 
 
-def _check_columns(keys: Sequence[str], columns: StructType, timer: str | None) -> None:
-    """Check the columns of the state, and that `timer` is one of them."""
-    lower = [name.lower() for name in (*keys, *columns.names)]
-    for name in columns.names:
-        if name.lower().startswith("__evenkey_") or lower.count(name.lower()) > 1:
-            message = (
-                f"state_schema: column {name!r} has the name of another column of the state, of a "
-                "key column, or of evenkey's own columns; rename it"
-            )
-            raise ConfigurationError(message)
-    if not columns.names:
-        message = "state_schema has no columns: name at least one, such as 'n bigint'"
-        raise ConfigurationError(message)
-    if timer is None:
-        return
-    if timer not in columns.names:
-        message = (
-            f"timer = {shown(timer)}: state_schema has no such column; it has "
-            f"{columns_listed(columns.names)}"
-        )
-        raise ConfigurationError(message)
-    if not isinstance(columns[timer].dataType, TimestampType):
-        message = (
-            f"timer = {timer!r} is of type {columns[timer].dataType.simpleString()}: it must be a "
-            "timestamp"
-        )
-        raise ConfigurationError(message)
+class _Owners:
+    """Decides the plan of an epoch, and returns the slot of each partition."""
+
+    def __init__(self, plans: StatePlans) -> None:
+        self._plans = plans
+
+    def __call__(self, task: TaskId) -> list[int]:
+        return [*self._plans.decide(task, current_run() or task.query).owners]
 
 
-def _check_state(state: object, *, streaming: bool) -> None:
-    if streaming and state is None:
-        message = (
-            "state = None: a stream needs the location of its states; pass state=DIRECTORY, or a "
-            "URI such as s3a://bucket/state"
-        )
-        raise ConfigurationError(message)
-    if not streaming and state is not None:
-        message = (
-            f"state = {shown(state)}: the states of a batch are not kept, except in foreachBatch "
-            "of a classic session; leave out state, or pass a stream"
-        )
-        raise ConfigurationError(message)
-
-
-def _with_hashes(df: DataFrame, keys: Sequence[str], time: str | None) -> DataFrame:
-    """Add the hashes of keys and contents to rows, and their event times in microseconds."""
+def _with_hashes(
+    df: DataFrame, keys: Sequence[str], time: str | None, shape: StateShape
+) -> DataFrame:
+    """Add to rows the hashes of key and contents, the state partition, and the event time."""
     columns = key_columns(df, keys)
-    added = {HASH: hash_of(columns, nulls_apart=True), CONTENT: content_hash(df, df.columns)}
+    hashed = hash_of(columns, nulls_apart=True)
+    partition = F.pmod(hashed, F.lit(shape.partitions)).cast("int")
+    added = {HASH: hashed, PARTITION: partition, CONTENT: content_hash(df, df.columns)}
     if time is not None:
         added[TIME] = F.unix_micros(time_column(df, time))
     return df.withColumns(added)
-
-
-def _nullable(schema: StructType) -> StructType:
-    nullable = StructType()
-    for field in schema:
-        nullable = nullable.add(field.name, field.dataType, nullable=True)
-    return nullable
-
-
-def _types(schema: StructType) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, field.dataType.simpleString()) for field in schema)

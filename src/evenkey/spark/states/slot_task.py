@@ -16,6 +16,7 @@ from evenkey.spark.sessions import current_task
 from evenkey.spark.sessions.task_id import current_run
 from evenkey.spark.slots import CacheKey, process_cache
 from evenkey.spark.states.key_states import KeyStates
+from evenkey.spark.states.partial_states import hottest, rows_in, with_parts
 from evenkey.spark.states.pieces import Piece, Version
 from evenkey.spark.states.reserved_columns import PARTITION, SLOT, TIME
 from evenkey.spark.states.state_plan import SlotWork, Work, Written
@@ -65,6 +66,8 @@ class SlotTask:
     ----------
     function
         The user's function.
+    merge
+        The user's function that merges partial states; None: there are none.
     schema
         Schema of the rows that come.
     plans
@@ -75,9 +78,15 @@ class SlotTask:
     """
 
     def __init__(
-        self, function: KeyFunction, schema: pa.Schema, plans: StatePlans | None, cache_bytes: int
+        self,
+        function: KeyFunction,
+        merge: KeyFunction | None,
+        schema: pa.Schema,
+        plans: StatePlans | None,
+        cache_bytes: int,
     ) -> None:
         self._function = function
+        self._merge = merge
         self._schema = schema
         self._plans = plans
         self._cache_bytes = cache_bytes
@@ -106,7 +115,8 @@ class SlotTask:
             The state cannot be read or written, or the function fails.
         """
         plan, log = plans.recall(task, run), plans.log(task.query)
-        slot = _Slot(self._function, plan, log, task.partition, self._cache_bytes)
+        functions = self._function, self._merge
+        slot = _Slot(*functions, plan, log, task.partition, self._cache_bytes)
         return slot.processed(self._gathered(batches))
 
     def _of_batch(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -124,9 +134,16 @@ class _Slot:
     """One attempt of a slot's task in one epoch."""
 
     def __init__(
-        self, function: KeyFunction, plan: StatePlan, log: StateLog, number: int, limit: int
+        self,
+        function: KeyFunction,
+        merge: KeyFunction | None,
+        plan: StatePlan,
+        log: StateLog,
+        number: int,
+        limit: int,
     ) -> None:
         self._function = function
+        self._merge = merge
         self._plan = plan
         self._log = log
         self._number = number
@@ -164,6 +181,7 @@ class _Slot:
             tuple(self._dropped),
             latest,
             late,
+            hottest(rows) if self._merge is not None else (),
         )
         self._log.record(self._plan, record)
         self._cache.drop(self._replaced)
@@ -211,9 +229,12 @@ class _Slot:
     def _call(self, partition: int, rows: pa.Table) -> pa.Table:
         held = self._states(partition)
         started = thread_time()
-        called = self._function(held.states, rows, self._plan.now)
+        if self._merge is None:
+            called = self._function(held.states, rows, self._plan.now)
+        else:
+            called = with_parts(self._function, self._merge, held.states, rows, self._plan.now)
         spent = thread_time() - started
-        self._work[partition] = Work(rows.num_rows, spent, called.results.num_rows)
+        self._work[partition] = Work(rows_in(rows), spent, called.results.num_rows)
         count = called.changes.num_rows
         if count:
             changed = held.changed + count

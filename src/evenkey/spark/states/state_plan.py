@@ -51,6 +51,8 @@ class StatePlan:
     dropped
         Pieces that this plan does not need any more, and the previous plan did: epoch, attempt and
         partition of each.
+    hot
+        Hashes of the keys whose rows are combined before they are shuffled, if states merge.
     planning_seconds
         Seconds that the decision took.
     """
@@ -70,6 +72,7 @@ class StatePlan:
     rows: int = 0
     moved: tuple[int, ...] = ()
     dropped: tuple[tuple[Version, int], ...] = ()
+    hot: tuple[int, ...] = ()
     planning_seconds: float = 0.0
 
     def of_slot(self, slot: int) -> list[int]:
@@ -88,7 +91,7 @@ class StatePlan:
     def from_json(cls, fields: Mapping[str, Any]) -> StatePlan:
         """Restore a plan from the result of `to_json`, after JSON has made lists of tuples."""
         given = dict(fields)
-        for name in ("owners", "sizes", "timers", "loads", "moved"):
+        for name in ("owners", "sizes", "timers", "loads", "moved", "hot"):
             given[name] = tuple(given[name])
         given["heads"] = tuple(None if each is None else Version(*each) for each in given["heads"])
         given["dropped"] = tuple((Version(*piece), number) for piece, number in given["dropped"])
@@ -150,6 +153,8 @@ class SlotWork:
         Latest event time, in microseconds; None: none is known.
     late
         Number of rows that were left out because they were late.
+    hottest
+        Hashes of the keys with most rows, and their numbers of rows, if states merge.
     """
 
     slot: int
@@ -160,6 +165,7 @@ class SlotWork:
     dropped: tuple[tuple[Version, int], ...] = ()
     latest: int | None = None
     late: int = 0
+    hottest: tuple[tuple[int, int], ...] = ()
 
     def to_bytes(self) -> bytes:
         """Encode the record as JSON."""
@@ -173,6 +179,7 @@ class SlotWork:
         given["work"] = {int(key): Work(*each) for key, each in given["work"].items()}
         given["loaded"] = {int(key): each for key, each in given["loaded"].items()}
         given["dropped"] = tuple((Version(*piece), number) for piece, number in given["dropped"])
+        given["hottest"] = tuple((key, count) for key, count in given["hottest"])
         return cls(**given)
 
 
