@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import functions as F
@@ -16,98 +14,9 @@ from evenkey import spark as eks
 from evenkey.core.errors import ConfigurationError
 from tests.epochs import run_epochs
 from tests.spark.offered import offer, stream_of
+from tests.spark.states.purchases import expected, followed, purchases
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-SCHEMA = pa.schema(
-    [
-        ("user", pa.string()),
-        ("shop", pa.int32()),
-        ("amount", pa.int64()),
-        ("at", pa.timestamp("us", "UTC")),
-    ]
-)
-STATE = "n bigint, last string, quiet timestamp"
-OUT = "user string, shop int, n bigint, last string, ended boolean"
-EPOCHS, ROWS = 5, 80
-
-
-def purchases(epoch):
-    """Return the rows of an epoch: users with hot keys and nulls, and times out of order."""
-    random = np.random.default_rng(epoch)
-    rows = []
-    for number in random.permutation(ROWS).tolist():
-        user = None if number % 11 == 0 else f"user {min(int(random.zipf(1.6)), 9)}"
-        shop = None if number % 7 == 0 else number % 2
-        at = START + timedelta(seconds=100 * epoch + number)
-        rows.append({"user": user, "shop": shop, "amount": epoch * ROWS + number, "at": at})
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
-
-
-def without(values, ended):
-    return [None if gone else each for each, gone in zip(values, ended, strict=True)]
-
-
-def follow(batch):
-    """Count rows, keep the last one by time; a key is quiet 90 s after it, and then ends."""
-    n = batch.states["n"].fill_null(0).to_numpy() + np.bincount(
-        batch.positions, minlength=len(batch.states)
-    )
-    last, quiet = batch.states["last"].to_pylist(), batch.states["quiet"].to_pylist()
-    for position, row in zip(batch.positions, batch.rows.to_pylist(), strict=True):
-        last[position] = str(row["amount"])
-        quiet[position] = row["at"] + timedelta(seconds=90)
-    counts = np.bincount(batch.positions, minlength=len(batch.states))
-    ended = batch.due & (counts == 0)
-    kind = batch.states.schema.field("quiet").type
-    states = pa.table(
-        {
-            "n": pa.array(n, mask=ended),
-            "last": pa.array(without(last, ended), pa.string()),
-            "quiet": pa.array(without(quiet, ended), kind),
-        }
-    )
-    keys = batch.states.select(["user", "shop"])
-    results = pa.table(
-        {
-            "user": keys["user"],
-            "shop": keys["shop"],
-            "n": pa.array(n),
-            "last": pa.array(last, pa.string()),
-            "ended": pa.array(ended),
-        }
-    )
-    return states, results
-
-
-def expected(epochs):
-    """Return the results of each epoch, by a loop over the rows in order of time."""
-    states, results, watermark, latest = {}, [], None, None
-    for rows in epochs:
-        found = Counter()
-        fresh = {}
-        for row in sorted(rows.to_pylist(), key=lambda each: each["at"]):
-            if watermark is None or row["at"] >= watermark:
-                fresh.setdefault((row["user"], row["shop"]), []).append(row)
-        for key, (n, last, quiet) in [*states.items()]:
-            if key not in fresh and watermark is not None and quiet <= watermark:
-                found[(*key, n, last, True)] += 1
-                del states[key]
-        for key, of_key in fresh.items():
-            n = states.get(key, (0,))[0] + len(of_key)
-            last, quiet = str(of_key[-1]["amount"]), of_key[-1]["at"] + timedelta(seconds=90)
-            states[key] = (n, last, quiet)
-            found[(*key, n, last, False)] += 1
-        latest = max([pc.max(rows["at"]).as_py(), *([] if latest is None else [latest])])
-        watermark = latest - timedelta(seconds=30)
-        results.append(found)
-    return results
-
-
-def followed(df, state, **options):
-    arguments = {"workers": 2, "partitions": 8, "time": "at", "delay": "30 seconds", **options}
-    return eks.stateful(
-        df, ["user", "shop"], follow, OUT, STATE, state=state, timer="quiet", **arguments
-    )
+EPOCHS = 5
 
 
 def counted(tables):
