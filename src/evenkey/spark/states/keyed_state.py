@@ -251,7 +251,8 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
             by_rows=balance == "rows",
             delay=lateness,
         )
-    rows, merging = _with_hashes(df, keys, time, shape if plans is None else plans.shape), None
+    rows = _with_hashes(df, keys, time, shape if plans is None else plans.shape)
+    merging: KeyFunction | None = None
     if plans is None:
         rows = rows.withColumn(SLOT, F.pmod(F.col(PARTITION), F.lit(most)).cast("int"))
     else:

@@ -16,6 +16,8 @@ from evenkey.spark.states.reserved_columns import CONTENT, COUNT, HASH, PART, PA
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numpy.typing import NDArray
+
     from evenkey.spark.states.deciding import StatePlans
     from evenkey.spark.states.key_function import KeyFunction
     from evenkey.spark.states.key_states import KeyStates
@@ -148,6 +150,6 @@ def hottest(rows: pa.Table) -> tuple[tuple[int, int], ...]:
     return tuple((int(hashes[each]), int(counts[each])) for each in most)
 
 
-def _counts(rows: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _counts(rows: pa.Table) -> NDArray[np.int64]:
     """Return the number of rows of the stream in each row, int64[n]."""
     return np.asarray(pc.fill_null(rows[COUNT], 1))
