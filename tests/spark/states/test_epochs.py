@@ -139,6 +139,42 @@ def test_tasks_of_an_earlier_run_change_nothing(tmp_path):
         driver.decide(4)
 
 
+def test_a_checkpoint_that_was_restored_after_a_wrong_start_goes_on(tmp_path):
+    """A query is set back by mistake, stopped within its first epoch, and then set forward."""
+    epochs, others = drawn(6), drawn(6, seed=9)
+    driver, count = Driver(tmp_path), Count()
+    for epoch in range(5):
+        assert driver.epoch(epoch, epochs[epoch]) == count.epoch(epochs[epoch])
+    driver.restart()
+    plan = driver.decide(4)
+    (slot, batches, schema), *_ = driver.inputs(others[4], plan)
+    driver.slot(4, slot, batches, schema)
+    driver.restart()
+    assert driver.epoch(5, epochs[5]) == count.epoch(epochs[5])
+    assert driver.states(6) == count.states
+
+
+def test_a_slot_whose_task_did_not_run_is_reported(tmp_path):
+    driver = Driver(tmp_path, workers=2)
+    plan = driver.decide(0)
+    (slot, batches, schema), *_ = driver.inputs(drawn(1)[0], plan)
+    driver.slot(0, slot, batches, schema)
+    with pytest.raises(RunError, match="has no record of slot 1 in epoch 0"):
+        driver.decide(1)
+
+
+def test_an_epoch_without_tasks_keeps_the_states(tmp_path):
+    driver, count = Driver(tmp_path), Count()
+    rows = drawn(3)
+    driver.epoch(0, rows[0])
+    count.epoch(rows[0])
+    driver.decide(1)
+    assert driver.epoch(2, rows[2]) == count.epoch(rows[2])
+    driver.decide(3)
+    driver.restart()
+    assert driver.states(4) == count.states
+
+
 def test_old_objects_are_deleted_and_the_query_can_still_be_set_back(tmp_path, monkeypatch):
     monkeypatch.setattr(state_log, "KEPT", 4)
     epochs, others = drawn(40, count=20), drawn(40, seed=2, count=20)

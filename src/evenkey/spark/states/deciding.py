@@ -12,7 +12,7 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import SHARED, unseen
 from evenkey.spark.states.partition_moves import moved
 from evenkey.spark.states.pieces import Version
-from evenkey.spark.states.state_log import Generation, StateLog
+from evenkey.spark.states.state_log import Generation, StateLog, unrecorded
 from evenkey.spark.states.state_plan import StatePlan
 from evenkey.spark.states.worker_count import asked_workers
 
@@ -193,6 +193,7 @@ class StatePlans:
     def _next(self, log: StateLog, last: StatePlan, generation: int) -> StatePlan:
         started = time.perf_counter()
         records = log.records(last)
+        self._check_read(log, last, records)
         heads, sizes, timers = list(last.heads), list(last.sizes), list(last.timers)
         for record in records:
             for partition, written in record.written.items():
@@ -225,6 +226,24 @@ class StatePlans:
             hot=_hot(records, workers) if enough else last.hot,
             planning_seconds=time.perf_counter() - started,
         )
+
+    @staticmethod
+    def _check_read(log: StateLog, last: StatePlan, records: Sequence[SlotWork]) -> None:
+        """Check that the tasks of all slots have run in an epoch, unless it had no rows.
+
+        Raises
+        ------
+        RunError
+            The tasks of some slots have not run.
+        """
+        missing = unrecorded(last, records)
+        if missing and any(work.rows for each in records for work in each.work.values()):
+            message = (
+                f"state {log.store.url} has no record of slot {missing[0]} in epoch {last.epoch}: "
+                "the results of stateful must be read in all partitions; put limit and the like "
+                "after a sink, restore the state, or start with a new checkpoint and a new state"
+            )
+            raise RunError(message)
 
     def _measured(self, records: Sequence[SlotWork]) -> NDArray[np.float64]:
         """Return the load of each partition in the epoch of some records, float64[P]."""

@@ -13,7 +13,7 @@ from evenkey.spark.states.pieces import Pieces, epoch_folder, forget, name_of
 from evenkey.spark.states.state_plan import SlotWork, StatePlan, decoded, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from evenkey.core.stores import Store
@@ -104,16 +104,22 @@ class StateLog:
         """Return the plan from which a new run continues at an epoch.
 
         It is the plan of the epoch or, if the epoch has none, the plan of the previous epoch: that
-        of the newest generation that has one of the two. None: no generation has one.
+        of the newest generation that has one of the two. A plan of the previous epoch whose slots
+        have not all recorded their work is taken only if there is no other: its run was stopped in
+        that epoch. None: no generation has a plan.
         """
+        otherwise = None
         for number in reversed(generations):
             found = self.generation(number)
             if found is None:
                 continue
-            for plan in self.plans(found, epoch, epoch - 1):
-                if plan is not None:
-                    return plan
-        return None
+            own, before = self.plans(found, epoch, epoch - 1)
+            if own is not None:
+                return own
+            if before is not None and not unrecorded(before, self.records(before)):
+                return before
+            otherwise = otherwise or before
+        return otherwise
 
     def settle(self, plan: StatePlan) -> StatePlan:
         """Store the plan of an epoch and return it; if a plan was stored already, return that."""
@@ -199,6 +205,11 @@ class StateLog:
         except OSError as error:
             message = f"{self.store.path(folder)} cannot be listed ({error}): check its storage"
             raise RunError(message) from error
+
+
+def unrecorded(plan: StatePlan, records: Sequence[SlotWork]) -> list[int]:
+    """Return the slots that have partitions in an epoch, and no record."""
+    return sorted({*plan.owners} - {each.slot for each in records})
 
 
 def _plan(generation: int, epoch: int) -> str:
