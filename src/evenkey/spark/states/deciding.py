@@ -10,7 +10,7 @@ import numpy as np
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import SHARED, unseen
-from evenkey.spark.states.partition_moves import moved
+from evenkey.spark.states.partition_moves import SLACK, SLACK_OF_SECONDS, moved
 from evenkey.spark.states.pieces import Version
 from evenkey.spark.states.state_log import Generation, StateLog, unrecorded
 from evenkey.spark.states.state_plan import StatePlan
@@ -261,7 +261,8 @@ class StatePlans:
         sizes = np.array(last.sizes, dtype=np.float64)
         # Without any load, partitions are dealt by their numbers of states.
         shown = loads if loads.sum() > 0 else sizes + 1.0
-        owners = moved(np.array(last.owners, dtype=np.int32), shown, sizes, workers)
+        slack = SLACK if self.by_rows else SLACK_OF_SECONDS
+        owners = moved(np.array(last.owners, dtype=np.int32), shown, sizes, workers, slack)
         return tuple(owners.tolist())
 
     def _workers(self, last: int, seconds: NDArray[np.float64] | None) -> int:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 SLACK = 0.03
 """A worker keeps its partitions while its load is at most this share above the limit."""
+SLACK_OF_SECONDS = 0.1
+"""The same if loads are seconds of work, which vary from epoch to epoch."""
 _REQUEST = 0.1
 """Cost of a move in addition to the size of the state, as a share of the mean size."""
 
@@ -20,11 +22,12 @@ def moved(
     loads: NDArray[np.float64],
     sizes: NDArray[np.float64],
     workers: int,
+    slack: float = SLACK,
 ) -> NDArray[np.int32]:
     """Choose the worker of each partition, and move as little state as balance needs.
 
     The limit of a worker is the mean load or the load of the most loaded partition, whichever is
-    larger. Nothing moves while no worker is above ``1 + SLACK`` times the limit. The loads are
+    larger. Nothing moves while no worker is above ``1 + slack`` times the limit. The loads are
     compared with this bound and not with the loads at the last move, so a slow drift does not
     accumulate. A worker above the bound gives up partitions, until its load is at most the limit or
     no move lowers it. Of the partitions that fit into its excess load, it gives up those with most
@@ -42,6 +45,8 @@ def moved(
         float64[P], size of the state of each partition, in any unit, at least 0.
     workers
         Number of workers, W.
+    slack
+        How far above the limit the load of a worker may be, as a share of the limit.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def moved(
     limit = max(loads.sum() / workers, loads.max(initial=0.0))
     costs = sizes + _REQUEST * sizes.mean() + 1.0
     for worker in np.argsort(-totals, kind="stable").tolist():
-        if totals[worker] <= (1 + SLACK) * limit:
+        if totals[worker] <= (1 + slack) * limit:
             break
         while totals[worker] > limit:
             mine = np.flatnonzero((planned == worker) & (loads > 0))
