@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from evenkey.spark.states.key_batch import KeyBatch
 from tests.snippets.blocks import snippets
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TIME = pa.timestamp("us", "UTC")
 
 
 @pytest.mark.slow(40)
@@ -30,3 +37,29 @@ def test_python_of_the_document(spark, capsys):
     assert counts == {f"user {key}": len(range(key, rows, 97)) for key in range(97) if key < rows}
     assert names["sessions"].isStreaming
     assert names["merging"].isStreaming
+    check_sessions(names["session"])
+    check_merge(names["merge"])
+
+
+def check_sessions(session):
+    """Ann clicks twice, bob's session has ended, and eve clicks again after hers has ended."""
+    ends = [None, START, START]
+    states = pa.table(
+        {"user": ["ann", "bob", "eve"], "n": [None, 5, 7], "ends": pa.array(ends, TIME)}
+    )
+    clicks = [START + timedelta(seconds=each) for each in (20, 10, 40)]
+    rows = pa.table({"user": ["ann", "ann", "eve"], "timestamp": pa.array(clicks, TIME)})
+    due = np.array([False, True, True])
+    after, ended = session(KeyBatch(states, rows, np.array([0, 0, 2]), due, START))
+    assert after["n"].to_pylist() == [2, None, 1]
+    later = [START + timedelta(seconds=50), None, START + timedelta(seconds=70)]
+    assert after["ends"].to_pylist() == later
+    assert ended.to_pydict() == {"user": ["bob", "eve"], "n": [5, 7]}
+
+
+def check_merge(merge):
+    states = pa.table({"user": ["ann", "bob"], "n": [None, 5]})
+    parts = pa.table({"user": ["ann", "bob", "bob"], "n": [1, 2, 3]})
+    due = np.zeros(2, dtype=bool)
+    after, results = merge(KeyBatch(states, parts, np.array([0, 1, 1]), due, START))
+    assert after.to_pydict() == results.to_pydict() == {"user": ["ann", "bob"], "n": [1, 10]}
