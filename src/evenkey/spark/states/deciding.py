@@ -107,6 +107,8 @@ class StatePlans:
         if last is None:
             raise self._lost(log, task.epoch)
         plan = log.settle(self._next(log, last, generation.number))
+        if last is generation.first:
+            log.forget(generation, last)
         log.forget(generation, plan)
         return self._own(plan)
 
