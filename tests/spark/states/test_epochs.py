@@ -47,6 +47,25 @@ def requests_of_an_epoch(directory, epochs):
     return made
 
 
+def test_requests_of_an_epoch_grow_with_what_changes_and_moves(tmp_path):
+    driver = Driver(tmp_path, partitions=6, workers=3)
+    everything = [(key, 1, 0, key) for key in range(60)]
+    for epoch in range(3):
+        driver.epoch(epoch, everything)
+    for rows, partitions in ((everything, 6), (everything[:1], 1), ([], 0)):
+        epoch += 1
+        MortalStore.left = 1 << 30
+        plan = driver.decide(epoch)
+        decided = (1 << 30) - MortalStore.left
+        driver.epoch(epoch, rows)
+        made = (1 << 30) - MortalStore.left - decided
+        MortalStore.left = None
+        assert plan.moved == ()
+        # The driver of the test decides twice: the second time it finds the plan.
+        assert decided == 6 + 3
+        assert made - 3 == 3 * 2 + partitions
+
+
 @pytest.mark.slow(8)
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 def test_a_kill_at_each_request_of_an_epoch_changes_nothing(tmp_path, monkeypatch, late):
