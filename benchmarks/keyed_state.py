@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+    from pyspark.sql import DataFrame
 
 Z, FILES = 1.2, 4
 
@@ -150,12 +151,13 @@ def main() -> None:
             balance="rows",
         )
 
-        def after(_: Any, epoch: int) -> None:
+        def work(df: DataFrame, epoch: int) -> None:
+            df.count()
             if epoch + 1 in changes:
                 LocalStore(place / "state").put("workers", str(changes[epoch + 1]).encode())
 
         writer = counted.writeStream.option("checkpointLocation", str(place / "checkpoint"))
-        query = writer.foreachBatch(lambda df, epoch: (df.count(), after(df, epoch))).start()
+        query = writer.foreachBatch(work).start()
         spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(10 * given.epochs))
         query.processAllAvailable()
         times = {

@@ -51,7 +51,7 @@ class Killed(BaseException):
 class MortalStore(LocalStore):
     """A store whose user is killed at its n-th request, before or after the request is done."""
 
-    left = None
+    left: int | None = None
     late = False
 
     def _die(self, *, late: bool) -> None:

@@ -23,7 +23,7 @@ def test_python_of_the_document(spark, capsys):
     names: dict[str, Any] = {}
     for code in snippets("docs/keyed-state.md", "python"):
         exec(code, names)  # noqa: S102 - our own text
-    assert "|ann|  2|" in capsys.readouterr().out
+    assert "| ann|  2|" in capsys.readouterr().out
     query, place = names["query"], names["place"]
     try:
         while query.lastProgress is None or query.lastProgress["batchId"] < 3:

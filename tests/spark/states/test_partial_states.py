@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +69,7 @@ def hot_rows(random, epoch, count=80):
 
 def sums(epochs):
     """Return the results of each epoch, by a loop over all rows."""
-    states = defaultdict(lambda: (0, 0))
+    states: dict[Any, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for rows in epochs:
         for key, value, _, _ in rows:
             n, digest = states[key]
@@ -87,7 +88,8 @@ def test_hot_keys_are_combined_and_exact(tmp_path, bits):
             driver.restart()
         assert driver.epoch(epoch, epochs[epoch], attempts=2) == expected, epoch
         shuffled.append(driver.shuffled.num_rows)
-    hot = [driver.plans.log("q").inherited(epoch, [*range(1, 9)]).hot for epoch in range(9)]
+    plans = [driver.plans.log("q").inherited(epoch, [*range(1, 9)]) for epoch in range(9)]
+    hot = [() if plan is None else plan.hot for plan in plans]
     three, five = (int(hashes_of([key], bits)[0]) for key in (3, 5))
     assert three in hot[1]
     assert five in hot[6]
@@ -128,6 +130,9 @@ def test_late_rows_of_hot_keys_are_left_out(tmp_path):
     assert driver.decide(1).hot
     later = [(3, 1, time * SECOND, number) for number, time in enumerate([4, 5, 6, 1])]
     assert driver.epoch(1, later) == Counter({(3, 62, 62): 1})
+    # Rows without a time are never late, also if they are combined with late rows.
+    mixed = [(3, 1, None if number % 2 else SECOND, number) for number in range(24)]
+    assert driver.epoch(2, mixed) == Counter({(3, 74, 74): 1})
 
 
 def test_a_timer_of_a_hot_key_is_due_once(tmp_path):

@@ -57,8 +57,8 @@ def history(directory, seed):
         elif event < 0.2:
             driver.forget()
         elif event < 0.3:
-            count = int(random.integers(1, 5))
-            driver.restart(workers=count, most_workers=count)
+            workers = int(random.integers(1, 5))
+            driver.restart(workers=workers, most_workers=workers)
         elif event < 0.45 and epoch:
             epoch = max(0, epoch - int(random.integers(1, KEPT)))
             driver.restart()

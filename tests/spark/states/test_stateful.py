@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,7 @@ def test_a_stream_is_exact_through_restarts_with_other_workers(session, tmp_path
     epochs = [purchases(epoch) for epoch in range(EPOCHS)]
     whole = expected(epochs)
     assert any(row[-1] for found in whole for row in found)
-    found = {}
+    found: dict[int, Counter[Any]] = {}
     for stop, options in (
         (2, {}),
         (4, {"workers": 3}),
@@ -82,7 +83,7 @@ def test_a_batch_of_foreach_batch_has_the_states_of_its_query(session, tmp_path)
         )
 
     found = counted(run_epochs(stream_of(session, tmp_path / "input"), tmp_path / "c", work=work))
-    sums = Counter()
+    sums: Counter[Any] = Counter()
     for epoch, rows in enumerate(epochs):
         for row in rows.to_pylist():
             sums[row["user"]] += row["amount"]
@@ -104,12 +105,54 @@ def test_an_epoch_without_rows_keeps_all_states(session, tmp_path):
         state=tmp_path / "s",
     )
     found = counted(run_epochs(df, tmp_path / "checkpoint"))
-    sums = Counter()
+    sums: Counter[Any] = Counter()
     for epoch in (0, 2):
         for row in epochs[epoch].to_pylist():
             sums[row["user"]] += row["amount"]
     assert found[1] == Counter()
     assert dict(found[2].keys()) == {user: sums[user] for user in {*epochs[2]["user"].to_pylist()}}
+
+
+@pytest.mark.slow(9)
+def test_an_epoch_in_which_only_another_source_has_rows_keeps_all_states(session, tmp_path):
+    epochs = [purchases(epoch).select(["user", "amount"]) for epoch in range(2)]
+
+    def run(own, other):
+        offer(tmp_path / "own", epochs[:own])
+        offer(tmp_path / "other", epochs[:other])
+        df = called(stream_of(session, tmp_path / "own"), state=tmp_path / "s", workers=2)
+        plain = stream_of(session, tmp_path / "other").withColumnRenamed("amount", "total")
+        return counted(run_epochs(df.union(plain), tmp_path / "checkpoint"))
+
+    found = run(1, 1) | run(1, 2) | run(2, 2)
+    rows = [Counter(tuple(row.values()) for row in each.to_pylist()) for each in epochs]
+    sums: Counter[Any] = Counter()
+    results = []
+    for epoch in epochs:
+        for row in epoch.to_pylist():
+            sums[row["user"]] += row["amount"]
+        results.append(Counter((user, sums[user]) for user in {*epoch["user"].to_pylist()}))
+    assert found == {0: results[0] + rows[0], 1: rows[1], 2: results[1]}
+
+
+def test_floating_keys_and_columns_with_dots_are_as_in_spark(session):
+    """NaN is one key, and so are zero and negative zero."""
+    keys = [0.0, -0.0, float("nan"), float("nan"), None, 1.5, None, -0.0]
+    rows = session.createDataFrame(
+        [(key, (number, "x")) for number, key in enumerate(keys)],
+        "`a.b` double, `c d` struct<e: int, f: string>",
+    )
+
+    def count(batch):
+        n = pa.array(np.bincount(batch.positions, minlength=len(batch.states)))
+        assert batch.rows.column_names == ["a.b", "c d"]
+        return pa.table({"n": n}), batch.states.select(["a.b"]).append_column("n", n)
+
+    found = eks.stateful(rows, "a.b", count, "`a.b` double, n bigint", "n bigint", workers=2)
+    plain = rows.groupBy("`a.b`").agg(F.count("*"))
+    assert sorted(map(str, map(tuple, found.collect()))) == sorted(
+        map(str, map(tuple, plain.collect()))
+    )
 
 
 @pytest.mark.parametrize(

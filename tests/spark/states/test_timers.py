@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,9 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.states.clock_times import micros
-from tests.spark.states.driven import STATE, Driver, at, some_rows
+from evenkey.spark.states.reserved_columns import SLOT
+from evenkey.spark.states.slot_task import SlotTask
+from tests.spark.states.driven import CACHE, STATE, Driver, at, some_rows, table_of
 
 SECOND = 1_000_000
 GAP, DELAY = 3 * SECOND, SECOND
@@ -44,9 +47,11 @@ def sessions(batch):
 
 def expected_sessions(epochs):
     """The sessions that end in each epoch, from all rows in one loop."""
-    states, latest, watermark = {}, None, None
+    states: dict[Any, Any] = {}
+    latest, watermark = None, None
     for rows in epochs:
-        ended, kept = [], {}
+        ended: list[Any] = []
+        kept: dict[Any, Any] = {}
         for key, value, time, _ in rows:
             if watermark is None or time >= watermark:
                 kept.setdefault(key, []).append((time, value))
@@ -187,6 +192,18 @@ def test_a_state_expires_if_it_is_not_written_for_some_time(tmp_path, event_time
     assert [dict(each)[1] for each in found] == [1, 2, 3, 4, 5]
     assert [dict(each)[2] for each in found[::2]] == expected
     assert driver.decide(5).sizes == (2,)
+
+
+def test_a_batch_without_event_times_may_have_states_that_expire(tmp_path):
+    """A batch has no clock."""
+    driver = Driver(
+        tmp_path, count_rows, results=SESSIONS, event_time=False, expire_after=6 * SECOND
+    )
+    rows = table_of([(1, 0, 0, 0), (1, 0, 0, 1), (2, 0, 0, 2)], 1, timed=False)
+    rows = rows.append_column(SLOT, pa.array([0, 0, 0], pa.int32()))
+    task = SlotTask(driver.function, None, rows.schema, None, CACHE)
+    found = [row for batch in task(rows.to_batches()) for row in batch.to_pylist()]
+    assert {(row["key"], row["n"]) for row in found} == {(1, 2), (2, 1)}
 
 
 def test_expired_states_are_deleted_when_their_partition_is_visited(tmp_path):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from evenkey.core.errors import RunError
 from evenkey.spark.slots import ReturnedTables, explained
 from evenkey.spark.states.key_batch import KeyBatch, by_key
-from evenkey.spark.states.key_states import NONE, KeyStates
+from evenkey.spark.states.key_states import NONE, KeyStates, without_negative_zeros
 from evenkey.spark.states.reserved_columns import ADDED, HASH, SEEN, TIME
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class KeyFunction:
     @property
     def columns(self) -> list[str]:
         """Names of the columns of the state."""
-        return self.shown.names[len(self.keys) :]
+        names: list[str] = self.shown.names[len(self.keys) :]
+        return names
 
     def nothing(self) -> KeyStates:
         """Return the states of a partition that has none."""
@@ -137,6 +138,7 @@ class KeyFunction:
         """
         ordered = by_key(rows, self.keys)
         own = ordered.rows.select(self._identity.names).take(pa.array(ordered.firsts))
+        own = without_negative_zeros(own)
         expired = self.expired(states, now)
         before = states.find(own)
         waiting = self._waiting(states, before, expired if timed is None else expired | ~timed, now)
@@ -242,7 +244,7 @@ class KeyFunction:
         """Return the column `SEEN` of the written states, if states expire."""
         if self.expire_after is None:
             return []
-        if now is None and rows.num_rows:
+        if now is None and TIME in rows.column_names and rows.num_rows:
             # In the first epoch with event times the clock is not known yet.
             now = pc.max(rows[TIME]).as_py()
         return [pa.array([now] * keys, pa.int64())]

@@ -121,3 +121,12 @@ def same_keys(
             both = pc.and_not(both, apart)
         same &= np.asarray(pc.or_(equal, both))
     return same
+
+
+def without_negative_zeros(keys: pa.Table) -> pa.Table:
+    """Replace negative zeros by zeros, as Spark's ``groupBy`` does."""
+    for number, field in enumerate(keys.schema):
+        if pa.types.is_floating(field.type):
+            zero = pa.scalar(0.0, field.type)
+            keys = keys.set_column(number, field, pc.add(keys[number], zero))
+    return keys

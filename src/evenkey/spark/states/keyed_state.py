@@ -16,7 +16,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys import NamedTask, hash_of, key_columns, time_column, with_plain_names
 from evenkey.spark.keys.row_numbers import content_hash
 from evenkey.spark.sessions import at_state, in_workers, to_arrow_schema, within_query
-from evenkey.spark.sessions.before_epoch import with_epoch_words
+from evenkey.spark.sessions.before_epoch import WORDS_COLUMN, with_epoch_words
 from evenkey.spark.sessions.task_id import current_run
 from evenkey.spark.slots import on_slots, own_processes, parsed_schema, state_at
 from evenkey.spark.states.clock_times import micros
@@ -46,6 +46,7 @@ from evenkey.spark.states.state_shape import StateShape, settled
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+    from typing import TypeAlias
 
     from pyspark.sql import DataFrame
 
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from evenkey.spark.states.key_batch import KeyBatch
     from evenkey.spark.states.worker_count import Scale
 
-    Rows = pa.Table | pa.RecordBatch
-    Function = Callable[[KeyBatch], tuple[Rows, Rows | None]]
+    Rows: TypeAlias = pa.Table | pa.RecordBatch
+    Function: TypeAlias = Callable[[KeyBatch], tuple[Rows, Rows | None]]
 
 PARTITIONS_A_WORKER = 16
 """Default number of state partitions per worker."""
@@ -198,9 +199,13 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     [('ann', 2), ('bob', 1)]
     """
     check_workers(workers)
-    most = workers if most_workers is None else whole_number("most_workers", most_workers, workers)
+    most = (
+        int(workers)
+        if most_workers is None
+        else whole_number("most_workers", most_workers, workers)
+    )
     if partitions is not None:
-        whole_number("partitions", partitions, most)
+        partitions = whole_number("partitions", partitions, most)
     whole_number("cache_bytes", cache_bytes, 0)
     check_one_of("balance", balance, ("load", "rows"))
     for name, given in (("function", function), ("scale", scale), ("merge", merge)):
@@ -245,7 +250,7 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
             root=root,
             shape=at_state(session, functools.partial(settled, root, shape, partitions)),
             operator=uuid.uuid4().hex,
-            workers=workers,
+            workers=int(workers),
             most_workers=most,
             scale=scale,
             by_rows=balance == "rows",
@@ -256,11 +261,14 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     if plans is None:
         rows = rows.withColumn(SLOT, F.pmod(F.col(PARTITION), F.lit(most)).cast("int"))
     else:
-        rows, owners = with_epoch_words(rows, _Owners(plans))
+        # A join, not a subquery: Spark removes a filter on an input without rows, and its subquery,
+        # so an epoch in which only another source of the query has rows would have no plan.
+        rows, owners = with_epoch_words(rows, _Owners(plans), beneath_state=True)
+        rows = rows.withColumn(SLOT, F.get(owners, F.col(PARTITION)).cast("int"))
+        rows = rows.drop(WORDS_COLUMN)
         if merge is not None:
             merging = replace(work, function=merge, name="merge")
             rows = _combined(rows, work, plans, columns, timezone)
-        rows = rows.withColumn(SLOT, F.get(owners, F.col(PARTITION)).cast("int"))
     # In foreachBatch each epoch is a call, which would cache rows of its own.
     placed = on_slots(rows, most, SLOT, stay=df.isStreaming)
     task = SlotTask(work, merging, to_arrow_schema(placed.schema, timezone), plans, cache_bytes)
@@ -289,16 +297,6 @@ def _combined(
     task = CombineTask(work, plans, to_arrow_schema(schema, timezone=timezone))
     sent = in_workers(rows.sparkSession, NamedTask(task, rows.columns))
     return with_plain_names(rows).mapInArrow(sent, schema)
-
-
-class _Owners:
-    """Decides the plan of an epoch, and returns the slot of each partition."""
-
-    def __init__(self, plans: StatePlans) -> None:
-        self._plans = plans
-
-    def __call__(self, task: TaskId) -> list[int]:
-        return [*self._plans.decide(task, current_run() or task.query).owners]
 
 
 def _with_hashes(

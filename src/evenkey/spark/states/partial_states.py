@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evenkey.spark.sessions import current_task
 from evenkey.spark.sessions.task_id import current_run
 from evenkey.spark.states.key_function import Called
-from evenkey.spark.states.reserved_columns import CONTENT, COUNT, HASH, PART, PARTITION, TIME
+from evenkey.spark.states.reserved_columns import CONTENT, COUNT, HASH, PART, PARTITION, SLOT, TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,8 +72,8 @@ class CombineTask:
 
     def _parts(self, rows: pa.Table, plan: StatePlan) -> pa.Table:
         """Return a partial state for each key."""
-        latest = pc.max(rows[TIME]) if TIME in rows.column_names else None
-        if latest is not None and plan.now is not None:
+        timed = TIME in rows.column_names
+        if timed and plan.now is not None:
             late = pc.fill_null(pc.less(rows[TIME], plan.now), fill_value=False)
             rows = rows.filter(pc.invert(late))
         states = self._function(self._function.nothing(), rows, plan.now).changes
@@ -82,9 +82,12 @@ class CombineTask:
         columns = {name: states[name] for name in (HASH, *self._function.keys)}
         columns[CONTENT] = pa.array(np.zeros(len(hashes), dtype=np.int64))
         columns[COUNT] = pa.array(counts[np.searchsorted(known, hashes)])
-        columns[PARTITION] = pa.array(np.mod(hashes, self._plans.shape.partitions))
-        if latest is not None:
-            columns[TIME] = pa.array([latest.as_py()] * len(hashes), pa.int64())
+        partitions = np.mod(hashes, self._plans.shape.partitions)
+        columns[PARTITION] = pa.array(partitions)
+        columns[SLOT] = pa.array(np.array(plan.owners)[partitions])
+        if timed:
+            latest = pc.max(rows[TIME]).as_py()
+            columns[TIME] = pa.array([latest] * len(hashes), pa.int64())
         for number, name in enumerate(self._function.columns):
             columns[f"{PART}{number}"] = states[name]
         return self._filled(pa.table(columns))
@@ -138,7 +141,7 @@ def with_parts(
 def rows_in(rows: pa.Table) -> int:
     """Return the number of rows of the stream, of which a partial state has several."""
     if COUNT not in rows.column_names:
-        return rows.num_rows
+        return int(rows.num_rows)
     return int(_counts(rows).sum())
 
 

@@ -116,6 +116,11 @@ class SlotTask:
         """
         plan, log = plans.recall(task, run), plans.log(task.query)
         functions = self._function, self._merge
+        if task.partition >= plans.most_workers:
+            what = (
+                f"there is a task of slot {task.partition}, and the slots are {plans.most_workers}"
+            )
+            raise _other_partitions(what)
         slot = _Slot(*functions, plan, log, task.partition, self._cache_bytes)
         return slot.processed(self._gathered(batches))
 
@@ -206,15 +211,12 @@ class _Slot:
         Raises
         ------
         RunError
-            Spark has combined or cut the partitions of the shuffle.
+            Spark has combined, cut or renumbered the partitions of the shuffle.
         """
         others = [each for each in pc.unique(rows[SLOT]).to_pylist() if each != self._number]
         if others:
-            message = (
-                f"the task of slot {self._number} got rows of slot {others[0]}: Spark has changed "
-                "the partitions of the shuffle; set spark.sql.adaptive.enabled to false"
-            )
-            raise RunError(message)
+            what = f"the task of slot {self._number} got rows of slot {others[0]}"
+            raise _other_partitions(what)
 
     def _due(self) -> list[int]:
         """Return the partitions of the slot that have a timer which is due."""
@@ -293,8 +295,16 @@ class _Slot:
 
     def _replaced(self, key: CacheKey) -> bool:
         """Return whether this epoch has replaced the states of a cached partition."""
-        mine = key.partition in self._held and key == self._key(key.partition, key.version)
-        return mine and key.version == self._plan.heads[key.partition]
+        head = self._plan.heads[key.partition] if key.partition in self._held else None
+        return head is not None and key == self._key(key.partition, head)
+
+
+def _other_partitions(what: str) -> RunError:
+    message = (
+        f"{what}: Spark has changed the partitions of the shuffle; write results to a sink before "
+        "a union with other rows, and set spark.sql.adaptive.enabled to false"
+    )
+    return RunError(message)
 
 
 def _by_partition(rows: pa.Table) -> dict[int, pa.Table]:
