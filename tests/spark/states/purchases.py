@@ -113,8 +113,13 @@ def main(directory: Path, master: str) -> None:
     """Run the stream of the files in a directory to its end."""
     settings = CLUSTER_SETTINGS if master.startswith("local-cluster") else {}
     spark = eks.session(master, {**settings, "spark.sql.session.timeZone": "UTC"})
+    # By rows, so that partitions move in each run of the tests.
     df = followed(
-        stream_of(spark, directory / "input"), directory / "state", workers=3, partitions=12
+        stream_of(spark, directory / "input"),
+        directory / "state",
+        workers=3,
+        partitions=12,
+        balance="rows",
     )
     query = (
         df.writeStream.format("parquet")

@@ -174,6 +174,23 @@ def test_a_checkpoint_that_was_restored_after_a_wrong_start_goes_on(tmp_path):
     assert driver.states(6) == count.states
 
 
+def test_what_a_wrong_start_replaced_is_kept_for_the_states_that_go_on(tmp_path, monkeypatch):
+    """A query is set back by mistake, runs three epochs, and is set forward to where it was."""
+    monkeypatch.setattr(state_log, "KEPT", 6)
+    monkeypatch.setattr(slot_task, "SNAPSHOT_EVERY", 1)
+    driver, count = Driver(tmp_path), Count()
+    everything = [[(key, 1, epoch, key) for key in range(40)] for epoch in range(16)]
+    for epoch in range(16):
+        if epoch == 8:
+            driver.restart()
+            for wrong in range(3, 6):
+                driver.epoch(wrong, everything[wrong])
+            driver.restart()
+        rows = everything[epoch][: 40 if epoch < 3 else 1]
+        assert driver.epoch(epoch, rows) == count.epoch(rows)
+    assert driver.states(16) == count.states
+
+
 def test_a_slot_whose_task_did_not_run_is_reported(tmp_path):
     driver = Driver(tmp_path, workers=2)
     plan = driver.decide(0)

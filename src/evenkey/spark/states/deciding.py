@@ -144,11 +144,14 @@ class StatePlans:
             if newest is not None and newest.run == run:
                 return self.decide(task, run)
             number = numbers[-1] + 1 if numbers else 1
-            first = self._first(log, task.epoch, numbers, number)
-            if log.begin(Generation(number, run, first)):
+            first, after = self._first(log, task.epoch, numbers, number)
+            if log.begin(Generation(number, run, first, after)):
                 return self.decide(task, run)
 
-    def _first(self, log: StateLog, epoch: int, generations: list[int], number: int) -> StatePlan:
+    def _first(
+        self, log: StateLog, epoch: int, generations: list[int], number: int
+    ) -> tuple[StatePlan, int]:
+        """Return the first plan of a run, and the number of the generation that it continues."""
         if not generations:
             if epoch:
                 message = (
@@ -156,7 +159,7 @@ class StatePlans:
                     "already: restore the state, or start with a new checkpoint"
                 )
                 raise ConfigurationError(message)
-            return self._initial(number)
+            return self._initial(number), 0
         found = log.inherited(epoch, generations)
         if found is None:
             raise self._lost(log, epoch)
@@ -168,13 +171,14 @@ class StatePlans:
             )
             raise ConfigurationError(message)
         if found.epoch != epoch:
-            return self._next(log, found, number)
+            return self._next(log, found, number), found.generation
         # The epoch runs again, in another run: nothing that its tasks did then counts.
         workers = self._workers(found.workers, None)
         owners = self._owners(found, np.array(found.loads), workers, enough=False)
-        return replace(
+        first = replace(
             found, generation=number, operator=self.operator, workers=workers, owners=owners
         )
+        return first, found.generation
 
     def _initial(self, generation: int) -> StatePlan:
         count = self.shape.partitions

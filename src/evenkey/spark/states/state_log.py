@@ -39,11 +39,14 @@ class Generation(NamedTuple):
         Spark's id of the run.
     first
         The plan of the first epoch of the run.
+    after
+        Number of the generation whose states the run continued; 0: it began without states.
     """
 
     number: int
     run: str
     first: StatePlan
+    after: int
 
 
 class StateLog:
@@ -73,7 +76,9 @@ class StateLog:
         """Read a generation; None: there is none of this number."""
         return self._read(
             f"{_FOLDER}/{number:08d}.json",
-            lambda fields: Generation(number, fields["run"], StatePlan.from_json(fields["first"])),
+            lambda fields: Generation(
+                number, fields["run"], StatePlan.from_json(fields["first"]), fields["after"]
+            ),
         )
 
     def of_run(self, run: str) -> Generation | None:
@@ -86,8 +91,8 @@ class StateLog:
 
     def begin(self, generation: Generation) -> bool:
         """Store a generation, unless another one has its number; return whether this call did."""
-        number, run, first = generation
-        content = encoded({"run": run, "first": first.to_json()})
+        number, run, first, after = generation
+        content = encoded({"run": run, "first": first.to_json(), "after": after})
         return create(self.store, f"{_FOLDER}/{number:08d}.json", content)
 
     def plan(self, generation: Generation, epoch: int) -> StatePlan | None:
@@ -173,15 +178,11 @@ class StateLog:
         at_once(partial(forget, self.store), names)
 
     def _in_force(self, generation: Generation, epoch: int) -> StatePlan | None:
-        """Return the plan of an epoch that a generation or, before its first epoch, another has."""
+        """Return the plan of an epoch of a generation, or of an earlier one that it continued."""
         found: Generation | None = generation
-        for number in range(generation.number, 0, -1):
-            if number < generation.number:
-                found = self.generation(number)
-            plan = None if found is None else self.plan(found, epoch)
-            if plan is not None:
-                return plan
-        return None
+        while found is not None and epoch < found.first.epoch:
+            found = self.generation(found.after)
+        return None if found is None else self.plan(found, epoch)
 
     def _read(self, name: str, restore: Callable[[Mapping[str, Any]], Result]) -> Result | None:
         content = find(self.store, name)
