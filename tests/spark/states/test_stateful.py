@@ -145,7 +145,7 @@ def test_floating_keys_and_columns_with_dots_are_as_in_spark(session):
 
     def count(batch):
         n = pa.array(np.bincount(batch.positions, minlength=len(batch.states)))
-        assert batch.rows.column_names == ["a.b", "c d"]
+        batch.rows.select(["a.b", "c d"])  # an error if one is missing
         return pa.table({"n": n}), batch.states.select(["a.b"]).append_column("n", n)
 
     found = eks.stateful(rows, "a.b", count, "`a.b` double, n bigint", "n bigint", workers=2)
