@@ -179,9 +179,9 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     States and results are exactly those of one process that reads all rows, also if tasks or the
     driver are killed at any time, as long as the sink writes each epoch once and the source can be
     read again. Epochs run only if a source of the query has rows, so a timer that is due waits for
-    the next rows. The design follows M. Hoffmann et al., Megaphone: Latency-conscious state migration for
-    distributed streaming dataflows (PVLDB 12, 2019), which moves keyed state by partitions, and the
-    Dynamic Distributor of `evenkey.joins.balanced_join`.
+    the next rows. The design follows M. Hoffmann et al., Megaphone: Latency-conscious state
+    migration for distributed streaming dataflows (PVLDB 12, 2019), which moves keyed state by
+    partitions, and the Dynamic Distributor of `evenkey.joins.balanced_join`.
 
     Examples
     --------
