@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from evenkey import spark as eks
 from evenkey.core.errors import ConfigurationError
 from tests.epochs import run_epochs
 from tests.spark.offered import offer, stream_of
-from tests.spark.states.purchases import expected, followed, purchases
+from tests.spark.states.purchases import START, expected, followed, purchases
 
 EPOCHS = 5
 
@@ -111,6 +113,40 @@ def test_an_epoch_without_rows_keeps_all_states(session, tmp_path):
             sums[row["user"]] += row["amount"]
     assert found[1] == Counter()
     assert dict(found[2].keys()) == {user: sums[user] for user in {*epochs[2]["user"].to_pylist()}}
+
+
+def add_parts(batch):
+    """Merge the sums of parts of the rows."""
+    sums = batch.states["total"].fill_null(0).to_numpy().copy()
+    np.add.at(sums, batch.positions, batch.rows["total"].to_numpy())
+    states = batch.states.select(["user"]).append_column("total", pa.array(sums))
+    return states, states
+
+
+@pytest.mark.slow(9)
+def test_rows_of_hot_keys_are_combined_and_exact(session, tmp_path):
+    random, count, epochs = np.random.default_rng(3), 1500, []
+    for epoch in range(3):
+        users = ["hot" if random.random() < 0.6 else f"user {n % 20}" for n in range(count)]
+        rows = {"user": users, "amount": random.integers(0, 100, count)}
+        at = pa.array([START + timedelta(seconds=epoch)] * count, pa.timestamp("us", "UTC"))
+        epochs.append(pa.table({**rows, "at": at, "a.b": [{"x": 1}] * count}))
+    offer(tmp_path / "input", epochs)
+    df = called(
+        stream_of(session, tmp_path / "input"),
+        state=tmp_path / "state",
+        workers=2,
+        time="at",
+        merge=add_parts,
+    )
+    found = counted(run_epochs(df, tmp_path / "checkpoint"))
+    sums: Counter[Any] = Counter()
+    for epoch, table in enumerate(epochs):
+        for row in table.to_pylist():
+            sums[row["user"]] += row["amount"]
+        assert found[epoch] == Counter(sums.items())
+    plans = [*(tmp_path / "state").glob("queries/*/epochs/*/plan-*.json")]
+    assert [len(json.loads(plan.read_text())["hot"]) for plan in sorted(plans)] == [1, 1]
 
 
 @pytest.mark.slow(9)
