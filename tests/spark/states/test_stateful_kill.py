@@ -16,7 +16,7 @@ from tests.runs.killing import running
 from tests.spark.offered import offer
 from tests.spark.states.purchases import expected, purchases
 
-EPOCHS, KILLS = 40, 20
+EPOCHS, KILLS = 90, 20
 
 
 def results(spark, directory):
