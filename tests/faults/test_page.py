@@ -7,7 +7,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs" / "faults.md"
-FILE, NAME = re.compile(r"`(\w+/\w+\.py)`"), re.compile(r"`(test_\w+)`")
+FILE, NAME = re.compile(r"`((?:\w+/)+\w+\.py)`"), re.compile(r"`(test_\w+)`")
 
 
 def named():

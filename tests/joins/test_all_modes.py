@@ -12,13 +12,13 @@ from evenkey.joins import MODES
 from evenkey.joins.matching.on import PIPELINES
 from evenkey.joins.space.pairs import PairsDigest
 from evenkey.joins.space.reference import reference_digest
-from evenkey.joins.static.cache import process_cache
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,
     synthetic_atlas,
 )
+from evenkey.spark.slots.cache import process_cache
 from tests.joins.without_spark import Join, leaves_of
 
 PARTITIONS, WORKERS, EPOCHS, FORCED = 12, 4, 4, 2

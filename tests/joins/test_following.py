@@ -21,8 +21,8 @@ from evenkey.joins.balance.work import items, seconds
 from evenkey.joins.matching.by_key import KeyedJoin
 from evenkey.joins.matching.following import Following
 from evenkey.joins.matching.partition_join import HASH, PARTITION, SLOT
-from evenkey.joins.static.cache import WorkerCache
 from evenkey.joins.tasks.join_task import _Slot
+from evenkey.spark.slots.cache import WorkerCache
 
 SCHEMA = pa.schema([("n", pa.int64()), ("twice", pa.float64())])
 

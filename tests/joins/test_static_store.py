@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.joins.static.cache import CacheKey, WorkerCache, process_cache
 from evenkey.joins.static.manifest import Manifest, StaticVersion
 from evenkey.joins.static.objects import FORMAT
 from evenkey.joins.static.static_store import StaticStore
+from evenkey.spark.slots.cache import CacheKey, WorkerCache, process_cache
 
 TABLE = pa.table({"k": [1, 2, 2], "v": ["a", None, "c"]})
 

@@ -13,7 +13,7 @@ from evenkey.joins.sides.static_side import refresh
 from evenkey.joins.static.dead_letters import DeadLetters as DeadLetters
 from evenkey.joins.static.static_store import StaticStore as StaticStore
 from evenkey.joins.stream_static_join import balanced_join
-from evenkey.joins.tasks.worker_slots import CLUSTER_SETTINGS
+from evenkey.joins.tasks.cluster_settings import CLUSTER_SETTINGS
 
 if TYPE_CHECKING:
     from evenkey.joins.balance.epoch_log import EpochLog as EpochLog
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenkey.joins.space.reference import reference_digest as reference_digest
     from evenkey.joins.space.relations import RELATIONS as RELATIONS
     from evenkey.joins.static.dead_letters import KINDS_OF_DEAD_LETTERS as KINDS_OF_DEAD_LETTERS
-    from evenkey.joins.tasks.worker_slots import own_processes as own_processes
+    from evenkey.spark.slots import own_processes as own_processes
 
 __all__ = [
     "CLUSTER_SETTINGS",

@@ -14,16 +14,16 @@ from evenkey.joins.balance.work import items, seconds
 from evenkey.joins.matching.by_key import KeyedJoin
 from evenkey.joins.matching.following import following
 from evenkey.joins.matching.on import Keys, SpatialMatch
+from evenkey.joins.matching.partition_join import SLOT
 from evenkey.joins.sides.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.sides.static_side import held_side, static_side, static_store
-from evenkey.joins.static.objects import state_at
 from evenkey.joins.static.stored_dead_letters import dead_letters_at
 from evenkey.joins.tasks.join_task import JoinTask
 from evenkey.joins.tasks.routing import Routing, space_join
 from evenkey.joins.tasks.staying import StayTask, can_stay, fits_whole, say_that_rows_stay
-from evenkey.joins.tasks.worker_slots import on_slots, own_processes
 from evenkey.spark.keys import NamedTask, column_names, find_columns, time_column, with_plain_names
 from evenkey.spark.sessions import in_workers, temporary_directory, within_query
+from evenkey.spark.slots import on_slots, own_processes, state_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,11 +241,11 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     )
     work: JoinTask | StayTask = task
     if isinstance(match, Keys):
-        rows = on_slots(routed.by_keys(match), workers, stay=cache_static)
+        rows = on_slots(routed.by_keys(match), workers, SLOT, stay=cache_static)
     elif stays:
         rows, work = stream, StayTask(task, plans, match.geometry, writer)
     else:
-        rows = on_slots(routed.by_space(match, writer), workers, stay=cache_static)
+        rows = on_slots(routed.by_space(match, writer), workers, SLOT, stay=cache_static)
     with own_processes(stream):
         named = in_workers(session, NamedTask(work, rows.columns))
         return with_plain_names(rows).mapInArrow(named, result)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
     from evenkey.spark.routing.to_workers import place
     from evenkey.spark.sessions.starting import session
+    from evenkey.spark.states import stateful
     from evenkey.spark.windows import over
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "route",
     "rows_far_ahead",
     "session",
+    "stateful",
     "store_of",
 ]
 

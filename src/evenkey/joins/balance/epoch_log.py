@@ -19,7 +19,8 @@ from evenkey.joins.balance.distributor import Window
 from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import PartitionWork
 from evenkey.joins.static.manifest import StaticVersion
-from evenkey.joins.static.objects import create, fields_of, find, put, unseen, with_format
+from evenkey.joins.static.objects import fields_of, unseen, with_format
+from evenkey.spark.slots import create, find, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

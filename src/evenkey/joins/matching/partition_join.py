@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from evenkey.joins.static.cache import Sized
+    from evenkey.spark.slots import Sized
 
 # Names that a user's columns are unlikely to have.
 RESERVED = "__evenkey_"

@@ -12,11 +12,11 @@ from evenkey.joins.sides.sides import check_store, renamed
 from evenkey.joins.sides.writing import write_static
 from evenkey.joins.space.partitioners import Leaves
 from evenkey.joins.static.fingerprint import fingerprint_of
-from evenkey.joins.static.objects import state_at
 from evenkey.joins.static.static_store import StaticStore
 from evenkey.joins.static.stored_dead_letters import dead_letters_at
 from evenkey.spark.keys import check_frame
 from evenkey.spark.sessions import at_state, returned
+from evenkey.spark.slots import state_at
 
 if TYPE_CHECKING:
     from pathlib import Path

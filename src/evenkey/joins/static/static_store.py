@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import at_once, scheme_of, store_at
 from evenkey.joins.static.manifest import Manifest, StaticFile, StaticVersion, checksum
-from evenkey.joins.static.objects import create, delete_all, find, put, unseen
+from evenkey.joins.static.objects import unseen
 from evenkey.joins.static.version_writer import MANIFEST, StaticWriter, name_of
+from evenkey.spark.slots import create, delete_all, find, put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

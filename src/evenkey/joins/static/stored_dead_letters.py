@@ -6,8 +6,9 @@ import uuid
 from typing import TYPE_CHECKING
 
 from evenkey.core.stores import Store
-from evenkey.joins.static.objects import parquet, put, state_at
+from evenkey.joins.static.objects import parquet
 from evenkey.spark.sessions import BATCH, current_task
+from evenkey.spark.slots import put, state_at
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.joins.static.manifest import StaticFile, checksum
-from evenkey.joins.static.objects import create, parquet, put, read_shared
+from evenkey.joins.static.objects import parquet, read_shared
 from evenkey.spark.sessions import returned
+from evenkey.spark.slots import create, put
 
 if TYPE_CHECKING:
     from evenkey.core.stores import Store

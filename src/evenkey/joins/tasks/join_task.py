@@ -13,9 +13,9 @@ from evenkey.core.event_clock import EventClock
 from evenkey.joins.balance.epoch_log import SlotRecord
 from evenkey.joins.balance.work import CLOCKS
 from evenkey.joins.matching.partition_join import FIRST, PARTITION, SLOT
-from evenkey.joins.static.cache import CacheKey, WorkerCache, process_cache
 from evenkey.spark.keys import seconds_of
 from evenkey.spark.sessions import BATCH
+from evenkey.spark.slots import CacheKey, WorkerCache, process_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -74,9 +74,10 @@ def with_epoch_words(
         Function that the task calls with its `TaskId`, which has the number of the epoch. It
         returns words: int64 numbers, of which the first must not be negative. It is pickled.
     beneath_state
-        Whether Python operators with state follow. Spark cannot send such operators to tasks if
-        there is a subquery beneath them. So the words are broadcast to the rows instead, as column
-        `WORDS_COLUMN`.
+        Whether operators with state follow. Spark cannot send those in Python to tasks if there is
+        a subquery beneath them. And if an epoch has only rows of other sources of the query, Spark
+        removes a filter and its subquery, but no join. So the words are broadcast to the rows
+        instead, as column `WORDS_COLUMN`, and the task runs in each epoch.
 
     Returns
     -------

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.joins.matching.partition_join import SLOT
-from evenkey.spark import place
+from evenkey.spark.routing.to_workers import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,46 +16,34 @@ if TYPE_CHECKING:
 
 _MARK = "EVENKEY_JOIN"
 
-CLUSTER_SETTINGS = {
-    # An executor then has only one joining process, which holds all static partitions of the
-    # executor's slots.
-    "spark.executor.cores": "1",
-    # A slot waits for its executor rather than starting elsewhere, with nothing cached.
-    "spark.locality.wait": "30s",
-    # Otherwise Spark prefers the executor that holds most of a slot's shuffled rows.
-    "spark.shuffle.reduceLocality.enabled": "false",
-}
-"""Spark settings with which each slot stays on its executor.
 
->>> CLUSTER_SETTINGS["spark.executor.cores"]
-'1'
-"""
-
-
-def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
+def on_slots(df: DataFrame, workers: int, column: str, *, stay: bool) -> DataFrame:
     """Bring each row to the Spark partition of its slot.
 
     Parameters
     ----------
     df
-        Rows with the int column `SLOT`.
+        Rows.
     workers
         Number of slots, W.
+    column
+        Int column with the slot of each row.
     stay
         Whether each slot should run on the same executor in every epoch. On a cluster, this needs
-        `CLUSTER_SETTINGS`: each slot is joined to a cached row, and Spark runs the slot's task on
-        the executor that has cached this row. A local master has only one executor.
+        the settings `evenkey.joins.CLUSTER_SETTINGS`: the rows of each slot are joined to a cached
+        row, and Spark runs the slot's task on the executor that has cached this row. A local master
+        has only one executor.
     """
-    placed = place(df, workers, column=SLOT)
+    placed = place(df, workers, column=column)
     if not stay or _local(df):
         return placed
     session = df.sparkSession
-    anchor = session.range(workers).select(F.col("id").cast("int").alias(SLOT))
-    anchor = anchor.repartitionById(workers, F.col(SLOT)).cache()
+    anchor = session.range(workers).select(F.col("id").cast("int").alias(column))
+    anchor = anchor.repartitionById(workers, F.col(column)).cache()
     # Fill the cache now. If the tasks of the first epoch filled it, executors with short tasks
     # would get more slots than others.
     anchor.count()
-    return placed.join(anchor.hint("shuffle_hash"), SLOT)
+    return placed.join(anchor.hint("shuffle_hash"), column)
 
 
 @contextlib.contextmanager

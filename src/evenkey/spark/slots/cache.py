@@ -1,4 +1,4 @@
-"""Worker cache: static partitions that a worker process keeps between epochs."""
+"""Worker cache: partitions that a worker process keeps between epochs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evenkey.joins.static.manifest import StaticVersion
+    from collections.abc import Callable, Hashable
 
 
 class Sized(Protocol):
@@ -29,7 +27,7 @@ class CacheKey(NamedTuple):
     store: str
     slot: int
     partition: int
-    version: StaticVersion
+    version: Hashable
 
 
 class WorkerCache:
@@ -61,12 +59,18 @@ class WorkerCache:
         if key in self._held:
             return self._held[key], False
         loaded: Sized = load()
-        if loaded.nbytes <= self.limit:
-            while self._bytes + loaded.nbytes > self.limit:
-                self._forget(self._random.choice(list(self._held)))
-            self._held[key] = loaded
-            self._bytes += loaded.nbytes
+        self.put(key, loaded)
         return loaded, True
+
+    def put(self, key: CacheKey, prepared: Sized) -> None:
+        """Keep a partition, if it is not larger than the limit."""
+        if key in self._held:
+            self._forget(key)
+        if prepared.nbytes <= self.limit:
+            while self._bytes + prepared.nbytes > self.limit:
+                self._forget(self._random.choice(list(self._held)))
+            self._held[key] = prepared
+            self._bytes += prepared.nbytes
 
     def drop(self, unwanted: Callable[[CacheKey], bool]) -> None:
         """Drop the partitions that meet a condition, such as the partitions of an old version."""

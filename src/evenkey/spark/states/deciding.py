@@ -1,0 +1,327 @@
+"""Decide the plan of each epoch of keyed state, in one task before all other tasks begin."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.planners import SLACK, SLACK_OF_SECONDS, moved
+from evenkey.core.stores import SHARED, unseen
+from evenkey.spark.states.pieces import Version
+from evenkey.spark.states.state_log import Generation, StateLog, unrecorded
+from evenkey.spark.states.state_plan import StatePlan
+from evenkey.spark.states.worker_count import asked_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenkey.core.stores import Store
+    from evenkey.spark.sessions import TaskId
+    from evenkey.spark.states.state_plan import SlotWork
+    from evenkey.spark.states.state_shape import StateShape
+    from evenkey.spark.states.worker_count import Scale
+
+_LEAST_ROWS = 1000
+"""Partitions are not moved before this number of rows has shown their loads."""
+_REMEDY = f"state must be {SHARED}"
+_MICROS = 1_000_000
+
+_generations: dict[tuple[str, str], Generation] = {}
+"""The generation of each run that this process has seen, by store and run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatePlans:
+    """Decides one plan for each epoch, which all tasks of the epoch follow.
+
+    Parameters
+    ----------
+    root
+        Store of the state.
+    shape
+        Columns and partitions of the state.
+    operator
+        Random text that names this call of `stateful`.
+    workers, most_workers
+        Number of slots that have partitions at first, and number of slots that exist.
+    scale
+        Function that chooses the number of workers; None: there is none.
+    by_rows
+        Whether the load of a partition is its number of rows, and not the seconds of work.
+    delay
+        How far the clock of event time is behind the latest event time, in microseconds.
+    clock
+        Function that returns the processing time in seconds.
+    """
+
+    root: Store
+    shape: StateShape
+    operator: str
+    workers: int
+    most_workers: int
+    scale: Scale | None = None
+    by_rows: bool = False
+    delay: int = 0
+    clock: Callable[[], float] = time.time
+
+    def log(self, query: str) -> StateLog:
+        """Return the log of a query."""
+        return StateLog(self.root.under("queries").under(query))
+
+    def decide(self, task: TaskId, run: str) -> StatePlan:
+        """Decide and store the plan of an epoch, or return the plan that the run has stored.
+
+        Parameters
+        ----------
+        task
+            A task of the epoch.
+        run
+            Spark's id of the run of the query.
+
+        Raises
+        ------
+        ConfigurationError
+            The state belongs to another call, or has nothing of a query that has epochs already.
+        RunError
+            The state cannot be read or written, or a later run of the query uses it.
+        """
+        log = self.log(task.query)
+        generation = self._generation(log, run)
+        if generation is None:
+            return self._begin(log, task, run)
+        if log.generation(generation.number + 1) is not None:
+            message = (
+                f"state {log.store.url} is used by a later run of this query: stop one of the two "
+                "programs"
+            )
+            raise RunError(message)
+        stored, last = log.plans(generation, task.epoch, task.epoch - 1)
+        if stored is not None:
+            return self._own(stored)
+        if last is None:
+            raise self._lost(log, task.epoch)
+        plan = log.settle(self._next(log, last, generation.number))
+        if last is generation.first:
+            log.forget(generation, last)
+        log.forget(generation, plan)
+        return self._own(plan)
+
+    def recall(self, task: TaskId, run: str) -> StatePlan:
+        """Return the plan of an epoch, which `decide` has stored.
+
+        Raises
+        ------
+        RunError
+            The plan cannot be read, or this host does not see it.
+        """
+        log = self.log(task.query)
+        generation = self._generation(log, run)
+        plan = None if generation is None else log.plan(generation, task.epoch)
+        if plan is None:
+            raise unseen(log.store.url, "the host that decided this epoch", _REMEDY)
+        return plan
+
+    def _generation(self, log: StateLog, run: str) -> Generation | None:
+        known = (log.store.url, run)
+        if known not in _generations:
+            found = log.of_run(run)
+            if found is None:
+                return None
+            _generations[known] = found
+        return _generations[known]
+
+    def _begin(self, log: StateLog, task: TaskId, run: str) -> StatePlan:
+        """Decide the first epoch of a run; of several tasks that do so, all return one plan."""
+        while True:
+            numbers = log.generations()
+            newest = log.generation(numbers[-1]) if numbers else None
+            if newest is not None and newest.run == run:
+                return self.decide(task, run)
+            number = numbers[-1] + 1 if numbers else 1
+            first, after = self._first(log, task.epoch, numbers, number)
+            if log.begin(Generation(number, run, first, after)):
+                return self.decide(task, run)
+
+    def _first(
+        self, log: StateLog, epoch: int, generations: list[int], number: int
+    ) -> tuple[StatePlan, int]:
+        """Return the first plan of a run, and the number of the generation that it continues."""
+        if not generations:
+            if epoch:
+                message = (
+                    f"state {log.store.url} has no states of this query, which has {epoch} epochs "
+                    "already: restore the state, or start with a new checkpoint"
+                )
+                raise ConfigurationError(message)
+            return self._initial(number), 0
+        found = log.inherited(epoch, generations)
+        if found is None:
+            raise self._lost(log, epoch)
+        if found.shape != self.shape.digest:
+            message = (
+                f"state {log.store.url} has states of other columns or partitions than "
+                f"{self.root.url} says: restore the state, or start with a new checkpoint and a "
+                "new state"
+            )
+            raise ConfigurationError(message)
+        if found.epoch != epoch:
+            return self._next(log, found, number), found.generation
+        # The epoch runs again, in another run: nothing that its tasks did then counts.
+        workers = self._workers(found.workers, None)
+        owners = self._owners(found, np.array(found.loads), workers, enough=False)
+        first = replace(
+            found, generation=number, operator=self.operator, workers=workers, owners=owners
+        )
+        return first, found.generation
+
+    def _initial(self, generation: int) -> StatePlan:
+        count = self.shape.partitions
+        return StatePlan(
+            epoch=0,
+            generation=generation,
+            operator=self.operator,
+            shape=self.shape.digest,
+            workers=self.workers,
+            owners=tuple(partition % self.workers for partition in range(count)),
+            heads=(None,) * count,
+            sizes=(0,) * count,
+            timers=(None,) * count,
+            now=None if self.shape.event_time else self._processing_time(None),
+            loads=(0.0,) * count,
+        )
+
+    def _next(self, log: StateLog, last: StatePlan, generation: int) -> StatePlan:
+        started = time.perf_counter()
+        records = log.records(last)
+        self._check_read(log, last, records)
+        heads, sizes, timers = list(last.heads), list(last.sizes), list(last.timers)
+        for record in records:
+            for partition, written in record.written.items():
+                heads[partition] = Version(last.epoch, record.attempt)
+                sizes[partition], timers[partition] = written.keys, written.timer
+        times = [last.latest, *(record.latest for record in records)]
+        latest = max((each for each in times if each is not None), default=None)
+        loads = np.array(last.loads) + self._measured(records)
+        rows = last.rows + sum(work.rows for each in records for work in each.work.values())
+        enough = rows >= _LEAST_ROWS
+        workers = self._workers(last.workers, _seconds(last, records))
+        sized = replace(last, sizes=tuple(sizes))
+        owners = self._owners(sized, loads, workers, enough=enough)
+        return StatePlan(
+            epoch=last.epoch + 1,
+            generation=generation,
+            operator=self.operator,
+            shape=last.shape,
+            workers=workers,
+            owners=owners,
+            heads=tuple(heads),
+            sizes=tuple(sizes),
+            timers=tuple(timers),
+            latest=latest,
+            now=self._now(latest, last.now),
+            loads=(0.0,) * len(loads) if enough else tuple(loads.tolist()),
+            rows=0 if enough else rows,
+            moved=tuple(np.flatnonzero(np.array(owners) != np.array(last.owners)).tolist()),
+            dropped=tuple(piece for record in records for piece in record.dropped),
+            hot=_hot(records, workers) if enough else last.hot,
+            planning_seconds=time.perf_counter() - started,
+        )
+
+    @staticmethod
+    def _check_read(log: StateLog, last: StatePlan, records: Sequence[SlotWork]) -> None:
+        """Check that the tasks of all slots have run in an epoch, unless it had no rows.
+
+        Raises
+        ------
+        RunError
+            The tasks of some slots have not run.
+        """
+        missing = unrecorded(last, records)
+        if missing and any(work.rows for each in records for work in each.work.values()):
+            message = (
+                f"state {log.store.url} has no record of slot {missing[0]} in epoch {last.epoch}: "
+                "the results of stateful must be read in all partitions; put limit and the like "
+                "after a sink, restore the state, or start with a new checkpoint and a new state"
+            )
+            raise RunError(message)
+
+    def _measured(self, records: Sequence[SlotWork]) -> NDArray[np.float64]:
+        """Return the load of each partition in the epoch of some records, float64[P]."""
+        loads = np.zeros(self.shape.partitions)
+        for record in records:
+            for partition, work in record.work.items():
+                loads[partition] += work.rows if self.by_rows else work.seconds
+        return loads
+
+    def _owners(
+        self, last: StatePlan, loads: NDArray[np.float64], workers: int, *, enough: bool
+    ) -> tuple[int, ...]:
+        if workers == last.workers and not enough:
+            return last.owners
+        sizes = np.array(last.sizes, dtype=np.float64)
+        # Without any load, partitions are dealt by their numbers of states.
+        shown = loads if loads.sum() > 0 else sizes + 1.0
+        slack = SLACK if self.by_rows else SLACK_OF_SECONDS
+        owners = moved(np.array(last.owners, dtype=np.int32), shown, sizes, workers, slack)
+        return tuple(owners.tolist())
+
+    def _workers(self, last: int, seconds: NDArray[np.float64] | None) -> int:
+        otherwise = self.workers if self.scale is None else last
+        return asked_workers(self.root, otherwise, self.most_workers, self.scale, seconds)
+
+    def _now(self, latest: int | None, before: int | None) -> int | None:
+        """Return the time of the clock, which never goes back."""
+        if not self.shape.event_time:
+            return self._processing_time(before)
+        if latest is None:
+            return before
+        return latest - self.delay if before is None else max(before, latest - self.delay)
+
+    def _processing_time(self, before: int | None) -> int:
+        now = int(self.clock() * _MICROS)
+        return now if before is None else max(now, before)
+
+    def _own(self, plan: StatePlan) -> StatePlan:
+        """Return a plan, unless another call of `stateful` in the same run has made it.
+
+        Raises
+        ------
+        ConfigurationError
+            Another call has made it.
+        """
+        if plan.operator != self.operator:
+            message = (
+                f"state {self.root.url} is used by two calls of stateful in epoch {plan.epoch} of "
+                "one query: pass another location to one of them"
+            )
+            raise ConfigurationError(message)
+        return plan
+
+    def _lost(self, log: StateLog, epoch: int) -> RunError:
+        return RunError(
+            f"state {log.store.url} has no plan of epoch {epoch} or {epoch - 1}: call stateful in "
+            "each epoch, restore the state, or start with a new checkpoint and a new state"
+        )
+
+
+def _hot(records: Sequence[SlotWork], workers: int) -> tuple[int, ...]:
+    """Return the keys that have more than half of a worker's fair share of the rows."""
+    total = sum(work.rows for each in records for work in each.work.values())
+    counts = (found for record in records for found in record.hottest)
+    return tuple(sorted(key for key, count in counts if 2 * workers * count > total))
+
+
+def _seconds(last: StatePlan, records: Sequence[SlotWork]) -> NDArray[np.float64]:
+    """Return the seconds of work of each worker in an epoch, float64[W], with loading."""
+    seconds = np.zeros(last.workers)
+    for record in records:
+        if record.slot < last.workers:
+            spent = sum(work.seconds for work in record.work.values())
+            seconds[record.slot] += spent + sum(record.loaded.values())
+    return seconds

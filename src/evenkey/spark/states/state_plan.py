@@ -1,0 +1,203 @@
+"""The plan of an epoch of keyed state, and the record of what a slot did in the epoch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evenkey.core.whole_files import check_format
+from evenkey.spark.states.pieces import FORMAT, NEW_STATE, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class StatePlan:
+    """The plan of an epoch, which all its tasks follow.
+
+    Parameters
+    ----------
+    epoch
+        Number of the epoch.
+    generation
+        Number of the run of the query that made the plan. Each start of a query is a new run.
+    operator
+        Random text: the call of `stateful` that the plan belongs to.
+    shape
+        Digest of the columns and partitions (`StateShape.digest`).
+    workers
+        Number of slots that have partitions, W.
+    owners
+        Slot of each of the P partitions.
+    heads
+        For each partition, the version of its states at the beginning of the epoch; None: there are
+        no states.
+    sizes
+        Number of states of each partition, at the beginning of the epoch.
+    timers
+        The earliest timer of each partition, in microseconds; None: there is none.
+    latest
+        Latest event time before the epoch, in microseconds; None: none is known.
+    now
+        Time of the clock in the epoch, in microseconds; None: no event time is known.
+    loads
+        Load of each partition in the epochs since partitions were last considered.
+    rows
+        Number of rows in these epochs.
+    moved
+        Partitions that were on another slot in the previous epoch.
+    dropped
+        Pieces that this plan does not need any more, and the previous plan did: epoch, attempt and
+        partition of each.
+    hot
+        Hashes of the keys whose rows are combined before they are shuffled, if states merge.
+    planning_seconds
+        Seconds that the decision took.
+    """
+
+    epoch: int
+    generation: int
+    operator: str
+    shape: str
+    workers: int
+    owners: tuple[int, ...]
+    heads: tuple[Version | None, ...]
+    sizes: tuple[int, ...]
+    timers: tuple[int | None, ...]
+    latest: int | None = None
+    now: int | None = None
+    loads: tuple[float, ...] = ()
+    rows: int = 0
+    moved: tuple[int, ...] = ()
+    dropped: tuple[tuple[Version, int], ...] = ()
+    hot: tuple[int, ...] = ()
+    planning_seconds: float = 0.0
+
+    def of_slot(self, slot: int) -> list[int]:
+        """Return the partitions of a slot."""
+        return [partition for partition, owner in enumerate(self.owners) if owner == slot]
+
+    def to_json(self) -> dict[str, Any]:
+        """Convert to values that JSON can represent."""
+        return asdict(self)
+
+    def to_bytes(self) -> bytes:
+        """Encode the plan as JSON."""
+        return encoded(self.to_json())
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> StatePlan:
+        """Restore a plan from the result of `to_json`, after JSON has made lists of tuples."""
+        given = dict(fields)
+        for name in ("owners", "sizes", "timers", "loads", "moved", "hot"):
+            given[name] = tuple(given[name])
+        given["heads"] = tuple(None if each is None else Version(*each) for each in given["heads"])
+        given["dropped"] = tuple((Version(*piece), number) for piece, number in given["dropped"])
+        return cls(**given)
+
+
+class Written(NamedTuple):
+    """The states of a partition after an epoch.
+
+    Parameters
+    ----------
+    keys
+        Number of states.
+    timer
+        Earliest timer in microseconds; None: there is none.
+    """
+
+    keys: int
+    timer: int | None
+
+
+class Work(NamedTuple):
+    """The work on a partition in an epoch.
+
+    Parameters
+    ----------
+    rows
+        Number of rows that came.
+    seconds
+        Seconds of work on these rows, without loading and writing states.
+    results
+        Number of rows that the function returned.
+    """
+
+    rows: int
+    seconds: float
+    results: int
+
+
+@dataclass(frozen=True)
+class SlotWork:
+    """What an attempt of a slot's task did in an epoch.
+
+    Parameters
+    ----------
+    slot
+        Number of the slot.
+    attempt
+        Random text of the attempt, as of `Version`.
+    written
+        The partitions whose states changed.
+    work
+        The partitions that had rows or timers that were due.
+    loaded
+        Seconds that loading took, for each partition that was read from the store.
+    dropped
+        Pieces that are not needed any more, as of `StatePlan`.
+    latest
+        Latest event time, in microseconds; None: none is known.
+    late
+        Number of rows that were left out because they were late.
+    hottest
+        Hashes of the keys with most rows, and their numbers of rows, if states merge.
+    """
+
+    slot: int
+    attempt: str
+    written: Mapping[int, Written] = field(default_factory=dict)
+    work: Mapping[int, Work] = field(default_factory=dict)
+    loaded: Mapping[int, float] = field(default_factory=dict)
+    dropped: tuple[tuple[Version, int], ...] = ()
+    latest: int | None = None
+    late: int = 0
+    hottest: tuple[tuple[int, int], ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """Encode the record as JSON."""
+        return encoded(asdict(self))
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> SlotWork:
+        """Restore a record from the fields that `decoded` returned."""
+        given = dict(fields)
+        given["written"] = {int(key): Written(*each) for key, each in given["written"].items()}
+        given["work"] = {int(key): Work(*each) for key, each in given["work"].items()}
+        given["loaded"] = {int(key): each for key, each in given["loaded"].items()}
+        given["dropped"] = tuple((Version(*piece), number) for piece, number in given["dropped"])
+        given["hottest"] = tuple((key, count) for key, count in given["hottest"])
+        return cls(**given)
+
+
+def encoded(fields: Mapping[str, Any]) -> bytes:
+    """Encode the fields of an object, with the number of the format."""
+    return json.dumps({"format": FORMAT, **fields}).encode()
+
+
+def decoded(content: bytes, path: str) -> dict[str, Any]:
+    """Decode what `encoded` returned; `path` is the location, for messages.
+
+    Raises
+    ------
+    ConfigurationError
+        Another version of evenkey wrote it.
+    ValueError
+        It is not JSON.
+    """
+    fields = dict(json.loads(content))
+    check_format(path, fields.pop("format", None), FORMAT, NEW_STATE)
+    return fields

@@ -1,0 +1,111 @@
+"""Programs with keyed state that are killed with -9 at any time, and on a small cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+
+import pytest
+
+from tests.processes import end_session, members
+from tests.runs.killing import running
+from tests.spark.offered import offer
+from tests.spark.states.purchases import expected, purchases
+
+EPOCHS, KILLS = 90, 20
+
+
+def results(spark, directory):
+    rows = spark.read.parquet(str(directory / "out")).collect()
+    return Counter(map(tuple, rows))
+
+
+def committed(directory):
+    return len([*(directory / "checkpoint" / "commits").glob("[0-9]*")])
+
+
+@pytest.mark.soak
+@pytest.mark.faults
+@pytest.mark.timeout(3000)
+@pytest.mark.classic("the killed program has a classic session")
+def test_a_program_that_is_killed_twenty_times_is_exact(session, tmp_path):
+    epochs = [purchases(epoch) for epoch in range(EPOCHS)]
+    offer(tmp_path / "input", epochs)
+    draw = random.Random(1)  # noqa: S311 - reproducible times of kills
+    program, hits = ["tests.spark.states.purchases", str(tmp_path), "local[2]"], 0
+    for kill in range(KILLS):
+        log = tmp_path / f"log-{kill}"
+        before = committed(tmp_path)
+        with running(program, log) as process:
+            # The program is killed within one of the next epochs.
+            while process.poll() is None and committed(tmp_path) < min(before + 1, EPOCHS - 1):
+                time.sleep(0.05)
+            time.sleep(draw.uniform(0, 1.5))
+            if process.poll() is None:
+                hits += 1
+                end_session(process.pid)
+    assert hits == KILLS, "the program ended before it was killed"
+    log = tmp_path / "log"
+    with running(program, log) as process:
+        assert process.wait(timeout=900) == 0, log.read_text()
+    assert results(session, tmp_path) == sum(expected(epochs), Counter())
+
+
+def records(directory):
+    """Return the slots' records of each epoch, and its plan."""
+    (query,) = (directory / "state" / "queries").iterdir()
+    for folder in sorted((query / "epochs").iterdir()):
+        found = [json.loads(each.read_text()) for each in folder.glob("records-*/*.json")]
+        plans = [json.loads(each.read_text()) for each in folder.glob("plan-*.json")]
+        yield found, plans
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1500)
+@pytest.mark.classic("the program has a local cluster")
+def test_on_a_cluster_only_partitions_that_moved_are_loaded(session, tmp_path):
+    epochs = [purchases(epoch) for epoch in range(30)]
+    offer(tmp_path / "input", epochs)
+    program = ["tests.spark.states.purchases", str(tmp_path), "local-cluster[3,1,1024]"]
+    log = tmp_path / "log"
+    with running(program, log) as process:
+        assert process.wait(timeout=1200) == 0, log.read_text()
+    assert results(session, tmp_path) == sum(expected(epochs), Counter())
+    moved = set()
+    for found, plans in records(tmp_path):
+        moved |= {partition for plan in plans for partition in plan["moved"]}
+        loaded = {int(each) for record in found for each in record["loaded"]}
+        assert loaded <= moved
+    assert moved, "no partition has moved: this shows nothing"
+
+
+@pytest.mark.soak
+@pytest.mark.faults
+@pytest.mark.timeout(1500)
+@pytest.mark.classic("the program has a local cluster")
+def test_a_cluster_that_loses_executors_is_exact(session, tmp_path):
+    epochs = [purchases(epoch) for epoch in range(20)]
+    offer(tmp_path / "input", epochs)
+    program = ["tests.spark.states.purchases", str(tmp_path), "local-cluster[3,1,1024]"]
+    log, lost = tmp_path / "log", 0
+    with running(program, log) as process:
+        for after in (3, 6, 9, 12):
+            while process.poll() is None and committed(tmp_path) < after:
+                time.sleep(0.05)
+            lost += kill_an_executor(process.pid)
+        assert process.wait(timeout=1200) == 0, log.read_text()
+    assert lost > 0
+    assert results(session, tmp_path) == sum(expected(epochs), Counter())
+
+
+def kill_an_executor(session_of):
+    """Kill one executor of a program; return the number of executors that were killed."""
+    for each in members(session_of):
+        if any("CoarseGrainedExecutorBackend" in word for word in each.words):
+            os.kill(each.pid, signal.SIGKILL)
+            return 1
+    return 0
