@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.groupings import Grouping, KeyStatistics
+    from evenkey.spark.groups.group_plans import GroupPlan
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,8 @@ class Rows:
     ----------
     df, keys, workers, grouping, state, cost, exact
         As for `groupBy`.
+    known
+        Plan with whole keys that exists already; None: it is made from the rows, or read.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class Rows:
         cost: str | Column | None,
         *,
         exact: bool = False,
+        known: GroupPlan | None = None,
     ) -> None:
         check_frame(df)
         self.df = df
@@ -70,6 +74,7 @@ class Rows:
         self.state = state
         self.cost = cost_column(df, cost)
         self._exact = exact
+        self._known = known
         self._said = ""
 
     @cached_property
@@ -119,7 +124,9 @@ class Rows:
             return Weights(sides, empty, self.workers, exact=self._exact)
 
         session = self.df.sparkSession
-        return GroupPlans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
+        return GroupPlans(
+            session, self.keys.shown, self.grouping, self.workers, self.state, weigh, self._known
+        )
 
     def choice(self, *, merges: bool = False) -> Choice:
         """Choose how keys are placed, for work on whole keys or on parts that are merged.

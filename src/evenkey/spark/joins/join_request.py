@@ -125,11 +125,12 @@ class JoinRequest(NamedTuple):
         """Whether a side is a stream."""
         return self.left.isStreaming or self.right.isStreaming
 
-    def planned(self, partitions: int | None = None) -> PlannedJoin:
+    def planned(self, partitions: int | None = None, known: JoinPlan | None = None) -> PlannedJoin:
         """Make the plan of the join, or read it from `state`.
 
         Keys are counted if `state` has no plan. If `partitions` is given, keys are always counted,
-        and the work of that number of tasks of Spark's own join is computed too.
+        and the work of that number of tasks of Spark's own join is computed too. A `known` plan is
+        used as it is.
 
         Raises
         ------
@@ -142,6 +143,8 @@ class JoinRequest(NamedTuple):
             return PlannedJoin(JoinPlan(self.kind.name, self.weigh, self.workers, reason), None)
         if self.streams:
             return PlannedJoin(JoinPlan(self.kind.name, self.weigh, self.workers), keys)
+        if known is not None:
+            return PlannedJoin(known, keys)
         label = f"join(how={self.kind.name},weigh={self.weigh})"
         kept = KeptPlan.at(self.left.sparkSession, self.state, label, self.workers)
         known = kept.find()

@@ -24,7 +24,7 @@ from evenkey.core.profiles import (
 from evenkey.spark.intercepted import Interception, describe
 from evenkey.spark.recording.keyed_inputs import keyed_inputs
 from evenkey.spark.recording.observed_keys import observe_keys, sampled_rows
-from evenkey.spark.sessions.access import is_remote
+from evenkey.spark.sessions.access import check_session, is_remote
 from evenkey.spark.sessions.query_events import wait_for_events
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def record(
     >>> [(each["key"], each["rows"]) for each in operation["inputs"][0]["keys"]]
     [('{"k0":"ann"}', 80.0), ('{"k0":"bob"}', 20.0)]
     """
-    if not any(kind.__name__ == "SparkSession" for kind in type(session).__mro__):
-        message = f"session = {shown(session)}: must be a Spark session; pass record(spark, path)"
-        raise ConfigurationError(message)
+    check_session(session, "record(spark, path)")
     check_path("path", path)
     check_one_of("keys", keys, get_args(Keys))
     check_one_of("joins", joins, (True, False))
