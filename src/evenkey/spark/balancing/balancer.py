@@ -18,7 +18,7 @@ from evenkey.spark.balancing.expected_gain import expected_gain
 from evenkey.spark.balancing.planned_calls import files_of, planned_call
 from evenkey.spark.balancing.rerouted_calls import ReroutedCalls
 from evenkey.spark.balancing.stage_tasks import stage_tasks
-from evenkey.spark.intercepted import Interception, describe
+from evenkey.spark.intercepted import Interception, describe, remember_rerouted
 from evenkey.spark.sessions.access import check_session
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 
@@ -138,6 +138,11 @@ class Balancing:
         return [each.name for each in list(self._rerouted.values())]
 
     @property
+    def measured(self) -> list[ReroutedCalls]:
+        """The rerouted calls by operation; their tasks are known after `stop`."""
+        return list(self._rerouted.values())
+
+    @property
     def summary(self) -> list[str]:
         """One line for each operation of the profile that was called; complete after `stop`."""
         left = [f"left to Spark: {each}" for each in list(self._left.values())]
@@ -225,9 +230,11 @@ class Balancing:
             message = f"the plan is predicted to be {gain.factor:.2f}x faster, which is too little"
             raise ConfigurationError(message)
         frame = planned.make()
-        if plain is not None and frame.schema != plain.schema:
-            message = "the columns would differ from those of Spark's own result"
-            raise ConfigurationError(message)
+        if plain is not None:
+            if frame.schema != plain.schema:
+                message = "the columns would differ from those of Spark's own result"
+                raise ConfigurationError(message)
+            remember_rerouted(frame, plain)
         logger.info("%s is rerouted: predicted %.1fx faster", name, gain.factor)
         with self._lock:
             earlier = self._rerouted.get(fingerprint)
