@@ -45,13 +45,13 @@ def remember_original(made: Sequence[PlanLine], original: Sequence[PlanLine]) ->
 
 
 def original_lines(lines: Sequence[PlanLine]) -> list[PlanLine]:
-    """Return a plan in which each rerouted call has the lines of Spark's own method.
+    r"""Return a plan in which each rerouted call has the lines of Spark's own method.
 
     Examples
     --------
     >>> from evenkey.spark.intercepted.plan_lines import lines_of
     >>> remember_original(lines_of("Own [n#1]"), lines_of("Theirs [n#2]"))
-    >>> [text for _, text in original_lines(lines_of("Filter (n#7 > 1)\\n+- Own [n#7]"))]
+    >>> [text for _, text in original_lines(lines_of("Filter (n#7 > 1)\n+- Own [n#7]"))]
     ['Filter (n#7 > 1)', 'Theirs [n#2]']
     """
     with _lock:
