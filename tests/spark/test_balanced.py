@@ -241,7 +241,7 @@ def test_keys_that_no_plan_can_place_are_left_to_spark(own, path):
         job().collect()
     with balanced(own, path, least_gain=0) as balancing:
         assert job().count() == 100
-    assert balancing.summary[0].endswith("the profile has no keys of it; record the job again'")
+    assert balancing.summary[0].endswith("the profile has no keys of it; record the job again")
 
 
 def physical(frame):

@@ -147,12 +147,12 @@ def test_unchanged_and_changed_keys():
 
 
 def test_a_join_that_is_no_longer_balanced():
-    level = np.full(208, 10.0)
-    hot = level.copy()
+    same = np.full(208, 10.0)
+    hot = same.copy()
     hot[5] = 1000
-    reason = outdated(level, hot, 16)
+    reason = outdated(same, hot, 16)
     assert reason.startswith("its rows take ")
-    assert outdated(level, level + np.arange(208) % 2, 16) == ""
+    assert outdated(same, same + np.arange(208) % 2, 16) == ""
 
 
 def test_a_line_compares_prediction_and_measurement():

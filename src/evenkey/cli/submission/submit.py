@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from evenkey.cli.error_lines import reported
-from evenkey.cli.submission.program import run_program
+from evenkey.cli.submission.run_file import run_program
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import read_profile
 
 _EXAMPLE = (
     "Example: evenkey submit job.py -- --day 2026-11-26\n"
-    "Under spark-submit: spark-submit $(evenkey submit --launcher) job.py -- --day 2026-11-26"
+    "By spark-submit: spark-submit $(evenkey submit --launcher) job.py -- ARGS"
 )
 
 
@@ -30,7 +30,7 @@ def _print_launcher(wanted: bool) -> None:
 
 
 def _submit(
-    job: Annotated[Path, typer.Argument(metavar="JOB.py", help="Program that runs unchanged.")],
+    job: Annotated[Path, typer.Argument(metavar="JOB", help="Program that runs unchanged.")],
     arguments: Annotated[
         list[str] | None,
         typer.Argument(metavar="ARGS", help="Arguments of the program, after --."),
@@ -41,7 +41,7 @@ def _submit(
         typer.Option(
             metavar="FILE",
             help="Profile of the program. If there is no such file, the run is recorded into it. "
-            "Default: JOB.profile.json, beside the program.",
+            "Default: JOB with .profile.json in place of .py.",
             show_default=False,
         ),
     ] = None,
@@ -72,7 +72,7 @@ def _submit(
     """
     del launcher
     if not job.is_file():
-        message = f"JOB.py = {str(job)!r}: there is no such file; pass the program to run"
+        message = f"JOB = {str(job)!r}: there is no such file; pass the program to run"
         raise ConfigurationError(message)
     path = profile or job.with_suffix(".profile.json")
     records = record or not path.exists()

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenkey.core.checking import check_path, number, shown
+from evenkey.core.checking import check_path, number
 from evenkey.core.errors import ConfigurationError, EvenkeyError, text_of
 from evenkey.core.profiles import read_profile
 from evenkey.spark.balancing.expected_gain import expected_gain
@@ -261,7 +261,7 @@ class Balancing:
         self, call: InterceptedCall, fingerprint: str, error: Exception, name: str = ""
     ) -> None:
         """Remember and log once why a call is left to Spark."""
-        reason = shown(text_of(error).strip().partition("\n")[0]) or type(error).__name__
+        reason = text_of(error).strip().partition("\n")[0] or type(error).__name__
         line = f"{name or call.method}: {reason}"
         with self._lock:
             if line in self._left.values():

@@ -37,7 +37,7 @@ class ExpectedGain(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """How many times faster the plan is."""
+        """The predicted speedup."""
         return self.spark / self.planned if self.planned else 1.0
 
     def seconds(self, rows: float) -> tuple[float, float] | None:
