@@ -200,9 +200,11 @@ class Balancing:
         """Return fingerprint and result of a call by its plan; None: the call is Spark's own."""
         described = describe(call, plain)
         known = None if described is None else self._operations.get(described.fingerprint)
-        if described is None or known is None or described.fingerprint in self._left:
+        if described is None or known is None:
             return None
         fingerprint = described.fingerprint
+        if fingerprint in self._left and call.kind != "write":
+            return None
         name = f"{known.operator} by {' and '.join(known.keys)}"
         try:
             return fingerprint, self._rerouted_frame(call, plain, known, fingerprint, name)
