@@ -56,6 +56,8 @@ def original_lines(lines: Sequence[PlanLine]) -> list[PlanLine]:
     """
     with _lock:
         originals = dict(_originals)
+    if not originals:
+        return list(lines)
     roots = {block[0][1] for block in originals}
     found: list[PlanLine] = []
     place = 0
