@@ -123,10 +123,9 @@ def written(files):
     return sorted(map(tuple, files.collect()))
 
 
-@pytest.mark.parametrize(
-    "columns", [("day",), (4, "day"), (F.col("day"),)], ids=["name", "number", "column"]
-)
-def test_a_write_has_the_rows_of_spark(own, path, tmp_path, columns):
+@pytest.mark.parametrize("by", ["name", "number", "column"])
+def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
+    columns = {"name": ["day"], "number": [4, "day"], "column": [F.col("day")]}[by]
     rows = own.range(1000).selectExpr("id", "if(id % 10 < 7, 1, id % 7) as day")
 
     def job(out):
