@@ -18,6 +18,7 @@ from evenkey.spark.balancing.expected_gain import expected_gain
 from evenkey.spark.balancing.planned_calls import files_of, planned_call
 from evenkey.spark.balancing.rerouted_calls import ReroutedCalls
 from evenkey.spark.balancing.stage_tasks import stage_tasks
+from evenkey.spark.balancing.task_numbers import TaskNumbers
 from evenkey.spark.intercepted import Interception, describe, remember_rerouted
 from evenkey.spark.sessions.access import check_session
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
@@ -113,7 +114,7 @@ class Balancing:
         self._operations = operations
         self._least_gain = least_gain
         self._lock = threading.Lock()
-        self._tasks: dict[str, int] = {}
+        self._numbers = TaskNumbers()
         self._left: dict[str, str] = {}
         self._rerouted: dict[str, ReroutedCalls] = {}
         self._stopped = False
@@ -162,6 +163,7 @@ class Balancing:
         self._interception.close()
         atexit.unregister(self.stop)
         self._measure()
+        self._numbers.release()
         for line in self.summary:
             logger.info("%s", line)
         for each in self._rerouted.values():
@@ -224,10 +226,13 @@ class Balancing:
             message = "the profile has no keys of it; record the job again"
             raise ConfigurationError(message)
         begin = time.time()
-        partitions = shuffle_partitions(self._session)
-        tasks = self._tasks_of(call, fingerprint, partitions)
+        partitions, slots = shuffle_partitions(self._session), self._slots
+        if call.kind == "write":
+            tasks = files_of(call, slots)
+        else:
+            tasks = self._numbers.of(fingerprint, slots, partitions)
         planned = planned_call(call, known, tasks)
-        gain = expected_gain(planned, known.tasks, partitions, self._slots)
+        gain = expected_gain(planned, known.tasks, partitions, slots)
         if gain.factor < self._least_gain:
             message = f"the plan is predicted to be {gain.factor:.2f}x faster, which is too little"
             raise ConfigurationError(message)
@@ -241,23 +246,11 @@ class Balancing:
         with self._lock:
             earlier = self._rerouted.get(fingerprint)
             if earlier is None:
-                calls = ReroutedCalls(name, planned, gain, self._slots, begin)
-                self._rerouted[fingerprint] = calls
+                self._rerouted[fingerprint] = ReroutedCalls(name, planned, gain, slots, begin)
             else:
                 earlier.planned, earlier.gain = planned, gain
                 earlier.count += 1
         return frame
-
-    def _tasks_of(self, call: InterceptedCall, fingerprint: str, partitions: int) -> int:
-        """Return the number of tasks of an operation, which no other one has, writes excepted."""
-        slots = self._slots
-        if call.kind == "write":
-            return files_of(call, slots)
-        with self._lock:
-            if fingerprint not in self._tasks:
-                multiple = partitions // slots + 1 + len(self._tasks)
-                self._tasks[fingerprint] = multiple * slots
-            return self._tasks[fingerprint]
 
     def _leave(
         self, call: InterceptedCall, fingerprint: str, error: Exception, name: str = ""
