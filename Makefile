@@ -56,9 +56,9 @@ demo: $(READY) ## Run a job that a hot key slows down and its balanced version, 
 test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-check: lint imports results ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
+check: lint imports results $(CLASSES) $(KERNELS) ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
-	$(PYTEST) $(PARALLEL) -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
+	$(PYTEST) $(PARALLEL) --junitxml=build/check.xml -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
 
 faults: $(READY) $(CLASSES) $(KERNELS) ## Run only the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tests.components import skip_without
+from tests.java_options import SHORT_LIVED
 from tools.kafka_broker import HOST, JARS, Broker
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def start_broker(directory: Path, settings: str = "") -> Broker:
         skip_without("kafka", f"there are no jars in {JARS}: run make setup-kafka")
     # Random, so that test runs at the same time choose different ports.
     ports = iter(lambda: secrets.choice(_PORTS), None)
-    broker = Broker(directory, next(filter(_free, ports)), PASSWORD, settings)
+    broker = Broker(directory, next(filter(_free, ports)), PASSWORD, settings, SHORT_LIVED)
     broker.start()
     return broker
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -12,6 +11,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from tests.brokers import start_broker
+from tests.java_options import JAVA_OPTIONS, SHORT_LIVED
 from tests.session import CONNECT
 from tools.spark_home import use_home_without_zips
 
@@ -20,17 +20,10 @@ if TYPE_CHECKING:
 
     from tools.kafka_broker import Broker
 
-# Tests are too short to profit from Java's optimizing compiler and parallel garbage collector:
-# with these options, Spark and the programs of tests take a third less processor time.
-_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OPTIONS)
-# `make test` wrote a class archive of Spark there, which saves another third; other Javas skip it.
-_CLASSES = Path(__file__).parents[1] / "build" / "java-classes.jsa"
-if _CLASSES.exists():
-    _OPTIONS += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds*=off -Xlog:class+path=off"
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", SHORT_LIVED)
 # Executors of local clusters get these options from the driver.
-_EXECUTORS = f'"-Dspark.executor.extraJavaOptions={_OPTIONS}"'
-os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_OPTIONS} {_EXECUTORS}")
+_EXECUTORS = f'"-Dspark.executor.extraJavaOptions={JAVA_OPTIONS}"'
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{JAVA_OPTIONS} {_EXECUTORS}")
 # Programs of tests inherit it, so that Python processes that Spark starts compile nothing again.
 use_home_without_zips()
 
@@ -39,12 +32,14 @@ hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("evenkey")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out tests of classic sessions when run over Connect; run long files first."""
     seconds: Counter[str] = Counter()
     for item in items:
-        marker = item.get_closest_marker("slow")
-        seconds[item.nodeid.partition("::")[0]] += marker.args[0] if marker is not None else 0
+        for each in item.iter_markers():
+            if each.name in {"slow", "soak"} and each.args:
+                seconds[item.nodeid.partition("::")[0]] += each.args[0]
     items.sort(key=lambda item: -seconds[item.nodeid.partition("::")[0]])
     for item in items if CONNECT else ():
         marker = item.get_closest_marker("classic")

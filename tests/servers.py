@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.spark.sessions.java_home import ensure_java
 from tests.components import skip_without
+from tests.java_options import SHORT_LIVED
 
 if TYPE_CHECKING:
     from typing import Self
@@ -310,7 +311,8 @@ def hdfs_arguments() -> list[str]:
     assert spark is not None
     assert spark.origin is not None
     jars = f"{HDFS_JARS}/*:{Path(spark.origin).parent}/jars/*"
-    return ["-Xmx512m", "-XX:+UseSerialGC", "-cp", jars, str(ROOT / "tests" / "hdfs" / "Dfs.java")]
+    options = ["-Xmx512m", *SHORT_LIVED.split()]
+    return [*options, "-cp", jars, str(ROOT / "tests" / "hdfs" / "Dfs.java")]
 
 
 def s3_settings(url: str) -> dict[str, str]:

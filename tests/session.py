@@ -28,6 +28,9 @@ _INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
+# Otherwise each method of a Column asks Java for the session, a setting and more.
+_UNTRACED = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+
 CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
 """Whether tests run over Spark Connect (``make connect``)."""
 
@@ -43,6 +46,20 @@ def compiling(spark: SparkSession) -> SparkSession:
     return own
 
 
+@contextlib.contextmanager
+def compiled(*sessions: SparkSession) -> Iterator[None]:
+    """Let sessions compile their plans in this block, which pays for millions of rows."""
+    for each in sessions:
+        for name in _INTERPRETED:
+            each.conf.unset(name)
+    try:
+        yield
+    finally:
+        for each in sessions:
+            for name, value in _INTERPRETED.items():
+                each.conf.set(name, value)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Start a small Spark: 4 task slots, 4 shuffle partitions, failed tasks are not retried."""
@@ -52,6 +69,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "4",
         **_CHECKPOINTS,
         **_INTERPRETED,
+        **_UNTRACED,
         "spark.sql.session.timeZone": os.environ.get("EVENKEY_TEST_ZONE", "UTC"),
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.warehouse.dir": str(directory / "warehouse"),

@@ -19,6 +19,7 @@ HIDDEN = [
     ("source = 'http://me:p w@host': it", "source = 'http://me:***@host': it"),
     ("at http://me:pw@a and http://me:pw@b", "at http://me:***@a and http://me:***@b"),
     ("input http:/me:pw@host/x is not there", "input http:/me:***@host/x is not there"),
+    ("url: /webhdfs/v1/a?op=OPEN&delegation=pw", "url: /webhdfs/v1/a?op=OPEN&delegation=***"),
     ("http://host/write?db=x&password=pw", "http://host/write?db=x&password=***"),
 ]
 

@@ -80,7 +80,8 @@ class _Influx(Builder[InfluxQuery]):
 
 def _prometheus(panel: Panel) -> prometheus.Dataquery:
     chosen = panel.prometheus.replace("{", '{run=~"$run"')
-    tag = panel.influx[2]
+    # InfluxDB has keys as fields, and ranks as tags, because keys are unbounded.
+    tag = {"rank": "key"}.get(panel.influx[2], panel.influx[2])
     several = "__name__" if "__name__" in chosen else ""
     query = (
         prometheus.Dataquery()

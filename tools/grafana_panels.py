@@ -73,6 +73,9 @@ def _panels(figures: Collection[str]) -> list[Panel]:
     ]
 
 
+_OF_HOT_KEYS = (
+    'last("messages") AS "messages", "key", "share_percent", "pool", "run_workers", "workers"'
+)
 _JOINS = {each.name for each in JoinFigures.declared()}
 
 PANELS = [
@@ -91,11 +94,27 @@ PANELS = [
         "table",
         "short",
         (
-            'last("messages") AS "messages", "key", "share_percent", "pool", "workers"',
+            _OF_HOT_KEYS,
             "evenkey_hot_key",
             "rank",
         ),
         "evenkey_hot_key_messages{}",
+    ),
+    Panel(
+        "Workers of the hottest keys by epoch",
+        "How many workers had messages of each of these keys in the epoch, by rank or key",
+        "line",
+        "short",
+        ('last("pool")', "evenkey_hot_key", "rank"),
+        "evenkey_hot_key_workers{}",
+    ),
+    Panel(
+        "Workers of the hottest keys so far",
+        "How many workers have had messages of each of these keys in the run, by rank or key",
+        "line",
+        "short",
+        ('last("run_workers")', "evenkey_hot_key", "rank"),
+        "evenkey_hot_key_run_workers{}",
     ),
     *_panels(_JOINS),
 ]

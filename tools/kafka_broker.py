@@ -79,10 +79,17 @@ class Broker:
         password.
     settings
         Additional lines of ``server.properties``.
+    java_options
+        Additional options of Java.
     """
 
     def __init__(
-        self, directory: Path, port: int = 9092, password: str | None = None, settings: str = ""
+        self,
+        directory: Path,
+        port: int = 9092,
+        password: str | None = None,
+        settings: str = "",
+        java_options: str = "",
     ) -> None:
         self.directory = directory.absolute()
         self.server = f"{HOST}:{port}"
@@ -90,6 +97,7 @@ class Broker:
         self._port = port
         self._password = password
         self._more = settings
+        self._java_options = java_options.split()
         self._process: subprocess.Popen[bytes] | None = None
         self._data = self.directory / "data"
         self._settings = self.directory / "server.properties"
@@ -197,7 +205,7 @@ class Broker:
     def _java(self) -> list[str]:
         launcher = ensure_java() / "bin" / "java"
         logging = f"-Dlog4j2.configurationFile={self.directory / 'log4j2.properties'}"
-        return [str(launcher), "-Xmx512m", logging, "-cp", f"{JARS}/*"]
+        return [str(launcher), "-Xmx512m", *self._java_options, logging, "-cp", f"{JARS}/*"]
 
 
 def main() -> None:

@@ -97,7 +97,7 @@ def test_a_drifting_stream_is_balanced_and_exact_through_kills(tmp_path, groupin
     command = [
         *("--dataset", stream.name, "--messages", str(messages), "--epochs", str(epochs)),
         *("--grouping", grouping, "--workers", str(WORKERS), "--sources", "5"),
-        *("--aggregators", "2", "--cost-ms", "1", "--output", str(output)),
+        *("--aggregators", "2", "--cost-ms", "0.3", "--output", str(output)),
     ]
     for ended in (1, 2):
         log = tmp_path / f"log {ended}"

@@ -24,7 +24,6 @@ def test_every_aggregator_is_tried():
     assert set(SPELLINGS) == set(available())
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [
@@ -51,7 +50,6 @@ def agree_within_errors(whole, cut):
         assert other["count"] - other["error"] <= one["count"]
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [
@@ -85,7 +83,6 @@ def agree_within_ranks(whole, cut):
             assert low <= possible
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [

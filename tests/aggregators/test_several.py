@@ -16,7 +16,6 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [

@@ -110,9 +110,11 @@ def test_models_are_numbered_and_found_again(tmp_path):
     models.write(1, first)
     models.write(3, second)
     assert models.read(0).to_table().num_rows == 0
-    assert models.read(2).to_table() == first.to_table()
+    assert models.read(1).to_table() == first.to_table()
     assert models.read().to_table() == second.to_table()
     assert models.read().alpha == 0.5
+    with pytest.raises(RunError, match=r"model-00000002\.parquet is gone, and epoch 2 starts from"):
+        models.read(2)
     models.store.put(models.name(3), b"cut short")
     with pytest.raises(RunError, match=r"model-00000003\.parquet cannot be read"):
         models.read()

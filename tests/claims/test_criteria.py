@@ -129,6 +129,23 @@ def test_limits_hold_up_to_their_number():
     assert judged(rule, ("KG", "5", "2.0"), ("PKG", "5", "1.1")).verdict == "does not hold"
 
 
+def test_limits_hold_in_every_run():
+    rule = 'value = {Method = "KG"}\nat_most = 2.0\n'
+    assert judged(rule, ("KG", "5", "1.5 (1.0 to 2.0)")).verdict == "holds"
+    beyond = judged(rule, ("KG", "5", "1.5 (1.0 to 2.1)"))
+    assert (beyond.verdict, beyond.ours) == ("does not hold", "1.5; a run is beyond the limit")
+    rule = 'value = {Method = "KG"}\nof = {Method = "PKG"}\nat_least = 2.0\n'
+    assert judged(rule, ("KG", "5", "4 (4 to 5)"), ("PKG", "5", "1 (1 to 2)")).verdict == "holds"
+    assert judged(rule, ("KG", "5", "4 (3 to 5)"), ("PKG", "5", "1 (1 to 2)")).verdict != "holds"
+
+
+def test_no_value_is_in_a_gap():
+    rule = 'value = {Method = "KG"}\noutside = [0.1, 0.5]\n'
+    for kg, verdict in (("0.1", "holds"), ("0.5", "holds"), ("0.3", "does not hold")):
+        assert judged(rule, ("KG", "5", kg)).verdict == verdict
+    assert judged(rule, ("KG", "5", "0.3")).criterion.says == "load: KG not between 0.1 and 0.5"
+
+
 def test_values_can_be_compared_relative_to_another_setting():
     rows = ("KG", "5", "2"), ("KG", "50", "6"), ("PKG", "5", "1"), ("PKG", "50", "4")
     rule = f'word = "more"\nwhere = {{W = "50"}}\nrelative_to = {{W = "5"}}\n{KG_ABOVE_PKG}'

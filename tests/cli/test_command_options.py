@@ -140,13 +140,12 @@ def test_compare_has_the_same_options_with_groupings_for_grouping():
     assert options_of("compare").keys() - OWN == expected
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize("field", FIELDS)
 def test_help_is_the_description_of_the_field(field):
     assert options_of("run")[option_name(field)].startswith(str(FIELDS[field].description))
 
 
-@pytest.mark.slow(1)
+@pytest.mark.slow(0.1)
 @pytest.mark.parametrize("field", FIELDS)
 def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, field):
     monkeypatch.chdir(tmp_path)

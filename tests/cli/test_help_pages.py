@@ -29,7 +29,6 @@ def flags(path):
     return ["--help", *({"--help-all"} & known)]
 
 
-@pytest.mark.slow(3)
 @pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("path", PAGES, ids=" ".join)
 def test_no_line_is_too_long_and_no_name_is_broken(invoke, monkeypatch, path, width):

@@ -32,6 +32,7 @@ FIGURES: dict[str, Any] = {
     "messages_per_second": 580.4,
     "duration_p50_ms": 1500.2,
     "duration_p99_ms": None,
+    "publication_latency_ms": {"mean": 812.4, "p50": 790.0, "p99": None},
     "results": "out/results",
     "finished": True,
 }

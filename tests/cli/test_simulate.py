@@ -67,12 +67,13 @@ def test_options_reach_the_simulator(invoke):
     options = ("--grouping", "pkg", "--sources", 3, "--feed", "key", "--hash", "murmur3")
     figures = simulated(
         invoke, *options, "--estimation", "probing(60)", "--seed", 7, "--rate", 10,
-        "--agreement", "--route-by", "weights", "--epoch-messages", 1000,
+        "--agreement", "--route-by", "weights", "--epoch-messages", 1000, "--readers", 2,
     )  # fmt: skip
     expected = {
         "grouping": "pkg",
         "workers": 10,
         "sources": 3,
+        "readers": 2,
         "feed": "key",
         "hash": "murmur3",
         "estimation": "probing(seconds=60)",

@@ -139,7 +139,6 @@ def test_the_table_is_long_enough_and_has_no_duplicates():
     assert len({each.command for each in CASES}) == len(CASES)
 
 
-@pytest.mark.slow(1)
 @pytest.mark.usefixtures("no_java")
 @pytest.mark.parametrize("case", CASES, ids=[each.command for each in CASES])
 def test_a_wrong_command_prints_one_line_and_exits_with_2(invoke, case):

@@ -148,15 +148,16 @@ def _last_epoch(query: StreamingQuery) -> int:
     return -1 if progress is None else progress["batchId"]
 
 
-def counts_of(spark: SparkSession, output: str) -> dict[str, int]:
-    """Return the sums of a run's results by key, read with Spark's own reader."""
+def run_results(spark: SparkSession, output: str, workers: int) -> dict[str, Any]:
+    """Return the sums of a run's results by key, and max/mean of each epoch.
+
+    Spark's own reader reads the results.
+    """
     rows = spark.read.parquet(f"{output}/results").groupBy("key").sum("count").collect()
-    return {row[0]: row[1] for row in rows}
-
-
-def max_over_means(spark: SparkSession, output: str, workers: int) -> list[float]:
-    """Return the max/mean load of the workers in each epoch of a run."""
-    return killing.max_over_means(store_of(spark, output), workers)
+    return {
+        "counts": {row[0]: row[1] for row in rows},
+        "max/mean": killing.max_over_means(store_of(spark, output), workers),
+    }
 
 
 def _stream(spark: SparkSession, rows: int = 4000) -> DataFrame:
@@ -434,7 +435,10 @@ def aggregate_stream(
 
 
 def outcomes(spark: SparkSession, calls: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Run cases one after the other in one session; return the result or error of each."""
+    """Run cases one after the other in one session; return the result or error of each.
+
+    To start a session on several hosts takes as long as most cases.
+    """
     ended: list[dict[str, Any]] = []
     for name, given in calls:
         try:

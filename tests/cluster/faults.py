@@ -48,10 +48,6 @@ def expected(stream: str = STREAM, messages: int = MESSAGES) -> Counter[str]:
     return Counter(made.texts(made.batch(0, messages).ids).to_pylist())
 
 
-def none(_cluster: SparkCluster) -> None:
-    """Cause no fault."""
-
-
 def lose_worker(cluster: SparkCluster) -> None:
     """Lose a worker's host with its disk, and replace it by an empty one."""
     cluster.hosts.lose("worker1")
@@ -102,6 +98,7 @@ class Outcome(NamedTuple):
     lost: int
     doubled: int
     report: dict[str, Any]
+    max_over_means: list[float]
 
 
 def hit(
@@ -111,6 +108,7 @@ def hit(
     output: str,
     delay: float = 0.0,
     *,
+    workers: int = 4,
     more: Sequence[str] = (),
     counts: Counter[str] | None = None,
 ) -> Outcome:
@@ -124,7 +122,7 @@ def hit(
         The command does not succeed.
     """
     # Each message costs 1 ms, so that the fault comes in the middle of an epoch.
-    words = command(grouping, output, "--cost-ms", "1", *more)
+    words = command(grouping, output, "--cost-ms", "1", "--workers", str(workers), *more)
 
     def strike() -> None:
         deadline = time.monotonic() + _SECONDS
@@ -142,10 +140,11 @@ def hit(
         done = cluster.evenkey(words, on=on, seconds=_SECONDS)
         commands += 1
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
-    found = Counter(cluster.drive("counts_of", on=on, master="local[2]", output=output))
+    results = cluster.drive("run_results", on=on, master="local[2]", output=output, workers=workers)
+    found = Counter(results["counts"])
     counts = expected() if counts is None else counts
-    lost, doubled = counts - found, found - counts
-    return Outcome(commands, lost.total(), doubled.total(), json.loads(done.stdout))
+    lost, doubled = (counts - found).total(), (found - counts).total()
+    return Outcome(commands, lost, doubled, json.loads(done.stdout), results["max/mean"])
 
 
 def main() -> None:
@@ -162,7 +161,7 @@ def main() -> None:
         delay = draw.uniform(0, 20)
         with (
             tempfile.TemporaryDirectory(dir=ROOT / "build") as directory,
-            SparkCluster(Path(directory)) as cluster,
+            SparkCluster(Path(directory), storage=["s3"]) as cluster,
         ):
             outcome = hit(cluster, grouping, fault, f"{PLACES['s3']}/faulty", delay)
         record = {
@@ -170,7 +169,7 @@ def main() -> None:
             "number": number,
             "fault": fault.__name__,
             "grouping": grouping,
-            **outcome._replace(report={})._asdict(),
+            **outcome._replace(report={}, max_over_means=[])._asdict(),
         }
         before.append(record)
         line = json.dumps(record)

@@ -43,11 +43,16 @@ class Hosts:
         Directory for the files that set the hosts up, and for the output of their programs.
     names
         Names of the hosts, by which they reach each other.
+    hidden
+        Directories of the machine that some hosts do not see.
     """
 
-    def __init__(self, directory: Path, names: Sequence[str]) -> None:
+    def __init__(
+        self, directory: Path, names: Sequence[str], hidden: Mapping[str, Path] | None = None
+    ) -> None:
         self.directory = directory
         self.names = list(names)
+        self._hidden = {} if hidden is None else hidden
         self._anchors: dict[str, subprocess.Popen[bytes]] = {}
         self._inner: dict[str, int] = {}
 
@@ -69,23 +74,15 @@ class Hosts:
         for name in list(self._anchors):
             self.lose(name)
 
-    def start_host(self, name: str, *, without: Path | None = None) -> None:
-        """Start a host with an empty disk; it may replace a lost host of the same name.
-
-        Parameters
-        ----------
-        name
-            Name of the host, one of `names`.
-        without
-            Directory of the machine that is hidden on this host.
-        """
+    def start_host(self, name: str) -> None:
+        """Start a host with an empty disk; it may replace a lost host of the same name."""
         mounts = [f"mount --bind {self.directory}/hosts /etc/hosts"]
         mounts += [f"mount -t tmpfs -o mode=1777 tmpfs {disk}" for disk in _OWN_DISKS]
         cache = Path.home() / ".cache"
         cache.mkdir(exist_ok=True)
         mounts += [f"mount -t tmpfs tmpfs {cache}", f"mkdir -p {WORK}", f"hostname {name}"]
-        if without is not None:
-            mounts += [f"mount -t tmpfs tmpfs {without}"]
+        if name in self._hidden:
+            mounts += [f"mount -t tmpfs tmpfs {self._hidden[name]}"]
         self._anchor(name, " && ".join(["mount -o remount,bind,ro /", *mounts]))
         address = f"{_NETWORK}.{self.names.index(name) + 11}/24"
         switch = str(self._inner[_SWITCH])

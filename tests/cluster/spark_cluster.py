@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evenkey.spark.sessions.java_home import ensure_java
 from tests.cluster.hosts import WORK, Hosts
 from tests.components import skip_without
-from tests.servers import HDFS_JARS, ROOT, S3A_JARS, hdfs_arguments, s3_settings
+from tests.java_options import JAVA_OPTIONS
+from tests.servers import ROOT, S3A_JARS, hdfs_arguments, s3_settings
 from tools.spark_home import use_home_without_zips
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
     from typing import Self
 
 __all__ = ["BUCKET", "EVENKEY", "PLACES", "SparkCluster", "through"]
@@ -31,13 +32,13 @@ EVENKEY = str(Path(sys.executable).parent / "evenkey")
 PLACES = {"s3": f"s3a://{BUCKET}", "hdfs": "hdfs://store:8020"}
 """Storage for state that all hosts reach."""
 
-_NAMES = ("driver", "driver2", "master", "worker1", "worker2", "store")
+_WORKERS = ("worker1", "worker2")
+_NAMES = ("driver", "driver2", "master", *_WORKERS, "store")
 _S3_PORT, _RPC_PORT, _HTTP_PORT, _MASTER_PORT = 9000, 8020, 9870, 7077
 _MASTER = f"spark://master:{_MASTER_PORT}"
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for JVMs too short-lived to profit from the optimizing compiler."""
 _RESULT = "RESULT "
 _DELAY = f"{WORK}/delay"
+_SETTINGS = f"{WORK}/spark.properties"
 
 
 class SparkCluster:
@@ -48,17 +49,24 @@ class SparkCluster:
     directory
         Directory for logs.
     storage
-        Whether to start storage that all hosts reach.
+        Kinds of storage that all hosts reach, some of `PLACES`.
+    hidden
+        Directory of the machine that workers do not see.
     """
 
-    def __init__(self, directory: Path, *, storage: bool = True) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        storage: Collection[str] = tuple(PLACES),
+        hidden: Path | None = None,
+    ) -> None:
         if storage and not any(S3A_JARS.glob("*.jar")):
             skip_without("cluster", f"there are no jars in {S3A_JARS}: run make setup-hadoop")
         self.directory = directory
-        self.hosts = Hosts(directory, _NAMES)
+        self.hosts = Hosts(directory, _NAMES, dict.fromkeys(_WORKERS, hidden) if hidden else None)
         self._storage = storage
         self._running: list[subprocess.Popen[bytes]] = []
-        self._defaults = directory / "conf"
         use_home_without_zips()
         self._home = Path(os.environ["SPARK_HOME"])
 
@@ -66,13 +74,12 @@ class SparkCluster:
         with contextlib.ExitStack() as undo:
             undo.enter_context(self.hosts)
             undo.callback(self._reap)
-            if self._storage:
-                self.start_storage()
+            self._start_storage()
             self._serve("master", "Master", ["--port", str(_MASTER_PORT)])
             self.hosts.wait_for("master", _MASTER_PORT)
-            for name in ("worker1", "worker2"):
+            for name in _WORKERS:
                 self.start_worker(name)
-            self._wait_for_workers(2)
+            self._wait_for_workers(len(_WORKERS))
             self._undo = undo.pop_all()
         return self
 
@@ -87,21 +94,24 @@ class SparkCluster:
         for each in self._running:
             each.wait()
 
-    def start_storage(self) -> None:
-        """Start an empty S3 and an empty HDFS."""
-        python = [sys.executable, "-m", "tests.s3_server", "store", str(_S3_PORT), _DELAY]
-        self.start("store", python, "s3")
-        if any(HDFS_JARS.glob("*.jar")):
+    def _start_storage(self) -> None:
+        """Start the kinds of storage, all of them empty."""
+        with_s3, with_hdfs = (kind in self._storage for kind in PLACES)
+        if with_s3:
+            python = [sys.executable, "-m", "tests.s3_server", "store", str(_S3_PORT), _DELAY]
+            self.start("store", python, "s3")
+        if with_hdfs:
             java = str(ensure_java() / "bin" / "java")
             where = ["store", str(_RPC_PORT), str(_HTTP_PORT), f"{WORK}/hdfs"]
             self.start("store", [java, *hdfs_arguments(), *where], "hdfs")
-        self.hosts.wait_for("store", _S3_PORT)
-        url = f"http://store:{_S3_PORT}/{BUCKET}"
-        done = self.hosts.run("store", ["curl", "-sf", "-X", "PUT", url], {}, 30)
-        assert done.returncode == 0, done.stderr
+        if with_s3:
+            self.hosts.wait_for("store", _S3_PORT)
+            url = f"http://store:{_S3_PORT}/{BUCKET}"
+            done = self.hosts.run("store", ["curl", "-sf", "-X", "PUT", url], {}, 30)
+            assert done.returncode == 0, done.stderr
         log = self.directory / "store-hdfs.log"
         deadline = time.monotonic() + 240
-        while "HDFS serves" not in log.read_text():
+        while with_hdfs and "HDFS serves" not in log.read_text():
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.2)
 
@@ -136,15 +146,17 @@ class SparkCluster:
         return {
             "JAVA_HOME": str(ensure_java()),
             "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_SUBMIT_ARGS": f"--properties-file {_SETTINGS} pyspark-shell",
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "SPARK_CONF_DIR": f"{WORK}/conf",
-            "SPARK_DAEMON_JAVA_OPTS": _SHORT_LIVED,
+            "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
             "SPARK_DAEMON_MEMORY": "512m",
+            # Behind Spark's own jars: Java uses the archive of their classes only then.
+            "SPARK_DIST_CLASSPATH": f"{S3A_JARS}/*",
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_HOSTNAME": name,
             "SPARK_MASTER": _MASTER,
-            "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", _SHORT_LIVED),
+            "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", JAVA_OPTIONS),
             "SPARK_WORKER_DIR": f"{WORK}/apps",
             # No test sends credentials through environment variables.
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -152,7 +164,6 @@ class SparkCluster:
 
     def settings(self, name: str) -> dict[str, str]:
         """Return the settings of a session whose driver is on a host."""
-        jars = f"{S3A_JARS}/*"
         hadoop = {
             **s3_settings(f"http://store:{_S3_PORT}"),
             "fs.s3a.bucket.probe": "0",
@@ -162,9 +173,7 @@ class SparkCluster:
         }
         return {
             "spark.driver.host": name,
-            "spark.driver.extraClassPath": jars,
-            "spark.executor.extraClassPath": jars,
-            "spark.executor.extraJavaOptions": _SHORT_LIVED,
+            "spark.executor.extraJavaOptions": JAVA_OPTIONS,
             "spark.executor.memory": "1g",
             "spark.sql.shuffle.partitions": "4",
             **{f"spark.hadoop.{key}": value for key, value in hadoop.items() if self._storage},
@@ -173,9 +182,9 @@ class SparkCluster:
     def run(
         self, words: list[str], on: str = "driver", seconds: int = 600, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program on a driver's host, with settings in its ``spark-defaults.conf``."""
+        """Run a program on a driver's host, with the settings of `settings`."""
         lines = "".join(f"{key} {value}\n" for key, value in self.settings(on).items())
-        write = ["bash", "-c", 'mkdir -p conf && printf %s "$0" >conf/spark-defaults.conf', lines]
+        write = ["bash", "-c", f'printf %s "$0" >{_SETTINGS}', lines]
         assert self.hosts.run(on, write, {}, 10).returncode == 0
         return self.hosts.run(on, words, {**self.environment(on), **environment}, seconds)
 
@@ -194,6 +203,16 @@ class SparkCluster:
         said = done.stderr[:3000], done.stderr[3000:][-3000:]
         assert results, (done.returncode, done.stdout[-2000:], *said)
         return json.loads(results[-1].removeprefix(_RESULT))
+
+    def drive_all(
+        self, calls: Mapping[str, tuple[str, dict[str, Any]]], on: str = "driver"
+    ) -> dict[str, Any]:
+        """Run functions of `cases` in one session, each with arguments; return their results."""
+        ended = self.drive("outcomes", on, seconds=1600, calls=[*calls.values()])
+        found = dict(zip(calls, ended, strict=True))
+        failed = {name: each["error"] for name, each in found.items() if "error" in each}
+        assert not failed, failed
+        return {name: each["result"] for name, each in found.items()}
 
     def evenkey(
         self, words: list[str], on: str = "driver", seconds: int = 600

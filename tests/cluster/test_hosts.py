@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,12 +29,13 @@ def test_hosts_share_no_disk(cluster):
         assert run(name, ["cat", "own", "/srv/own"], {}, 10).stdout.split() == [name, name]
 
 
-@pytest.mark.parametrize("grouping", ["pkg", "dkg", "planned"])
-def test_a_batch_is_exact(cluster, grouping):
-    found = cluster.drive("batch", grouping=grouping)
-    assert found["sums"] == found["expected sums"]
-    assert found["rows"] == found["expected rows"]
-    assert found["partitions of a worker"] == [[worker, worker] for worker in range(4)]
+def test_a_batch_is_exact(cluster):
+    calls = {each: ("batch", {"grouping": each}) for each in ("pkg", "dkg", "planned")}
+    for grouping, found in cluster.drive_all(calls).items():
+        assert found["sums"] == found["expected sums"], grouping
+        assert found["rows"] == found["expected rows"], grouping
+        placed = [[worker, worker] for worker in range(4)]
+        assert found["partitions of a worker"] == placed, grouping
 
 
 def test_operators_are_exact_where_slow_tasks_are_run_twice(cluster):
@@ -72,25 +74,21 @@ def test_operators_are_exact_where_the_disk_of_one_host_is_full(cluster):
 
 
 @pytest.mark.parametrize("kind", PLACES)
-def test_a_store_holds_on_the_driver(cluster, kind):
-    assert cluster.drive("conformance_here", at=f"{PLACES[kind]}/here") == ["driver"]
-
-
-@pytest.mark.parametrize("kind", PLACES)
-def test_a_store_holds_in_tasks(cluster, kind):
-    assert cluster.drive("conformance_in_tasks", at=f"{PLACES[kind]}/tasks") == BOTH
-
-
-@pytest.mark.parametrize("kind", PLACES)
-def test_of_tasks_on_two_hosts_one_creates_an_object(cluster, kind):
-    found = cluster.drive("create_from_all_hosts", at=f"{PLACES[kind]}/race", objects=20)
-    assert found["created"] == found["kept"] == found["objects"] == 20
-
-
-@pytest.mark.parametrize("kind", PLACES)
-def test_spark_keeps_its_own_checkpoint_there(cluster, kind):
-    found = cluster.drive("checkpoint", at=f"{PLACES[kind]}/checkpoint")
-    assert found["second"] > found["first"]
+def test_a_store_holds(cluster, kind):
+    """On the driver, in tasks, where tasks on two hosts create the same object, for checkpoints."""
+    at = PLACES[kind]
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "here": ("conformance_here", {"at": f"{at}/here"}),
+        "in tasks": ("conformance_in_tasks", {"at": f"{at}/tasks"}),
+        "race": ("create_from_all_hosts", {"at": f"{at}/race", "objects": 20}),
+        "checkpoint": ("checkpoint", {"at": f"{at}/checkpoint"}),
+    }
+    found = cluster.drive_all(calls)
+    assert found["here"] == ["driver"]
+    assert found["in tasks"] == BOTH
+    race = found["race"]
+    assert race["created"] == race["kept"] == race["objects"] == 20
+    assert found["checkpoint"]["second"] > found["checkpoint"]["first"]
 
 
 @pytest.mark.parametrize("kind", PLACES)

@@ -20,15 +20,10 @@ from tests.cluster.faults import (
     hit,
     lose_driver,
     lose_worker,
-    none,
 )
 from tests.cluster.spark_cluster import EVENKEY, PLACES, through
-from tests.servers import ROOT
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.timeout(1800),
-]
+pytestmark = [pytest.mark.soak(200), pytest.mark.timeout(1800)]
 
 ABROAD = "worker[12]|driver2?"
 
@@ -39,107 +34,147 @@ def exact(cluster, done, output, on="driver"):
     """Compare the results of a run with the count of its input, and return its report."""
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
     report = json.loads(done.stdout)
-    assert cluster.drive("counts_of", on=on, master="local[2]", output=output) == expected()
+    found = cluster.drive("run_results", on=on, master="local[2]", output=output, workers=4)
+    assert found["counts"] == expected()
     assert report["messages"] == MESSAGES
     return report
 
 
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", PLACES)
+def test_streams_go_on_from_another_host(cluster, kind):
+    at = f"{PLACES[kind]}/streams"
+
+    def learning(grouping):
+        return {"grouping": grouping, "at": f"{at}/{grouping}", "checkpoint": f"{at}/c-{grouping}"}
+
+    streams: dict[str, tuple[str, dict[str, Any]]] = {
+        "dkg": ("route_learns", learning("dkg")),
+        "planned": ("route_learns", learning("planned")),
+        "join": ("join_stream", {"balance": "load", "cache_static": True}),
+        "join without a cache": ("join_stream", {"balance": None, "cache_static": False}),
+        "join whose rows stay": ("staying_join_stream", {}),
+        "skewed join": ("skewed_join_stream", {}),
+    }
+    if kind == "hdfs":
+        # On S3, Spark's RocksDB never ends: moto's server does not answer copyFromLocalFile.
+        streams["state"] = ("counts_with_state", {})
+
+    def go_on(on, epochs):
+        calls = {
+            name: (case, {"at": f"{at}/{name.replace(' ', '-')}", **given, "epochs": epochs[name]})
+            for name, (case, given) in streams.items()
+        }
+        return cluster.drive_all(calls, on)
+
+    found = go_on("driver", dict.fromkeys(streams, 4) | {"dkg": 6, "planned": 6})
+    ends = {name: each["epochs"] for name, each in found.items() if isinstance(each, dict)}
+    ends |= {name: len(found[name]) for name in ("dkg", "planned")}
+    went_on = go_on("driver2", {name: end + 3 for name, end in ends.items()})
+    assert max(found["dkg"][3:]) < 1.3
+    assert found["planned"][0] > 3
+    assert max(found["planned"][3:]) < 1.06
+    assert max(went_on["dkg"] + went_on["planned"]) < 1.3
+    for name in streams.keys() - {"dkg", "planned"}:
+        assert went_on[name]["epochs"] > found[name]["epochs"], name
+    for name in streams.keys() - {"dkg", "planned", "state"}:
+        for each in (found[name], went_on[name]):
+            assert (each["missing"], each["too many"]) == (0, 0), name
+    for each in (found, went_on):
+        assert not each["join whose rows stay"]["moved"]
+    if "state" in streams:
+        assert_state_stays(found["state"], went_on["state"])
+
+
+def assert_state_stays(before, after):
+    """Check the counts of keys with state, and that each key stayed on its worker."""
+    for each in (before, after):
+        assert each["counts"] == each["expected"]
+        assert {len(tasks) for tasks in each["tasks"].values()} == {1}
+    assert before["tasks"] == after["tasks"]
+
+
 @pytest.mark.parametrize(
-    ("grouping", "kind"), [("pkg", "s3"), ("dkg", "hdfs"), ("planned", "s3"), ("planned", "hdfs")]
+    ("grouping", "fault"),
+    [
+        ("planned", lose_driver),
+        ("planned(planning=previous)", lose_worker),
+    ],
+    ids=lambda each: getattr(each, "__name__", each),
 )
-def test_a_run_is_exact_and_as_balanced_as_on_one_machine(cluster, grouping, kind):
-    output = f"{PLACES[kind]}/run-{grouping}"
-    report = exact(cluster, cluster.evenkey(command(grouping, output)), output)
+def test_a_drifting_stream_is_balanced_and_exact(breakable_cluster, grouping, fault):
+    """Hot keys change within an epoch and at the start of one; 20,000 messages per worker.
+
+    `tests/aggregate/test_surprises.py` runs the same stream without faults.
+    """
+    messages, output = 800_000, f"{PLACES['s3']}/drift"
+    # Four slots work 12 s on an epoch, so that the fault comes in the middle of one.
+    more = ["--dataset", DRIFT, "--messages", str(messages), "--sources", "5", "--cost-ms", "0.25"]
+    counts = expected(DRIFT, messages)
+    outcome = hit(breakable_cluster, grouping, fault, output, workers=10, more=more, counts=counts)
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.report["messages"] == messages
+    assert len(outcome.max_over_means) == 4
+    assert max(outcome.max_over_means) <= 1.12
+
+
+# `python -m tests.cluster.faults` draws fault and grouping of each run.
+@pytest.mark.parametrize(
+    ("grouping", "fault"),
+    list(zip(cycle(GROUPINGS), FAULTS, strict=False)),
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
+    outcome = hit(breakable_cluster, grouping, fault, f"{PLACES['s3']}/faulty")
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.report["messages"] == MESSAGES
+
+
+@pytest.mark.parametrize(
+    ("grouping", "kinds"), [("pkg", ["s3"]), ("dkg", ["hdfs"]), ("planned", ["s3", "hdfs"])]
+)
+def test_a_run_is_exact_and_as_balanced_as_on_one_machine(cluster, grouping, kinds):
     alone = cluster.evenkey(
         command(grouping, f"/srv/{grouping}", "--master", "local[4]"), on="driver2"
     )
     assert alone.returncode == 0, alone.stderr[-4000:]
     there = json.loads(alone.stdout)["max_over_mean"]
-    assert report["max_over_mean"] == pytest.approx(there, abs=0.01)
-    assert "a-secret-of-tests" not in json.dumps(report)
+    for kind in kinds:
+        output = f"{PLACES[kind]}/run-{grouping}"
+        report = exact(cluster, cluster.evenkey(command(grouping, output)), output)
+        assert report["max_over_mean"] == pytest.approx(there, abs=0.01)
+        assert "a-secret-of-tests" not in json.dumps(report)
 
 
-@pytest.mark.parametrize("kind", PLACES)
-@pytest.mark.parametrize("grouping", ["dkg", "planned"])
-def test_a_stream_that_is_routed_learns(cluster, grouping, kind):
-    at = f"{PLACES[kind]}/learn-{grouping}"
-    found = cluster.drive(
-        "route_learns", grouping=grouping, at=f"{at}/state", checkpoint=f"{at}/checkpoint", epochs=6
-    )
-    if grouping == "planned":
-        assert found[0] > 3
-        assert max(found[3:]) < 1.06
-    else:
-        assert max(found[3:]) < 1.3
-    went_on = cluster.drive(
-        "route_learns",
-        on="driver2",
-        grouping=grouping,
-        at=f"{at}/state",
-        checkpoint=f"{at}/checkpoint",
-        epochs=len(found) + 2,
-    )
-    assert max(went_on) < 1.3
-
-
-@pytest.mark.parametrize("kind", PLACES)
-@pytest.mark.parametrize(("balance", "cache_static"), [("load", True), (None, False)])
-def test_a_join_is_sparks_own_and_goes_on_from_another_host(cluster, balance, cache_static, kind):
-    given = {
-        "balance": balance,
-        "cache_static": cache_static,
-        "at": f"{PLACES[kind]}/join-{balance}-{cache_static}",
+@pytest.mark.timeout(3600)
+def test_operators_give_what_spark_gives_where_executors_lack_the_package(cluster_without_package):
+    """The functions of tasks are in a module that imports evenkey, as those of users may be."""
+    stateful = {"at": f"{PLACES['hdfs']}/stateful"}
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "operators": ("one_line_operators", {"at": f"{PLACES['s3']}/one-line"}),
+        "join": ("skewed_join_stream", {"at": f"{PLACES['s3']}/skewed-join", "epochs": 3}),
+        "state": ("counts_with_state", {**stateful, "epochs": 2}),
     }
-    found = cluster.drive("join_stream", **given, epochs=4)
-    assert (found["missing"], found["too many"]) == (0, 0)
-    went_on = cluster.drive("join_stream", on="driver2", **given, epochs=found["epochs"] + 3)
-    assert went_on["epochs"] > found["epochs"]
-    assert (went_on["missing"], went_on["too many"]) == (0, 0)
+    found = cluster_without_package.drive_all(calls)
+    operators, joined, counted = found["operators"], found["join"], found["state"]
+    assert operators["whole"] == operators["split"] == operators["added"] == operators["expected"]
+    assert operators["join"] == operators["written"] == 0
+    assert (joined["missing"], joined["too many"]) == (0, 0)
+    went_on = cluster_without_package.drive(
+        "counts_with_state", on="driver2", **stateful, epochs=counted["epochs"] + 2
+    )
+    assert went_on["epochs"] > counted["epochs"]
+    assert_state_stays(counted, went_on)
 
 
-@pytest.mark.parametrize("kind", PLACES)
-def test_operators_of_one_line_give_what_spark_gives(cluster, kind):
-    found = cluster.drive("one_line_operators", at=f"{PLACES[kind]}/one-line")
-    assert found["whole"] == found["split"] == found["added"] == found["expected"]
-    assert found["join"] == found["written"] == 0
-    # A user with 80 % of the rows is on all four workers, if the rows of a user may be split.
-    assert found["split alice"] < 40
-    assert found["added alice"] == 4
-    assert found["max/mean of join"] < 1.1
-    assert found["files of others"] == 1
-    assert found["files of alice"] == 30
-
-
-@pytest.mark.parametrize("kind", PLACES)
-def test_a_join_whose_rows_stay_goes_on_from_another_host(cluster, kind):
-    at = f"{PLACES[kind]}/staying-join"
-    found = cluster.drive("staying_join_stream", at=at, epochs=4)
-    went_on = cluster.drive("staying_join_stream", on="driver2", at=at, epochs=found["epochs"] + 3)
-    assert went_on["epochs"] > found["epochs"]
-    for each in (found, went_on):
-        assert (each["missing"], each["too many"], each["moved"]) == (0, 0, False)
-
-
-@pytest.mark.parametrize("kind", PLACES)
-def test_a_skewed_join_of_a_stream_continues_from_another_host(cluster, kind):
-    at = f"{PLACES[kind]}/skewed-join"
-    found = cluster.drive("skewed_join_stream", at=at, epochs=4)
-    assert (found["missing"], found["too many"]) == (0, 0)
-    went_on = cluster.drive("skewed_join_stream", on="driver2", at=at, epochs=found["epochs"] + 3)
-    assert went_on["epochs"] > found["epochs"]
-    assert (went_on["missing"], went_on["too many"]) == (0, 0)
-
-
-def test_keys_with_state_stay_on_their_workers_through_a_restart(cluster):
-    # On S3, Spark's RocksDB never ends: moto's server does not answer copyFromLocalFile.
-    at = f"{PLACES['hdfs']}/stateful"
-    found = cluster.drive("counts_with_state", at=at, epochs=3)
-    went_on = cluster.drive("counts_with_state", on="driver2", at=at, epochs=found["epochs"] + 2)
-    assert went_on["epochs"] > found["epochs"]
-    for each in (found, went_on):
-        assert each["counts"] == each["expected"]
-        assert {len(tasks) for tasks in each["tasks"].values()} == {1}
-    assert found["tasks"] == went_on["tasks"]
+def test_an_executor_without_the_package_is_one_clear_error(cluster_without_package):
+    words = command("pkg", f"{PLACES['s3']}/without")
+    done = cluster_without_package.evenkey(words, seconds=200)
+    assert done.returncode == 1
+    found = [line for line in done.stderr.splitlines() if line.startswith("error")]
+    assert len(found) == 1
+    assert "evenkey" in found[0]
+    assert "install" in found[0]
 
 
 def test_a_run_whose_executors_do_not_come_says_so_and_goes_on_when_they_do(cluster):
@@ -164,12 +199,17 @@ def test_a_run_whose_executors_do_not_come_says_so_and_goes_on_when_they_do(clus
     assert said().count(WAITING) == 1
 
 
-def test_a_run_without_a_shared_place_says_so_at_once(cluster_without_storage):
-    done = cluster_without_storage.evenkey(command("pkg", "/srv/out"))
-    assert done.returncode in {1, 2}
-    found = [line for line in done.stderr.splitlines() if line.startswith("error")]
-    assert len(found) == 1
-    assert "/srv/out" in found[0]
+def test_operators_of_one_line_give_what_spark_gives(cluster):
+    calls = {kind: ("one_line_operators", {"at": f"{at}/one-line"}) for kind, at in PLACES.items()}
+    for found in cluster.drive_all(calls).values():
+        assert found["whole"] == found["split"] == found["added"] == found["expected"]
+        assert found["join"] == found["written"] == 0
+        # A user with 80 % of the rows is on all four workers, if the rows of a user may be split.
+        assert found["split alice"] < 40
+        assert found["added alice"] == 4
+        assert found["max/mean of join"] < 1.1
+        assert found["files of others"] == 1
+        assert found["files of alice"] == 30
 
 
 def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
@@ -197,77 +237,9 @@ def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
         assert "state" in lines[0], call
 
 
-# `python -m tests.cluster.faults` draws fault and grouping of each run.
-@pytest.mark.parametrize(
-    ("grouping", "fault"),
-    list(zip(cycle(GROUPINGS), FAULTS, strict=False)),
-    ids=lambda each: getattr(each, "__name__", each),
-)
-def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
-    outcome = hit(breakable_cluster, grouping, fault, f"{PLACES['s3']}/faulty")
-    assert (outcome.lost, outcome.doubled) == (0, 0)
-    assert outcome.report["messages"] == MESSAGES
-
-
-@pytest.mark.parametrize(
-    ("grouping", "fault"),
-    [
-        ("planned", none),
-        ("planned", lose_driver),
-        ("planned(planning=previous)", none),
-        ("planned(planning=previous)", lose_worker),
-    ],
-    ids=lambda each: getattr(each, "__name__", each),
-)
-def test_a_drifting_stream_is_balanced_and_exact(breakable_cluster, grouping, fault):
-    """Hot keys change within an epoch and at the start of one; 20,000 messages per worker."""
-    messages, output = 800_000, f"{PLACES['s3']}/drift"
-    more = ["--dataset", DRIFT, "--messages", str(messages), "--workers", "10", "--sources", "5"]
-    counts = expected(DRIFT, messages)
-    outcome = hit(breakable_cluster, grouping, fault, output, more=more, counts=counts)
-    assert (outcome.lost, outcome.doubled) == (0, 0)
-    assert outcome.report["messages"] == messages
-    on = "driver2" if fault is lose_driver else "driver"
-    loads = breakable_cluster.drive(
-        "max_over_means", on=on, master="local[2]", output=output, workers=10
-    )
-    assert len(loads) == 4
-    assert max(loads) <= 1.12
-
-
-def hide_evenkey(cluster):
-    """Start the workers' hosts again, without the package."""
-    for name in ("worker1", "worker2"):
-        cluster.hosts.lose(name)
-        cluster.hosts.start_host(name, without=ROOT / "src")
-        cluster.start_worker(name)
-
-
-def test_an_executor_without_the_package_is_one_clear_error(breakable_cluster):
-    hide_evenkey(breakable_cluster)
-    words = command("pkg", f"{PLACES['s3']}/without")
-    done = breakable_cluster.evenkey(words, seconds=200)
-    assert done.returncode == 1
+def test_a_run_without_a_shared_place_says_so_at_once(cluster_without_storage):
+    done = cluster_without_storage.evenkey(command("pkg", "/srv/out"))
+    assert done.returncode in {1, 2}
     found = [line for line in done.stderr.splitlines() if line.startswith("error")]
     assert len(found) == 1
-    assert "evenkey" in found[0]
-    assert "install" in found[0]
-
-
-def test_operators_give_what_spark_gives_where_executors_lack_the_package(breakable_cluster):
-    """The functions of tasks are in a module that imports evenkey, as those of users may be."""
-    cluster = breakable_cluster
-    hide_evenkey(cluster)
-    found = cluster.drive("one_line_operators", at=f"{PLACES['s3']}/one-line")
-    assert found["whole"] == found["split"] == found["added"] == found["expected"]
-    assert found["join"] == found["written"] == 0
-    joined = cluster.drive("skewed_join_stream", at=f"{PLACES['s3']}/skewed-join", epochs=3)
-    assert (joined["missing"], joined["too many"]) == (0, 0)
-    given = {"at": f"{PLACES['hdfs']}/stateful"}
-    counted = cluster.drive("counts_with_state", **given, epochs=2)
-    went_on = cluster.drive(
-        "counts_with_state", on="driver2", **given, epochs=counted["epochs"] + 2
-    )
-    assert went_on["epochs"] > counted["epochs"]
-    for each in (counted, went_on):
-        assert each["counts"] == each["expected"]
+    assert "/srv/out" in found[0]

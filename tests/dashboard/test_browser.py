@@ -74,8 +74,8 @@ def epoch_of(grouping, epoch):
         epoch_loads=tuple(loads),
         epoch_max_over_mean=max(loads) / 100,
         hottest=(
-            HotKey("Turkey", 810, tuple(range(len(held))), held),
-            HotKey("Peru", 9, (9,), (9,)),
+            HotKey("Turkey", 810, tuple(range(len(held))), held, len(held)),
+            HotKey("Peru", 9, (9,), (9,), 1),
         ),
     )
 

@@ -115,7 +115,7 @@ def test_hot_keys_are_shaded_by_their_share_of_the_load_of_the_worker():
 
 
 def test_markup_in_keys_is_text():
-    hot = HotKey("<a href='x'>b</a>", 10, (0,), (10,))
+    hot = HotKey("<a href='x'>b</a>", 10, (0,), (10,), 1)
     (heat,) = heat_maps.HOT_KEYS.draw([run_of([record(0, hottest=(hot,))])], THEME).data
     assert list(heat.y) == ["1. &lt;a href=&#x27;x&#x27;&gt;b&lt;/a&gt; 10.0 %"]
 

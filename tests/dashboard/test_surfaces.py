@@ -63,7 +63,7 @@ def printed(monkeypatch):
 
     def rows(module, printer, report):
         page = Console(file=io.StringIO(), width=200)
-        monkeypatch.setattr(module, "Console", lambda: page)
+        monkeypatch.setattr(module, "Printer", lambda: page)
         printer(report)
         lines = page.file.getvalue().splitlines()  # type: ignore[attr-defined]
         split = (line.strip().split("  ", 1) for line in lines if "  " in line.strip())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from dash import html
 
@@ -126,3 +129,41 @@ def test_a_card_has_the_metrics(tmp_path, begin):
         *(("state_rows", "50"), ("state_bytes", "6.0 kB")),
     ):
         assert on_card(name, value) in shown
+
+
+@pytest.mark.parametrize("content", ["3", '"x"', "null", "[]", "[" * 100_000, '{"version": 2}'])
+def test_a_file_of_another_program_hides_no_run(tmp_path, begin, content):
+    begin("history", "kg")
+    (tmp_path / "run.json").write_text(content)
+    assert [each.info.grouping for each in Runs([tmp_path]).read()] == ["kg"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("run.json", {"workers": "four"}),
+        ("run.json", {"grouping": 3}),
+        ("ended.json", {"ending": "exploded", "at": 1.0}),
+        ("ended.json", {"ending": ["finished"], "at": 1.0}),
+        ("ended.json", {"ending": "finished", "at": "now"}),
+        ("ended.json", {"ending": "finished", "at": 1e300}),
+        ("ended.json", {"ending": "finished"}),
+        ("alive", [1]),
+        ("epochs/00000000.parquet", None),
+    ],
+)
+def test_a_run_with_broken_files_hides_no_other_run(tmp_path, begin, file, content):
+    begin("one/history", "kg")
+    broken = begin("two/history", "pkg").store
+    if content is None:
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"evenkey.history": "2"}), sink)
+        broken.put(file, sink.getvalue().to_pybytes())
+    elif file == "run.json":
+        before = json.loads(broken.read(file))
+        broken.put(file, json.dumps({**before, **content}).encode())
+    else:
+        broken.put(file, json.dumps(content).encode())
+    runs = Runs([tmp_path]).read()
+    assert [each.info.grouping for each in runs] == ["kg"]
+    cards(runs, THEMES["light"])

@@ -263,14 +263,19 @@ def test_answers_are_limited_in_size_and_time(served, monkeypatch):
     known.update(answers())
     for name, value, said in [
         ("ANSWER_BYTES", 1 << 20, None),
+        ("PAGES_BYTES", 1000, "its answer is larger than 0 MiB"),
         ("ANSWER_BYTES", 10, "its answer is not JSON"),
         ("ARCHIVE_BYTES", 1000, "its answer is larger than 0 MiB"),
+        ("ARCHIVE_FILES", 1, "its archive of logs lists too many files"),
+        ("DIRECTORY_BYTES", 100, "its archive of logs lists too many files"),
         ("SERVER_SECONDS", 0.0, "it takes longer than 0 s"),
     ]:
         with monkeypatch.context() as patch:
             patch.setattr(limits, name, value)
             if name == "ARCHIVE_BYTES":
                 known[f"{APP}/logs"] = archive({"app-1": skewed().text() + "\n" * 5000})
+            if name in ("ARCHIVE_FILES", "DIRECTORY_BYTES"):
+                known[f"{APP}/logs"] = archive({"app-1": skewed().text(), "more": ""})
             if said is None:
                 assert diagnose(address).applications
             else:

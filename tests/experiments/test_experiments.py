@@ -18,16 +18,24 @@ from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, scale_named
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
+from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
+from evenkey.papers.experiments.dkg.section_5_3 import LoadThroughTime
 from evenkey.papers.experiments.joins.join_run import JoinRun
-from evenkey.papers.experiments.joins.rehearsal import RehearsedJoin, SkewReached
+from evenkey.papers.experiments.joins.rehearsal import (
+    RehearsedJoin,
+    RehearsedMoves,
+    SkewReached,
+)
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
+from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
+from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, MOST, Timed, medians
 
@@ -37,16 +45,19 @@ if TYPE_CHECKING:
 PAPERS = {
     *(f"pkg-table-{number}" for number in (1, 2)),
     *(f"pkg-figure-{number}" for number in range(3, 10)),
-    *(f"pkg-section-{number}" for number in range(3, 7)),
+    *(
+        f"pkg-section-{number}"
+        for number in ("3", "4", "4-2", "5", "5-1", "5-2", "6", "6-1", "6-2")
+    ),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
-    *(f"dkg-section-{number}" for number in ("4", "4-3", "4-4", "4-6", "5-5")),
+    *(f"dkg-section-{number}" for number in ("4", "4-2", "4-3", "4-4", "4-6", "5-3", "5-5")),
     "dkg-table-3-spark",
     *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
-    *("joins-section-3-3", "joins-section-4-6"),
+    *("joins-section-3-2", "joins-section-3-3", "joins-section-4-6"),
 }
 
 PLANS = ("greedy", "fewest", "best")
@@ -87,7 +98,7 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     series = [
         {"period": period, "key": key, "messages": int(rng.integers(1, 99))}
         for period in range(4)
-        for key in "abcde"
+        for key in ("0", "1", "5", "10", "15")
     ]
     return {"periods": 4, "series": series}
 
@@ -102,6 +113,11 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(ProbedEstimates)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"before_probes": rng.uniform(1, 99), "after_probes": rng.uniform(0, 1)}
+
+
+@figures_of.register(Degrees)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"into_percent": rng.uniform(1, 99), "out_percent": rng.uniform(1, 99)}
 
 
 @figures_of.register(PipelineRun)
@@ -147,6 +163,12 @@ def _(scenario: Any, _rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
+@figures_of.register(PoolsBySpace)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    names = ("pool_of_old", "pool_of_others", "entries", "grown")
+    return {name: rng.uniform(1, 9) for name in names}
+
+
 @figures_of.register(PlannedCases)
 @figures_of.register(SkewReached)
 @figures_of.register(RehearsedJoin)
@@ -160,6 +182,7 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
             *("reaction_seconds", "pause_seconds"),
         ],
     }
+    values[RehearsedMoves] = [*values[RehearsedJoin], "fall", "mldc_crossings"]
     made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
     figures: dict[str, Any] = {**medians([made, made])}
     figures["series"] = [
@@ -167,6 +190,16 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         for each in range(1, 4)
     ]
     return figures
+
+
+@figures_of.register(LoadThroughTime)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"max_over_mean": rng.uniform(1, 9), "epoch_mean": rng.uniform(1, 9)}
+
+
+@figures_of.register(HashDraws)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"unbalanced": 3, **medians([{"imbalance": rng.uniform(1e-6, 1)} for _ in range(2)])}
 
 
 @figures_of.register(WorkerLoads)
@@ -305,6 +338,33 @@ def test_full_has_the_published_length_and_quick_is_shorter():
     )
     assert full == {22_000_000, 1_200_000_000}
     assert max(quick) <= 1_000_000
+
+
+def test_dkg_has_the_deployment_of_its_program():
+    simulated: list[Any] = [*find("dkg-figure-13").scenarios(FULL)]
+    assert {(each.sources, each.readers) for each in simulated} == {
+        (10, spouts) for spouts in (5, 10, 15, 20)
+    }
+    on_spark: list[Any] = [*find("dkg-figure-13-spark").scenarios(FULL)]
+    assert {(each.splitters, each.sources, each.aggregators) for each in on_spark} == {
+        (10, spouts, 10) for spouts in (5, 10, 15, 20)
+    }
+    real: list[Any] = [*find("dkg-figure-9-spark").scenarios(QUICK)]
+    costs = {each.dataset.name: each.cost_ms for each in real}
+    assert {name: cost for name, cost in costs.items() if cost != 1} == {
+        f"wikipedia-{name}-like": 0.1 for name in ("clickstream", "pageviews", "pageviews-by-lang")
+    }
+
+
+@pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
+def test_dkg_takes_the_time_of_its_table_3(scale):
+    seconds = []
+    for name in ("dkg-table-3", "dkg-section-4"):
+        (stream,) = {each.dataset for each in find(name).scenarios(scale)}
+        assert stream.messages is not None
+        assert stream.rate is not None
+        seconds.append(stream.messages / stream.rate)
+    assert seconds == pytest.approx([1175, 2350])  # section 4 has twice as many messages
 
 
 def test_unknown_names_list_the_known_ones():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from evenkey.core.streams import generated
 from evenkey.papers.experiments import Dataset
 from evenkey.papers.experiments.dkg.hot_key_stream import HotKeyStream
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
+from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import COURSES, HotKeyPool
 from evenkey.simulation import simulate
@@ -68,3 +71,10 @@ def test_spikes_are_shorter_than_a_promotion():
     times = np.arange(0, 800, 0.5)
     spikes = [share(times) for name, share in COURSES.items() if name.startswith("spike")]
     assert [float((share > 0).sum() / 2) for share in spikes] == [14.0] * 6
+
+
+def test_only_old_keys_have_larger_pools_than_the_first():
+    scenario = PoolsBySpace(Dataset("country-skew-r80", 40_000, 200.0), seeds=1)
+    figures: dict[str, Any] = scenario.measure().figures
+    assert figures["pool_of_others"] == 2 < figures["pool_of_old"]
+    assert 0 < figures["grown"] < figures["entries"]

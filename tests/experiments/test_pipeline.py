@@ -78,6 +78,12 @@ def test_ids_are_the_same_for_ever():
     assert PipelineRun(STREAM, "kg", 3).id == "395df1a12be00e91"
 
 
+def test_tasks_that_read_and_tasks_that_route_are_two_numbers():
+    config = PipelineRun(STREAM, "kg", 3, sources=2, splitters=4).config()
+    assert (config.sources, config.splitters, config.routers) == (2, 4, 4)
+    assert PipelineRun(STREAM, "kg", 3, sources=2).config().routers == 2
+
+
 def test_sessions_have_slots_for_all_workers_to_wait_at_once(monkeypatch):
     monkeypatch.delenv("SPARK_MASTER", raising=False)
     few, many = (PipelineRun(STREAM, "kg", workers).config().master for workers in (2, 100))

@@ -14,6 +14,7 @@ from evenkey.papers.experiments.joins.rehearsal import (
     POINTS,
     STATIC,
     RehearsedJoin,
+    RehearsedMoves,
     SkewReached,
 )
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
@@ -46,6 +47,14 @@ def test_mldc_is_that_of_the_share_on_three_workers_until_partitions_move():
     assert static["redistributions"] == 0 < moving["redistributions"]
     assert moving["mldc_later"] < 0.5
     assert "reaction_seconds" not in static
+
+
+def test_a_redistribution_lowers_the_mldc_by_more_than_the_least_improvement():
+    static, moving = (
+        figures_of(RehearsedMoves(FEW, 0.7, mode, POINTS, seeds=1)) for mode in (STATIC, LOAD)
+    )
+    assert "fall" not in static
+    assert 0.3 < moving["fall"] <= static["mldc_first"] + 0.5
 
 
 def test_rows_are_balanced_without_balancing_load_if_polygons_take_longer():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +11,11 @@ import numpy as np
 import pytest
 
 from evenkey.core.streams import generated
-from evenkey.papers.experiments.experiment_data import Dataset
-from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
+from evenkey.papers.experiments.experiment_data import DATA_VARIABLE, Dataset
+from evenkey.papers.experiments.pkg.sections.application_state import (
+    ApplicationLoads,
+    ApplicationState,
+)
 from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
     ALTERNATING,
     RANDOM,
@@ -22,8 +27,21 @@ from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
 )
 from evenkey.papers.experiments.pkg.sections.draws import hashes, occurrences
 from evenkey.papers.experiments.pkg.sections.hitter_errors import HitterErrors
+from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees, MostLoaded
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
+from evenkey.papers.experiments.pkg.sections.sets_of_workers import (
+    LoadedFifth,
+    SetOfWorkers,
+    SmallSets,
+)
+from evenkey.papers.experiments.pkg.sections.special_placements import (
+    CandidatesOfAll,
+    DistinctKeys,
+    FirstKey,
+    RareKeys,
+    WithinBound,
+)
 from evenkey.papers.experiments.pkg.techniques import PKG
 
 if TYPE_CHECKING:
@@ -137,3 +155,99 @@ def test_estimates_are_the_loads_after_a_probe():
     figures = figures_of(ProbedEstimates(ZIPF, WORKERS, 3, 101))
     assert figures["messages"] == 2000
     assert figures["after_probes"] <= 1 < figures["before_probes"]
+
+
+def test_distinct_keys_are_placed_as_balls_of_different_colours():
+    scenario = DistinctKeys(Dataset("uniform(keys=400)", 400), 1, PKG, WORKERS)
+    course = greedy(range(400), candidates(hashes(400, 0), WORKERS))
+    assert figures_of(scenario)["imbalance"] == pytest.approx(max(course[-1]) - 400 / WORKERS)
+
+
+def test_one_key_is_as_frequent_as_the_theorem_allows_and_others_are_rarer():
+    ids, keys = RareKeys(Dataset("uniform(keys=35)", 70_000), 1, PKG, WORKERS).drawn(0)
+    counts = np.bincount(ids)
+    assert len(keys) == len(counts) == 1 + 100 * (5 * WORKERS - 1)
+    assert counts[0] == pytest.approx(70_000 / (5 * WORKERS), rel=0.1)
+    assert counts[1:].mean() == pytest.approx(counts[0] / 100, rel=0.1)
+
+
+def test_draws_within_a_bound_are_counted():
+    worst = figures_of(Placement(ZIPF, 1, PKG, WORKERS))["imbalance"] / (2000 / WORKERS)
+    for bound, within in ((worst + 0.01, 1), (worst - 0.01, 0)):
+        assert figures_of(WithinBound(ZIPF, 1, PKG, WORKERS, bound))["within"] == within
+
+
+def test_the_first_key_has_two_workers_with_its_messages():
+    loads = np.array(greedy(ids_of(0), two := candidates(hashes(50, 0), WORKERS))[-1])
+    (top,) = (key for key, _ in Counter(ids_of(0)).most_common(1))
+    shares = loads[[*{*two[top].tolist()}]] / 2000
+    figures = figures_of(FirstKey(ZIPF, 1, PKG, WORKERS))
+    assert figures["together"] == pytest.approx(shares.sum())
+    assert figures["larger"] == pytest.approx(shares.max())
+
+
+def test_candidates_of_all_keys_are_counted_once():
+    two = candidates(hashes(4, 0), WORKERS)
+    used = len({*two.ravel().tolist()})
+    figures = figures_of(CandidatesOfAll(Dataset("uniform(keys=4)", 4), 1, WORKERS))
+    assert figures["used"] == used / WORKERS
+    assert figures["some_unused"] == (used < WORKERS)
+    assert figures["all_differ"] == (used == 8)
+
+
+def test_keys_inside_sets_of_workers_are_those_with_all_candidates_there():
+    stream = Dataset("uniform(keys=50)", 50)
+    two = candidates(hashes(50, 0), 10).tolist()
+    inside = sum(max(each) < 4 for each in two) / 50
+    figures = figures_of(SetOfWorkers(stream, 1, 10, 2, 4, inside, 1))
+    assert (figures["inside"], figures["reached"]) == (inside, 1)
+    assert figures_of(SetOfWorkers(stream, 1, 10, 2, 4, inside + 0.01, 1))["reached"] == 0
+    of_sets = {
+        pair: sum({*each} <= {*pair} for each in two)
+        for pair in itertools.product(range(10), range(10))
+    }
+    figures = figures_of(SmallSets(stream, 1, 10, 1))
+    assert figures["largest"] == pytest.approx(
+        max(count / 50 / (len({*pair}) / 10) for pair, count in of_sets.items())
+    )
+    assert figures["expansion"] == min(
+        len({*pair}) / count for pair, count in of_sets.items() if count
+    )
+
+
+def test_the_loaded_fifth_has_the_most_first_candidates():
+    stream = Dataset("uniform(keys=50)", 2000)
+    loads = Placement(stream, 1, PKG, 10).loads(0)
+    first = Counter(candidates(hashes(50, 0), 10)[:, 0].tolist())
+    fifth = sorted(range(10), key=lambda worker: -first[worker])[:2]
+    figures = figures_of(LoadedFifth(stream, 1, PKG, 10))
+    assert figures["inside"] == max(loads[fifth]) / 200
+    assert figures["apart"] == pytest.approx(
+        (max(loads[fifth]) - max(np.delete(loads, fifth))) / 200
+    )
+
+
+def test_the_hottest_key_overloads_its_workers():
+    skewed = Dataset("zipf(z=2,keys=50)", 2000)
+    assert figures_of(MostLoaded(skewed, 3, PKG, 50))["of_hottest"] == 1
+    assert figures_of(MostLoaded(Dataset("uniform(keys=50)", 2000), 20, PKG, 50))["of_hottest"] < 1
+
+
+def test_degrees_are_shares_of_the_edges(tmp_path, monkeypatch):
+    edges = [(0, 1), (2, 1), (3, 1), (0, 2), (0, 3)]
+    lines = "".join(f"{start}\t{end}\n" for start, end in edges)
+    (tmp_path / "graph.txt.gz").write_bytes(gzip.compress(lines.encode()))
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    figures = figures_of(Degrees(Dataset("graph.txt.gz")))
+    assert figures == {"messages": 5, "into_percent": 60, "out_percent": 60}
+
+
+def test_loads_of_applications_are_those_of_their_messages():
+    shuffled, grouped = (
+        figures_of(
+            ApplicationLoads(Dataset("documents(words=1000)", 40), 1, "word-count", each, 5)
+        )["max_over_mean"]
+        for each in ("sg", "kg")
+    )
+    assert shuffled == pytest.approx(1, abs=0.02)
+    assert grouped > shuffled

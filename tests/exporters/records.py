@@ -15,7 +15,7 @@ def record(epoch: int = 0, **changes) -> EpochRecord:
     fields: dict[str, Any] = {
         "epoch": epoch,
         "ended": 1_700_000_000.25 + epoch,
-        "hottest": (HotKey("Turkey", 80, (0, 1), (50, 30)), HotKey('a "b"', 2, (1,), (2,))),
+        "hottest": (HotKey("Turkey", 80, (0, 1), (50, 30), 2), HotKey('a "b"', 2, (1,), (2,), 2)),
     }
     figures: dict[str, Any] = {
         **_common(epoch),

@@ -28,6 +28,23 @@ def test_records_survive_a_round_trip(tmp_path):
     assert pq.read_table(tmp_path / "history" / "epochs")["messages"].to_pylist() == [200, 400]
 
 
+def test_a_record_without_the_workers_of_the_run_has_those_of_the_epoch(tmp_path):
+    history = History(tmp_path)
+    history.begin(RUN)
+    history.add(record(0))
+    (file,) = (tmp_path / "epochs").iterdir()
+    table = pq.read_table(file)
+    (older,) = table["hottest"].to_pylist()
+    for hot in older:
+        del hot["run_workers"]
+    place = table.schema.get_field_index("hottest")
+    pq.write_table(table.set_column(place, "hottest", pa.array([older])), file)
+    assert [(hot.pool, hot.run_workers) for hot in history.record(0).hottest] == [
+        ((0, 1), 2),
+        ((1,), 1),
+    ]
+
+
 def test_figures_of_a_join_survive_a_round_trip(tmp_path):
     history = History(tmp_path)
     history.begin(JOIN)

@@ -64,7 +64,8 @@ def test_one_message_per_epoch(exporter):
     sent = json.loads(value)
     assert sent["grouping"] == "dkg(warm_up=5)"
     assert (sent["epoch"], sent["stddev_percent"], sent["loads"]) == (4, 10.0, [300, 200])
-    assert sent["hottest"][0] == {"key": "Turkey", "messages": 80, "pool": [0, 1], "held": [50, 30]}
+    hot = {"key": "Turkey", "messages": 80, "pool": [0, 1], "held": [50, 30], "run_workers": 2}
+    assert sent["hottest"][0] == hot
 
 
 def test_lines_of_the_influxdb_protocol(exporter):

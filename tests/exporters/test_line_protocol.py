@@ -49,7 +49,10 @@ def test_a_record_is_a_point_per_epoch_worker_and_hot_key():
         r"evenkey_worker,run=dkg-1,dataset=country-skew-r80,grouping=dkg(warm_up\=5),worker=0 "
         "loads=480i,epoch_loads=60i 1700000007250"
     )
-    assert 'key="a \\"b\\"",messages=2i,share_percent=2.0,pool=1i,workers="1"' in written[4]
+    assert (
+        'key="a \\"b\\"",messages=2i,share_percent=2.0,pool=1i,run_workers=2i,workers="1"'
+        in written[4]
+    )
 
 
 def test_an_epoch_of_another_number_of_workers_has_its_own_points():

@@ -43,6 +43,9 @@ def test_the_latest_record_is_served():
     hottest = ("key", "Turkey"), ("rank", "1")
     assert samples["evenkey_hot_key_messages", *hottest] == 80
     assert samples["evenkey_hot_key_workers", *hottest] == 2
+    second = ("key", 'a "b"'), ("rank", "2")
+    assert samples["evenkey_hot_key_workers", *second] == 1
+    assert samples["evenkey_hot_key_run_workers", *second] == 2
     assert exports.close("finished")[0].points == 2
     with pytest.raises(OSError, match="refused"):
         scrape(port)

@@ -138,8 +138,8 @@ def plain(rows: DataFrame, name: str) -> DataFrame:
 
 def contents(rows: DataFrame) -> Counter[str]:
     """Collect rows as texts, independent of the order of rows and columns."""
-    names = sorted(rows.columns)
-    return Counter(str(row) for row in rows.select(*names).toArrow().to_pylist())
+    table = rows.toArrow()
+    return Counter(str(row) for row in table.select(sorted(table.column_names)).to_pylist())
 
 
 def compare(rows: DataFrame) -> dict[str, bool]:

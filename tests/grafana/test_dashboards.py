@@ -28,6 +28,7 @@ TITLES = [
     *("Rejected by epoch", "Late by epoch", "Lag by epoch"),
     "Rows of state by epoch",
     *("Load of each worker", "Hottest keys"),
+    *("Workers of the hottest keys by epoch", "Workers of the hottest keys so far"),
 ]
 JOIN_TITLES = [
     *("Matches", "MLDC", "MLDC threshold", "Moved partitions", "Static loads"),
@@ -228,16 +229,14 @@ def check(title, report, values):
         assert values == [expected[title]], title
     if title == "Load of each worker":
         assert sorted(values) == sorted(metrics.loads)
-    if title == "Max/mean by epoch":
-        assert {round(value, 9) for value in values} <= {
-            round(each.max_over_mean, 9) for each in report.epochs
-        }
-    for name in ("Moved keys", "Moved load"):
+    fields = {"Max/mean": "max_over_mean", "Moved keys": "moved_keys", "Moved load": "moved_load"}
+    for name, field in fields.items():
         if title == f"{name} by epoch":
-            field = name.lower().replace(" ", "_")
-            moved = {round(getattr(each, field), 9) for each in report.epochs}
-            assert {round(value, 9) for value in values} <= moved
+            known = {round(getattr(each, field), 9) for each in report.epochs}
+            assert {round(value, 9) for value in values} <= known
     if title == "Hottest keys":
         assert len(values) >= 10
+    if title.startswith("Workers of"):
+        assert {*values} <= {*range(1, WORKERS + 1)}
     if title == "Epoch duration":
         assert max(values) <= max(report.timing.epoch_ms) / 1000

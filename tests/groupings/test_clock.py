@@ -62,7 +62,7 @@ def undisturbed():
     return {sources: epochs_of(sources) for sources in (1, 4)}
 
 
-@pytest.mark.slow(1)
+@pytest.mark.slow(0.1)
 @pytest.mark.parametrize("sources", [1, 4])
 @pytest.mark.parametrize("place", [0, 500, -1])
 @pytest.mark.parametrize("wrong", [FUTURE, PAST, YEAR_9999, ORIGIN + 1800, np.nan])
@@ -75,7 +75,7 @@ def test_one_wrong_time_costs_no_balance(undisturbed, sources, place, wrong, epo
     assert abs(after["items"]["seen"] - ORIGIN).max() < 1000
 
 
-@pytest.mark.slow(1)
+@pytest.mark.slow(0.1)
 @pytest.mark.parametrize("sources", [1, 4])
 @pytest.mark.parametrize("place", [0, 500, -1])
 def test_nor_does_one_in_every_epoch(sources, place):
@@ -91,7 +91,7 @@ def old_memory(clock):
     return memory
 
 
-@pytest.mark.slow(1)
+@pytest.mark.slow(0.1)
 @pytest.mark.parametrize("clock", [FUTURE, ORIGIN + 3000, PAST])
 @pytest.mark.parametrize("sources", [1, 4])
 def test_a_table_with_a_wrong_clock_is_corrected_within_an_epoch(undisturbed, clock, sources):
@@ -101,7 +101,7 @@ def test_a_table_with_a_wrong_clock_is_corrected_within_an_epoch(undisturbed, cl
     assert memory["items"]["seen"].max() <= ORIGIN + EPOCHS * SECONDS
 
 
-@pytest.mark.slow(1)
+@pytest.mark.slow(0.1)
 @pytest.mark.parametrize("gap", [4000.0, 86_400.0, 40 * 365 * 86_400.0])
 @pytest.mark.parametrize("sources", [1, 4])
 def test_a_gap_is_followed_within_its_epoch_with_little_work(monkeypatch, gap, sources):

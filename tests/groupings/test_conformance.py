@@ -20,7 +20,6 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [

@@ -46,7 +46,7 @@ def send(broker, topic, values):
     producer.flush(240)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def topic(broker):
     """Create a topic of 400 publications and some invalid records."""
     address = f"{broker.server}/publications"

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 MESSAGES = 1_000_000
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def clicks(broker):
     send(broker, "million", MESSAGES)
     return f"{broker.server}/million"

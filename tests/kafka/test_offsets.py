@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import LocalStore
 from evenkey.kafka.offsets import OffsetRange, _chosen
 
 EARLIEST = {"a": {0: 5, 1: 0}, "b": {0: 0}}
@@ -38,6 +39,15 @@ def test_a_range_survives_a_round_trip():
         assert OffsetRange.from_json(each.to_json()) == each
     with pytest.raises(RunError, match="choose another output"):
         OffsetRange.from_json('{"start": 3}')
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00\xd8"])
+def test_offsets_that_cannot_be_read_are_one_line(tmp_path, content):
+    store = LocalStore(tmp_path)
+    if content is not None:
+        store.put("state/offsets.json", content)
+    with pytest.raises(RunError, match=r"offsets\.json cannot be read .*choose another output"):
+        OffsetRange.read(store, "state/offsets.json")
 
 
 @pytest.mark.parametrize(

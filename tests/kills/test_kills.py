@@ -12,7 +12,7 @@ from tests.kills.play import play
 from tests.kills.schedule import KILLS_A_RUN, run_of
 from tests.kills.summary import kills_of
 
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.soak(250), pytest.mark.timeout(1800)]
 
 KILLS = int(os.environ.get("EVENKEY_KILLS", "15"))
 SEED = int(os.environ.get("EVENKEY_SEED", "1"))

@@ -115,6 +115,15 @@ def test_keys_are_held_apart_on_any_number_of_workers(workers):
     np.testing.assert_array_equal(counts.keys_held, expected)
 
 
+@given(messages)
+def test_workers_of_keys(batch):
+    counts = added(PairCounts(WORKERS), batch)
+    known = {key: {worker for worker, each, _ in batch if each == key} for _, key, _ in batch}
+    without = next(key for key in range(len(known) + 1) if key not in known)
+    hashes = np.array([*known, without], dtype=np.uint64)
+    assert counts.workers_of(hashes).tolist() == [*map(len, known.values()), 0]
+
+
 def test_loads_are_a_copy():
     counts = added(PairCounts(WORKERS), [(0, 1, 1)])
     counts.loads[0] = 99

@@ -102,6 +102,25 @@ def test_other_files_are_refused_in_one_line(tmp_path, content, reason):
     assert "pass a file that eks.record wrote" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("key", {"a": 1}),
+        ("key", 7),
+        ("rows", float("nan")),
+        ("rows", float("inf")),
+    ],
+)
+def test_a_key_is_text_and_rows_are_a_number(tmp_path, field, value):
+    path = tmp_path / "p.json"
+    write_profile(path, PROFILE)
+    content = json.loads(path.read_text("utf-8"))
+    content["operations"]["0f"]["inputs"][0]["keys"][1][field] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(ConfigurationError, match="the profile is corrupt"):
+        read_profile(path)
+
+
 def test_a_file_that_cannot_be_written_or_read_is_named(tmp_path):
     missing = tmp_path / "no" / "p.json"
     with pytest.raises(ConfigurationError, match="cannot be written"):

@@ -1,18 +1,23 @@
-"""A stream with state, balanced by keys, continues exactly after a restart."""
+"""A stream with state: balanced, exact after a restart, and with evenkey on the driver only."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections import Counter
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 
 from evenkey import spark as operators
 from tests.epochs import run_epochs
+from tests.executor_environment import make_environment
+from tests.spark import light_executors
 from tests.spark.offered import offer, stream_of
 
 eks: Any = operators
@@ -65,3 +70,22 @@ def test_a_restarted_stream_finds_the_state_of_each_key(session, tmp_path):
     # Spark's own placement of the same users is unbalanced.
     own = everything.select("user", F.expr(f"pmod(hash(user), {WORKERS})")).distinct().collect()
     assert max(Counter(task for _, task in own).values()) > 3
+
+
+def test_a_stream_with_state_runs_where_only_the_driver_has_evenkey(tmp_path):
+    """As on a cluster: Spark also starts a process beside the driver, which gets no files."""
+    users = [f"user {n % 7}" for n in range(100)] + ["user 3"] * 60
+    (tmp_path / "input").mkdir()
+    for number in range(2):
+        half = users[number::2]
+        rows = pa.table({"user": half, "amount": range(len(half)), "seconds": [0.0] * len(half)})
+        pq.write_table(rows, tmp_path / "input" / f"{number}.parquet")
+    words, kept = light_executors.command("local[2]", tmp_path, "state")
+    python = make_environment(tmp_path / "environment")
+    kept["PYSPARK_PYTHON"] = str(python)
+    done = subprocess.run(words, env=kept, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000] + done.stderr[2000:][-2000:]
+    # Programs of Spark print to the same output.
+    (result,) = (line for line in done.stdout.splitlines() if line.startswith("{"))
+    found = json.loads(result)
+    assert found == {"executors": [[str(python), ""]], "counts": Counter(users)}

@@ -59,6 +59,16 @@ def recorded(config, tmp_path):
 
 @pytest.mark.slow(4)
 @pytest.mark.usefixtures("spark")
+def test_publications_that_arrive_at_a_rate_have_a_latency():
+    report = run_join(JoinConfig(pipeline="spis", arrival_rate=2000, verify=True, **SMALL))
+    latency = report.publication_latency_ms
+    assert latency is not None
+    assert all(each is not None and each > 0 for each in latency.values())
+    assert report.pairs_digest == report.expected_digest
+
+
+@pytest.mark.slow(4)
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("pipeline", "mode"),
     [

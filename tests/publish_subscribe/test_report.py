@@ -44,6 +44,7 @@ def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):
         rejected=1,
         finished=True,
         results=tmp_path / "before",
+        publication_latency_ms={"mean": 80.5, "p50": 79.0, "p99": None},
     )
     kept = json.loads(json.dumps(report.to_record()))
     restored = JoinReport.restored(kept, tmp_path / "now")

@@ -11,8 +11,10 @@ import pytest
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.pipeline.exporters import History
 from evenkey.pipeline.learn.local_copies import local_copy
+from evenkey.pipeline.runs.output.commits import epoch_name
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.epoch_files import EpochFiles
+from evenkey.pipeline.runs.output.parts import encoded
 from evenkey.pipeline.runs.output.recalling import keep_reading, recall_reading
 from evenkey.pipeline.runs.output.results import read_results
 from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
@@ -31,7 +33,9 @@ def store(request, tmp_path):
 @pytest.mark.parametrize(("log", "kept"), [(".0.9f25.tmp", False), ("0", True)])
 def test_a_checkpoint_without_an_epoch_is_deleted(tmp_path, log, kept):
     # Spark always rejects such a checkpoint, left by a kill while the first epoch was logged.
-    checkpoint = Path(RunDirectory(tmp_path).checkpoint)
+    with RunDirectory.opened(tmp_path) as directory:
+        directory.begin(OPTIONS)
+        checkpoint = Path(directory.checkpoint)
     (checkpoint / "offsets").mkdir(parents=True)
     (checkpoint / "metadata").write_text("{}")
     (checkpoint / "offsets" / log).write_text("v1")
@@ -42,10 +46,37 @@ def test_a_checkpoint_without_an_epoch_is_deleted(tmp_path, log, kept):
 @pytest.mark.parametrize("log", ["metadata", "offsets/0"])
 def test_a_remote_checkpoint_without_an_epoch_is_deleted(tmp_path, log):
     store = FarStore(tmp_path)
+    with RunDirectory.opened(store) as directory:
+        directory.begin(OPTIONS)
     store.put(f"state/checkpoint/{log}", b"v1")
     with RunDirectory.opened(store) as directory:
         assert directory.checkpoint == "far://bucket/state/checkpoint"
         assert bool(directory.checkpoint_files.names()) == (log == "offsets/0")
+
+
+def test_a_checkpoint_of_others_is_kept(store):
+    store.put("state/checkpoint/metadata", b"{}")
+    with RunDirectory.opened(store) as directory:
+        assert directory.checkpoint_files.names() == ["metadata"]
+
+
+@pytest.mark.parametrize("newest", [None, 1])
+def test_a_checkpoint_that_lacks_committed_epochs_is_refused(store, newest):
+    """From an older checkpoint, a run would begin these epochs again, perhaps with other rows."""
+    with RunDirectory.opened(store) as directory:
+        directory.begin(OPTIONS)
+        for epoch in range(3):
+            directory.checkpoint_files.put(f"offsets/{epoch}", b"v1")
+            directory.commits.commit(f"epoch={epoch:08d}")
+    with RunDirectory.opened(store) as directory:
+        assert directory.commits.epochs() == [0, 1, 2]
+    for epoch in range(3):
+        if newest is None or epoch > newest:
+            store.delete(f"state/checkpoint/offsets/{epoch}")
+    refused = "is lost or older than the results, which end with epoch 2: restore it as it was"
+    with pytest.raises(RunError, match=refused), RunDirectory.opened(store):
+        pass
+    assert ("state/checkpoint/offsets/0" in store.names()) == (newest is not None)
 
 
 def test_a_run_keeps_files_from_before_its_start_and_finishes_once(store):
@@ -178,3 +209,41 @@ def test_a_run_does_not_begin_among_foreign_files(store):
         directory.check(OPTIONS, ())
     (line,) = str(caught.value).splitlines()
     assert "holds notes.txt and 1 more, which no run of evenkey wrote: choose a directory" in line
+
+
+STRAYS = [
+    "state/commits/notes.txt",
+    "state/commits/epoch=00000000.json~",
+    "state/commits/copy of epoch=00000000.json",
+    "state/layouts/x.json",
+    "state/claims/copy of 00000001.json",
+    "state/claims/x.json",
+    "state/parts/epoch=00000000/x",
+    "state/parts/epoch=00000000/y/results/part-0",
+]
+
+
+def test_files_that_somebody_else_put_into_a_run_change_nothing(store):
+    with RunDirectory.opened(store) as first:
+        first.begin(OPTIONS)
+    for name in STRAYS:
+        first.store.put(name, b"{}")
+    with RunDirectory.opened(store) as second:
+        second.check(OPTIONS, free=())
+        second.commits.stage(epoch_name(0), "results", 0, 1, encoded(pa.table({"n": [7]})))
+        second.commits.commit(epoch_name(0))
+        assert second.commits.epochs() == [0]
+        assert second.layouts.newest == 0
+    assert read_results(store)["n"].to_pylist() == [7]
+    assert set(STRAYS) <= set(first.store.names())
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "null", '{"format": "4"}', '{"format": null}'])
+def test_another_manifest_is_one_line(store, content):
+    with RunDirectory.opened(store) as first:
+        first.begin(OPTIONS)
+    first.store.put("state/manifest.json", content.encode())
+    with RunDirectory.opened(store) as second, pytest.raises(ConfigurationError) as refused:
+        second.check(OPTIONS, free=())
+    assert "choose another output" in str(refused.value)
+    assert "\n" not in str(refused.value)

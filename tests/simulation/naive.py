@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import cycle
 
 import numpy as np
 
 from tests.groupings.naive import mix
 
 
-def source_of(i, sender, feed, sources):
-    return i % sources if feed == "shuffle" else (mix(sender, 1 << 40) >> 32) * sources >> 32
+def sources_of(messages, feed, sources, readers):
+    """Return the source of each message; with ``shuffle``, each reader takes its turns itself."""
+    if feed == "key":
+        return [(mix(sender, 1 << 40) >> 32) * sources >> 32 for *_, sender, _ in messages]
+    turns = [cycle([*range(r % sources, sources), *range(r % sources)]) for r in range(readers)]
+    return [next(turns[i % readers]) for i in range(len(messages))]
 
 
 def plan_of(messages, grouping, workers):
@@ -32,7 +37,7 @@ def probe(routers, local):
         router.restore({"sent": np.array(part)})
 
 
-def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=None):
+def simulate(messages, grouping, workers, sources, feed, *, readers=1, one=False, probing=None):
     """Return decisions, loads, and after each message the imbalance: global, and summed by source.
 
     A message is (key, time, weight, sender, weight for the metrics). `one` means global
@@ -44,10 +49,11 @@ def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=N
         router.remember(plan)
     local, sent = (np.zeros((sources, workers), dtype=np.int64) for _ in range(2))
     decisions, imbalances, own = [], [], []
-    for i, (key, time, weight, sender, observed) in enumerate(messages):
+    origins = sources_of(messages, feed, sources, readers)
+    for i, (key, time, weight, _, observed) in enumerate(messages):
         if probing and i and time // probing > messages[i - 1][1] // probing:
             probe(routers, sent)
-        source = source_of(i, sender, feed, sources)
+        source = origins[i]
         router = routers[source % len(routers)]
         (worker,) = router.route(np.array([key], "u8"), np.array([time]), np.array([weight]))
         sent[source, worker] += weight

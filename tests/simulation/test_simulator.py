@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmh3
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,13 +34,14 @@ def twin_messages(stream, route_by, observe_by):
 
 
 def assert_alike(
-    stream, grouping, estimation, feed, sources, route_by="messages", observe_by="messages"
+    stream, grouping, estimation, feed, sources, readers, route_by="messages", observe_by="messages"
 ):
     report = simulate(
         stream,
         grouping,
         workers=WORKERS,
         sources=sources,
+        readers=readers,
         feed=feed,
         estimation=estimation,
         route_by=route_by,
@@ -51,9 +53,9 @@ def assert_alike(
     arguments = messages, parse(grouping), WORKERS, sources, feed
     probing = 30.0 if estimation == "probing(30)" else None
     decisions, loads, imbalances, own = naive.simulate(
-        *arguments, one=estimation == "global", probing=probing
+        *arguments, readers=readers, one=estimation == "global", probing=probing
     )
-    known, *_ = naive.simulate(*arguments, one=True)
+    known, *_ = naive.simulate(*arguments, readers=readers, one=True)
     keys = [key for key, *_ in messages]
     assert report.loads.tolist() == loads.tolist()
     assert report.series["imbalance"].to_pylist() == pytest.approx(imbalances)
@@ -76,11 +78,12 @@ def assert_alike(
     estimation=st.sampled_from(["local", "global"]),
     feed=st.sampled_from(["shuffle", "key"]),
     sources=st.integers(1, 5),
+    readers=st.integers(1, 7),
     route_by=units,
     observe_by=units,
 )
-def test_it_is_its_twin(stream, grouping, estimation, feed, sources, route_by, observe_by):
-    assert_alike(stream, grouping, estimation, feed, sources, route_by, observe_by)
+def test_it_is_its_twin(stream, grouping, estimation, feed, sources, readers, route_by, observe_by):
+    assert_alike(stream, grouping, estimation, feed, sources, readers, route_by, observe_by)
 
 
 @pytest.mark.slow(5)
@@ -93,7 +96,7 @@ def test_it_is_its_twin(stream, grouping, estimation, feed, sources, route_by, o
     observe_by=units,
 )
 def test_probing_and_senders(stream, grouping, feed, route_by, observe_by):
-    assert_alike(stream, grouping, "probing(30)", feed, 3, route_by, observe_by)
+    assert_alike(stream, grouping, "probing(30)", feed, 3, 1, route_by, observe_by)
 
 
 @pytest.mark.parametrize("feed", ["shuffle", "key"])
@@ -128,6 +131,14 @@ def test_figures_are_the_metrics_of_the_loads():
         report.to_json(cost_ms=-1)
 
 
+def test_hash_of_the_papers_puts_keys_where_their_programs_do():
+    stream = generated("country-skew-r0", messages=20_000)
+    report = simulate(stream, "kg", workers=10, hash="murmur3")
+    names = stream.texts(stream.ids(0, 20_000)).to_pylist()
+    workers = [abs(mmh3.hash64(name, 13)[0]) % 10 for name in names]  # Math.abs(hash) % n
+    assert report.loads.tolist() == np.bincount(workers, minlength=10).tolist()
+
+
 def test_hash_of_the_papers_moves_keys_but_counts_the_same():
     stream = generated("country-skew-r30", messages=3000)
     reports = [simulate(stream, "kg", hash=name) for name in ("xxhash64", "murmur3")]
@@ -156,6 +167,7 @@ def test_progress_counts_messages():
         ({"grouping": "pgk"}, "did you mean 'pkg'"),
         ({"workers": 0}, "workers = 0"),
         ({"sources": 0}, "sources = 0"),
+        ({"readers": 0}, "readers = 0: there must be at least 1 reader"),
         ({"samples": 0}, "samples = 0"),
         ({"epoch_messages": 0}, "epoch_messages = 0"),
         ({"feed": "keys"}, "unknown feed 'keys' .did you mean 'key'"),

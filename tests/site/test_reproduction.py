@@ -10,8 +10,8 @@ import pytest
 from evenkey.papers.claims import PAPERS, register
 from evenkey.papers.experiments import available
 from tools.reproduction.__main__ import archive, known_commit, outcomes
-from tools.reproduction.pages import chapter, pages
-from tools.reproduction.records import FOLDER, ROOT, records, tables_of, whys
+from tools.reproduction.pages import _making, chapter, pages
+from tools.reproduction.records import FOLDER, ROOT, Record, records, tables_of, whys
 
 
 @pytest.mark.parametrize("name", sorted(pages()))
@@ -49,13 +49,32 @@ def test_each_plot_has_a_picture():
 def test_what_does_not_hold_needs_a_reason():
     claims = [claim for each in register().values() for claim in each]
     outcomes = tables_of(records())
-    failing = [each.id for each in claims if each.verdict(outcomes) == "does not hold"]
-    notes = dict.fromkeys(failing, "Streams are short.")
+    noted = [
+        each.id
+        for verdict in ("does not hold", "not run")
+        for each in claims
+        if each.criteria and each.verdict(outcomes) == verdict
+    ]
+    notes = dict.fromkeys(noted, "Streams are short.")
     assert whys(notes, claims, outcomes) == notes
-    with pytest.raises(ValueError, match=f"{failing[0]}: no note says why it does not hold"):
-        whys(dict.fromkeys(failing[1:], "Short."), claims, outcomes)
-    with pytest.raises(ValueError, match="pkg-twenty-lines: it does not fail"):
+    with pytest.raises(ValueError, match=f"{noted[0]}: no note says why it does not hold"):
+        whys(dict.fromkeys(noted[1:], "Short."), claims, outcomes)
+    with pytest.raises(ValueError, match=f"{noted[-1]}: no note says why it is not run"):
+        whys(dict.fromkeys(noted[:-1], "Short."), claims, outcomes)
+    with pytest.raises(ValueError, match="pkg-twenty-lines: it needs no note"):
         whys({**notes, "pkg-twenty-lines": "Streams are short."}, claims, outcomes)
+
+
+def test_a_page_says_that_its_experiment_has_changed():
+    given = records()[0].given
+    said = [
+        "changed since this commit" in "\n".join(_making(Record(each)))
+        for each in (
+            {**given, "summary": available()[given["experiment"]].summary},
+            {**given, "summary": "Ten messages."},
+        )
+    ]
+    assert said == [False, True]
 
 
 def test_an_archive_of_the_same_results_has_the_same_bytes(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import struct
 from collections import Counter
 from fractions import Fraction
 
@@ -221,6 +222,17 @@ def test_damaged_bytes_are_refused() -> None:
     for damaged in (b"", data[:10], data[:-1], data + b"x", b"?" + data[1:]):
         with pytest.raises(RunError, match=r"SpaceSaving sketch \(\d+ bytes\) is corrupt"):
             SpaceSaving.from_bytes(damaged)
+
+
+@pytest.mark.parametrize("count", [float("nan"), float("inf"), -1.0])
+def test_counts_that_cannot_be_compared_are_refused(count: float) -> None:
+    sketch = SpaceSaving(3)
+    sketch.update([1, 2, 3], [3.0, 2.0, 1.0])
+    data = sketch.to_bytes()
+    last = struct.pack("<dd", 1.0, 0.0)
+    assert data.endswith(last)
+    with pytest.raises(RunError, match=r"SpaceSaving sketch \(\d+ bytes\) is corrupt"):
+        SpaceSaving.from_bytes(data.removesuffix(last) + struct.pack("<dd", count, 0.0))
 
 
 @pytest.mark.parametrize("capacity", [0, -1, 2.5, "7", True, 1 << 40])

@@ -40,7 +40,6 @@ def commands():
                     yield line.partition(" > ")[0].strip()
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize("line", sorted({*commands()}))
 def test_a_command_has_the_options_that_it_is_shown_with(line):
     command, arguments = typer.main.get_command(app), shlex.split(line, comments=True)[1:]

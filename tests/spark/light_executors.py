@@ -1,7 +1,8 @@
 """A user's program whose executors have no evenkey: ``main MASTER DIRECTORY PHASE``.
 
 In phase ``first`` it compares operators with Spark's own; phase ``second`` continues the streams,
-after more input has come. Phase ``compiled`` uses groupings that need a compiler on executors.
+after more input has come, and phase ``changed`` does so and compares batches again. Phase
+``compiled`` uses groupings that need a compiler on executors, and ``state`` only counts users.
 `command` starts it without ``PYTHONPATH``, which executors would get.
 """
 
@@ -154,6 +155,15 @@ def batches(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     return found
 
 
+def seen(grouped: Any, directory: Path) -> DataFrame:
+    """Run a stream with state until its input is read; return the number of rows of each user."""
+    counts = grouped.transformWithStateInPandas(
+        Seen(), outputStructType="user string, seen long", outputMode="Append", timeMode="None"
+    )
+    rows: DataFrame = drive(counts, directory, "seen")
+    return rows.groupBy("user").agg(F.max("seen").alias("count"))
+
+
 def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, int]:
     """Run streams until their input is read; return the number of rows that differ so far."""
     spark, state = rows.sparkSession, directory / "state"
@@ -164,11 +174,7 @@ def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     grouped = eks.groupBy(
         source.select("user", "amount"), "user", workers=WORKERS, state=state / "fitted"
     )
-    seen = grouped.transformWithStateInPandas(
-        Seen(), outputStructType="user string, seen long", outputMode="Append", timeMode="None"
-    )
-    latest = drive(seen, directory, "seen").groupBy("user").agg(F.max("seen").alias("count"))
-    found["with state"] = differing(latest, rows.groupBy("user").count())
+    found["with state"] = differing(seen(grouped, directory), rows.groupBy("user").count())
     joined = eks.join(source, owners, "user", workers=WORKERS, state=state / "join")
     at_once = rows.withColumn("at", F.timestamp_seconds("seconds")).join(owners, "user")
     found["joined stream"] = differing(drive(joined, directory, "joined"), at_once)
@@ -195,17 +201,17 @@ def streams(rows: DataFrame, owners: DataFrame, directory: Path) -> dict[str, in
     return found
 
 
-def compared(spark: SparkSession, directory: Path, *, first: bool) -> dict[str, int]:
+def compared(spark: SparkSession, directory: Path, phase: str) -> dict[str, int]:
     """Run all operators on one half of the input, or the streams on the other half."""
-    begin, end = (0, FILES // 2) if first else (FILES // 2, FILES)
+    begin, end = (0, FILES // 2) if phase == "first" else (FILES // 2, FILES)
     (directory / "input").mkdir(exist_ok=True)
-    if first:
+    if phase == "first":
         write_input(directory / "all")
     for number in range(begin, end):
         shutil.copy2(directory / "all" / f"part-{number}.parquet", directory / "input")
     rows = spark.read.parquet(str(directory / "input"))
     owners = spark.createDataFrame([("hot", 1), ("cold 7", 2), ("cold 7", 3)], "user string, n int")
-    found = batches(rows, owners, directory) if first else {}
+    found = {} if phase == "second" else batches(rows, owners, directory / phase)
     return found | streams(rows, owners, directory)
 
 
@@ -228,8 +234,14 @@ def main(master: str, directory: str, phase: str) -> None:
     result: dict[str, Any] = {"executors": on_executors(spark, "evenkey")}
     if phase == "compiled":
         result |= compiled(spark)
+    elif phase == "state":
+        users = stream(spark, Path(directory, "input")).select("user")
+        grouped = eks.groupBy(users, "user", workers=WORKERS, state=Path(directory, "plans"))
+        result["counts"] = {
+            row["user"]: row["count"] for row in seen(grouped, Path(directory)).collect()
+        }
     else:
-        result["differing"] = compared(spark, Path(directory), first=phase == "first")
+        result["differing"] = compared(spark, Path(directory), phase)
     sys.stdout.write(f"{json.dumps(result)}\n")
     if not master.startswith("sc://"):
         spark.stop()

@@ -1,6 +1,6 @@
-"""A batch that loses an executor: ``python -m tests.spark.retried DIRECTORY CASE``.
+"""Batches that lose an executor each: ``python -m tests.spark.retried DIRECTORY CASE ...``.
 
-Its rows come from a shuffle, so that repeated tasks see them in another order.
+Their rows come from a shuffle, so that repeated tasks see them in another order.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS, WORKERS = 60_000, 4
+_EXECUTORS = 2
 
 
 class KillOnce:
@@ -81,28 +83,40 @@ CASES: dict[str, Callable[[DataFrame], DataFrame]] = {
 }
 
 
-def main(directory: Path, case: str) -> None:
-    """Print the number of result rows, and of distinct row ids, as JSON."""
+def _wait_for_executors(spark: SparkSession) -> None:
+    """Wait until an executor has replaced the one that was killed."""
+    context = spark.sparkContext._jsc.sc()
+    # The driver is in this status, too.
+    while context.getExecutorMemoryStatus().size() <= _EXECUTORS:
+        time.sleep(0.1)
+
+
+def main(directory: Path, cases: list[str]) -> None:
+    """Print the number of result rows, and of distinct row ids, of each case as JSON."""
     settings = {
         "spark.sql.shuffle.partitions": f"{WORKERS}",
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
         "spark.local.dir": str(directory / "local"),
     }
-    spark = operators.session("local-cluster[2,1,1024]", settings)
+    spark = operators.session(f"local-cluster[{_EXECUTORS},1,1024]", settings)
     key = (
         F.when(F.col("id") % 10 < 4, "hot")
         .when(F.col("id") % 10 < 6, F.lit(None))
         .otherwise(F.concat(F.lit("cold "), F.col("id") % 97))
     )
     rows = spark.range(0, ROWS, 1, 4).withColumn("key", key).repartition(4, "id")
-    placed = CASES[case](rows.mapInArrow(shuffled, rows.schema))
-    # No shuffle follows: the tasks that read the rows produce the job's result, which stays.
-    read = placed.mapInArrow(KillOnce(directory / "killed"), placed.schema)
-    ids = [row["id"] for row in read.select("id").collect() if row["id"] is not None]
-    sys.stdout.write(f"{json.dumps([len(ids), len(set(ids))])}\n")
+    found = {}
+    for case in cases:
+        _wait_for_executors(spark)
+        placed = CASES[case](rows.mapInArrow(shuffled, rows.schema))
+        # No shuffle follows: the tasks that read the rows produce the job's result, which stays.
+        read = placed.mapInArrow(KillOnce(directory / f"killed {case}"), placed.schema)
+        ids = [row["id"] for row in read.select("id").collect() if row["id"] is not None]
+        found[case] = [len(ids), len(set(ids))]
+    sys.stdout.write(f"{json.dumps(found)}\n")
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2:])

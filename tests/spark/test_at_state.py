@@ -16,7 +16,7 @@ from evenkey.joins.static.manifest import StaticVersion
 from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.spark.plans.tables import OtherLayoutError
 from evenkey.spark.sessions import at_state
-from evenkey.spark.sessions.access import _Raised, _unpickled
+from evenkey.spark.sessions.access import _array, _pickled, _Raised, _unpickled
 from evenkey.spark.sessions.open_task import open_task
 
 
@@ -62,8 +62,7 @@ KINDS = pa.schema(
 )
 
 
-@pytest.mark.parametrize("protocol", [4, 5])
-def test_what_tasks_answer_is_read(protocol, tmp_path):
+def test_what_tasks_answer_is_read(tmp_path):
     records = np.zeros(2, dtype=[("key", "u8"), ("weight", "f4")])
     answer = {
         "arrays": [np.arange(4)[::2], np.asfortranarray(np.ones((2, 3))), np.array("text")],
@@ -71,13 +70,13 @@ def test_what_tasks_answer_is_read(protocol, tmp_path):
         "kinds": KINDS,
         "version": (StaticVersion(1, "made-up"), LocalStore(tmp_path), {1}, frozenset("a"), None),
     }
-    found = _unpickled(pickle.dumps({**answer, "records": records}, protocol=protocol))
+    found = _unpickled(_pickled({**answer, "records": records}))
     np.testing.assert_array_equal(found.pop("records"), records)
     for array, expected in zip(found.pop("arrays"), answer.pop("arrays"), strict=True):
         np.testing.assert_array_equal(array, expected)
     assert found == answer
     for error in (OtherLayoutError("in a line", "pkg", 4), FileNotFoundError(2, "gone", "here")):
-        again = _unpickled(pickle.dumps(_Raised(error), protocol=protocol)).error
+        again = _unpickled(_pickled(_Raised(error))).error
         assert (type(again), str(again)) == (type(error), str(error))
 
 
@@ -106,6 +105,36 @@ def test_an_answer_runs_no_code(calling):
         RunError, match=r"^the Spark server's answer is refused \(it contains .*could run code"
     ):
         _unpickled(pickle.dumps({"plan": [calling]}))
+
+
+class _FieldOutside:
+    """A pickle of NumPy's whose dtype has a field far outside of the array's memory."""
+
+    def __reduce__(self):
+        field = {"far": (np.dtype("i8"), 10**14)}
+        return np.dtype, ("V8",), (3, "|", None, ("far",), field, 8, 1, 0)
+
+
+def npy(descr, content):
+    header = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': (1,)}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        _Calling(np.ndarray, (1,), np.dtype("O"), b"AAAAAAAA"),
+        _FieldOutside(),
+        _Calling(_array, npy("|O", b"AAAAAAAA")),
+        _Calling(_array, npy([("a", "|O")], b"AAAAAAAA")),
+        _Calling(_array, npy("|T", b"A" * 16)),
+        _Calling(_array, npy("<i8", b"AAAA")),
+    ],
+    ids=["bytes as objects", "field outside", "objects", "objects in fields", "strings", "short"],
+)
+def test_an_answer_cannot_make_an_array_that_points_elsewhere(forged):
+    with pytest.raises(RunError, match=r"^the Spark server's answer is refused"):
+        _unpickled(pickle.dumps({"about": forged}))
 
 
 @pytest.mark.parametrize(

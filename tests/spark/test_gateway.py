@@ -15,7 +15,7 @@ from evenkey.core.errors import RunError
 from evenkey.spark.sessions import java_process as gateway
 
 START = """
-import subprocess, sys
+import os, subprocess, sys
 from pyspark.errors import PythonException
 from evenkey.spark.sessions.starting import session
 
@@ -23,8 +23,14 @@ def fail(batches):
     raise ValueError("on purpose")
 
 secret = "-".join(("a", "secret"))  # not on this program's own command line
-spark = session("local[1]", {"spark.hadoop.fs.s3a.secret.key": secret})
-settled = spark.sparkContext.getConf().get("spark.hadoop.fs.s3a.secret.key") == secret
+names = (
+    "spark.hadoop.fs.s3a.secret.key", "spark.hadoop.fs.azure.sas.lab.account",
+    "spark.executorEnv.DATABASE_URL",
+)
+memory = os.environ.get("SPARK_DRIVER_MEMORY", "777m")
+spark = session("local[1]", {**dict.fromkeys(names, secret), "spark.driver.memory": memory})
+settled = all(spark.sparkContext.getConf().get(each) == secret for each in names)
+settled &= spark.sparkContext._jvm.Runtime.getRuntime().maxMemory() < 1 << 30
 listed = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True).stdout
 try:
     spark.range(1).mapInArrow(fail, "id long").count()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenkey.core.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import SharedMark
 from evenkey.spark.plans import plan_source, stream_plans
 from evenkey.spark.plans.plan_source import Held
@@ -72,6 +72,15 @@ def test_after_a_restart_plans_stay_until_all_was_read(followed, tables):
     read_past(tables, "b", '{"clicks": {"0": 9}}', '{"clicks": {"0": 30}}')
     assert followed("b", 4, 3) == 3
     assert followed("c", 5, 4) == 3, "a run after that holds, too"
+
+
+def test_a_corrupt_plan_that_rows_must_follow_is_named(followed, tables):
+    assert followed("a", 0, 1) == 1
+    held = plan_source.held_of(tables, "query")
+    held.store.put(held.name(0), b"cut short")
+    with pytest.raises(RunError, match=r"is corrupt .* restore it, or start") as refused:
+        followed("b", 1, 2)
+    assert "delete it" not in str(refused.value)
 
 
 @pytest.mark.slow(4)

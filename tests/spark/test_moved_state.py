@@ -23,10 +23,18 @@ from pyspark.sql.types import (
 )
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.stores import LocalStore
+from evenkey.core.stores import LocalStore, store_at
 from evenkey.spark.moves.checkpoints import read_checkpoint, start_positions
-from evenkey.spark.moves.moved_state import MovedState, Variable, begin, begun, find, record
-from evenkey.spark.moves.new_query import check_fits, check_old_query
+from evenkey.spark.moves.moved_state import (
+    MovedState,
+    Variable,
+    begin,
+    begun,
+    find,
+    parts_of,
+    record,
+)
+from evenkey.spark.moves.new_query import _complete, check_fits, check_old_query, check_server
 from evenkey.spark.moves.restoring import TIMER, Restoring, packing
 
 MOVED = MovedState(
@@ -42,6 +50,7 @@ MOVED = MovedState(
     key_types=("string", "bigint"),
     variables=(Variable("seen", "value", ("struct<n:bigint>",)),),
     folder="rebalanced/states-1",
+    parts=("rebalanced/states-1/part-0.parquet", "rebalanced/states-1/part-1.parquet"),
 )
 KAFKA = '{"clicks":{"0":12,"1":7}}'
 
@@ -123,6 +132,19 @@ def test_positions_of_kafka_and_evenkey_are_kept():
     assert start_positions("/old", offsets) == offsets
 
 
+def test_a_lost_part_of_the_states_is_named(tmp_path):
+    store = LocalStore(tmp_path)
+    for name in (*MOVED.parts, "rebalanced/states-1/_SUCCESS"):
+        store.put(name, b"")
+    assert parts_of(store, MOVED.folder) == MOVED.parts
+    record(store, MOVED)
+    assert _complete(store) == MOVED
+    store.delete(MOVED.parts[1])
+    with pytest.raises(RunError, match=r"part-1\.parquet, which rebalance wrote, is gone") as lost:
+        _complete(store)
+    assert "\n" not in str(lost.value)
+
+
 def test_a_record_is_read_as_it_was_written_and_never_replaced(tmp_path):
     store = LocalStore(tmp_path)
     assert (begun(store), find(store)) == (False, None)
@@ -173,6 +195,34 @@ def test_an_old_query_that_runs_on_is_noticed_until_the_new_one_has_begun(tmp_pa
     check_old_query(MOVED, checkpoint, queries)
     with pytest.raises(ConfigurationError, match="has run on"):
         check_old_query(MOVED, checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "state"),
+    [
+        ("hdfs://nn:8020/old", "hdfs://nn:8020/state"),
+        ("webhdfs://nn:9870/old", "hdfs://nn/state"),
+        ("s3a://old/checkpoint", "hdfs://nn/state"),
+        ("/old", "hdfs://nn/state"),
+    ],
+)
+def test_an_old_checkpoint_on_the_server_of_the_state_may_be_read(checkpoint, state):
+    check_server(store_at(checkpoint), store_at(state))
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "state"),
+    [
+        ("webhdfs://evil/old", "hdfs://nn/state"),
+        ("webhdfs://nn:81/old", "hdfs://nn/state"),
+        ("hdfs://evil/old", "/shared/state"),
+    ],
+)
+def test_a_server_that_only_a_record_names_gets_no_credentials(checkpoint, state, monkeypatch):
+    with pytest.raises(RunError, match=r"on another server \(http://.*set EVENKEY_WEBHDFS"):
+        check_server(store_at(checkpoint), store_at(state))
+    monkeypatch.setenv("EVENKEY_WEBHDFS", "http://nn:9870")
+    check_server(store_at(checkpoint), store_at(state))
 
 
 class Noting:

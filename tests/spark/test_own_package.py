@@ -67,10 +67,10 @@ def older(tmp_path):
     return package.parent
 
 
-def work(python, files, installed=None, before="", *, carrying=False):
+def work(python, files, installed=None, before="", folder="", *, carrying=False):
     """Unpickle a task of evenkey in a new worker process."""
     task = files.parent / "task"
-    task.write_bytes(cloudpickle.dumps(workers._Task(shown, carrying=carrying)))
+    task.write_bytes(cloudpickle.dumps(workers._Task(shown, folder, carrying=carrying)))
     left_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
     kept = {name: each for name, each in os.environ.items() if name not in left_out}
     if installed is not None:
@@ -164,6 +164,13 @@ def test_a_process_without_files_of_the_session_imports_what_the_function_carrie
 
 
 @pytest.mark.slow(2)
+def test_such_a_process_on_the_drivers_host_imports_from_the_folder_there(python, files):
+    done = work(python, files, before="del SparkFiles._root_directory", folder=str(files))
+    folder = files / owning.own_package()["archive"].removesuffix(".zip")
+    assert done.stdout.splitlines() == [str(folder / "evenkey"), "evenkey.core.checking []"]
+
+
+@pytest.mark.slow(2)
 def test_a_folder_that_has_the_name_by_chance_is_passed_by(python, files, tmp_path):
     (tmp_path / "work" / "evenkey" / "bin").mkdir(parents=True)
     done = work(python, files, tmp_path / "work")
@@ -239,6 +246,8 @@ def test_workers_need_the_versions_that_evenkey_declares():
 class Context:
     """What `send` uses of a Spark context."""
 
+    master, pythonExec = "spark://host:7077", "python3"  # noqa: N815 - Spark's name
+
     def __init__(self, *, refuses=False):
         self.refuses = refuses
         self.added = []
@@ -286,6 +295,17 @@ def test_each_session_over_connect_sends_evenkey_once():
         owning.send(session)
     sent = {owning.own_package()["archive"]: owning._archive()}
     assert [session.added for session in sessions] == [sent, sent]
+
+
+def test_a_processor_is_small_enough_not_to_be_broadcast(monkeypatch, tmp_path):
+    """PySpark broadcasts what is larger than 1 MiB, and that process cannot read broadcasts."""
+    monkeypatch.setattr(SparkFiles, "getRootDirectory", lambda: str(tmp_path))
+    classic = workers.in_workers(session_of(Context()), shown, beside_driver=True)
+    assert len(cloudpickle.dumps(classic)) < 20_000
+    assert str(tmp_path).encode() in cloudpickle.dumps(classic)
+    remote: Any = Remote()
+    carried = workers.in_workers(remote, shown, beside_driver=True)
+    assert owning._archive() in cloudpickle.dumps(carried)
 
 
 def test_a_session_that_refuses_files_is_used_with_a_warning(monkeypatch, tmp_path, caplog):

@@ -142,6 +142,29 @@ def test_another_plan_in_the_same_place_is_refused(tables):
             started(tables, epoch=epoch)
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_another_plan_does_not_replace_the_plan_of_a_query(tables, which, caplog):
+    started(tables)
+    place = (tables.under("pinned"), tables.under("pinned").under("copy"))[which]
+    place.put(0, RoutingTable(plan(2)))
+    with caplog.at_level(logging.WARNING):
+        assert digest_of(started(tables, epoch=3)) == digest_of(plan(1))
+    said = "was not the one that queries began with: its copy replaces it" in caplog.text
+    assert said == (which == 0)
+    assert digest_of(place.read(0).memory) == digest_of(plan(1))
+
+
+def test_other_plans_in_both_places_are_refused_and_kept(tables):
+    started(tables)
+    pinned = tables.under("pinned")
+    for place, number in ((pinned, 2), (pinned.under("copy"), 3)):
+        place.put(0, RoutingTable(plan(number)))
+    with pytest.raises(RunError, match="not the one that queries began with") as refused:
+        started(tables, epoch=1)
+    assert "restore " in str(refused.value)
+    assert digest_of(pinned.read(0).memory) == digest_of(plan(2))
+
+
 def test_a_state_that_moves_as_a_whole_is_accepted(tables, tmp_path):
     started(tables)
     shutil.move(tables.store.url, tmp_path / "elsewhere")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from evenkey.groupings import KeyCounts
 from evenkey.spark import RoutingTables
 from evenkey.spark.plans.epoch_statistics import EpochStatistics
 from tests.groupings.planned.guarantee import most_uneven
+from tests.session import compiled
 from tests.spark import oracle
 
 WORKERS, EPOCHS, SOURCES = 10, 4, 2
@@ -240,34 +242,23 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
 @pytest.mark.parametrize(
     ("name", "workers"), [("zipf(z=1.4,keys=100000)", 50), ("country-skew-r80", 10)]
 )
-def test_balance_is_that_of_evenkey_run(session, tmp_path, name, workers):
+def test_balance_is_that_of_evenkey_run(spark, session, tmp_path, name, workers):
     """From the second epoch of 2,000,000 on, max/mean differs by at most 0.01.
 
     Without positions, split keys are dealt by chance, and the bound is that of chance. Both plan
     from the previous epoch; under `auto` a run would count few keys first, which no stream can.
     """
-    grouping, epoch, epochs = LEARNED, 2_000_000, 3
+    epoch, epochs = 2_000_000, 3
     messages = epoch * epochs
-    report, _ = run_by_command(
-        name,
-        tmp_path / "run",
-        messages=messages,
-        grouping=grouping,
-        workers=workers,
-        epochs=epochs,
-    )
+    given: dict[str, Any] = {"messages": messages, "workers": workers, "epochs": epochs}
     chance = 4.5 * np.sqrt(2 * workers / epoch)
-    for position, off in (("position", 0.01), (None, chance)):
-        *_, peaks = aggregated(
-            session,
-            name,
-            tmp_path / str(position),
-            messages=messages,
-            grouping=grouping,
-            workers=workers,
-            epochs=epochs,
-            position=position,
-        )
-        assert len(peaks) == epochs
-        for number in range(1, epochs):
-            assert abs(peaks[number] - report.epochs[number].max_over_mean) <= off
+    with compiled(spark, session):
+        report, _ = run_by_command(name, tmp_path / "run", grouping=LEARNED, **given)
+        for position, off in (("position", 0.01), (None, chance)):
+            directory = tmp_path / str(position)
+            *_, peaks = aggregated(
+                session, name, directory, grouping=LEARNED, position=position, **given
+            )
+            assert len(peaks) == epochs
+            for number in range(1, epochs):
+                assert abs(peaks[number] - report.epochs[number].max_over_mean) <= off

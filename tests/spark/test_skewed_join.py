@@ -38,7 +38,7 @@ def test_rows_are_those_of_sparks_own_join(plain):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("how", ["full", *(pytest.param(k, marks=pytest.mark.soak) for k in KINDS)])
+@pytest.mark.parametrize("how", KINDS)
 def test_keys_of_all_types_match_as_in_sparks_own_join(plain, how):
     assert_same({name: both(skewed_joins.of_type(plain, name), how) for name in TYPES})
 

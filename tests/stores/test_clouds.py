@@ -204,6 +204,15 @@ def test_keys_of_an_account_are_in_nothing_that_is_shown():
     assert not any("a-key" in text for text in (repr(store), str(store), store.path("object")))
 
 
+@pytest.mark.parametrize(
+    "host", ["evil", "a.dfs.core.windows.net.evil", "evil#.core.windows.net", "10.0.0.1"]
+)
+def test_tokens_of_the_environment_go_to_azure_only(host, monkeypatch):
+    monkeypatch.delenv("AZURE_STORAGE_CONNECTION_STRING", raising=False)
+    with pytest.raises(ConfigurationError, match="is not a server of Azure"):
+        store_at(f"abfss://lab@{host}/state").read("object")
+
+
 def test_a_place_without_an_account_is_refused():
     with pytest.raises(ConfigurationError, match="abfss://container@account"):
         store_at("abfss://container/state")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 import uuid
 
 import pytest
+import requests
 
-from evenkey.core.stores import hdfs, patience, store_at
+from evenkey.core.stores import hdfs, patience, store_at, webhdfs
 from evenkey.core.stores.hdfs import HdfsStore
 from evenkey.core.stores.webhdfs import namenodes_of
 from tests.servers import free_port
@@ -116,6 +118,61 @@ def test_an_unreachable_namenode_is_an_error_with_its_fix(monkeypatch):
     store = store_at("hdfs://namenode:8020/state", settings(free_port()))
     with pytest.raises(OSError, match=r"hdfs://namenode:8020/state/object: .*set EVENKEY_WEBHDFS"):
         store.put("object", b"")
+
+
+class Refusing:
+    """A session whose requests fail as those of requests do: with their address in the text."""
+
+    def __init__(self, kind):
+        self._kind = kind
+
+    def request(self, method, url, *, params, **_):
+        address = requests.Request(method, url, params=params).prepare().url
+        message = f"Max retries exceeded with url: {address}"
+        raise self._kind(message)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        requests.exceptions.SSLError,
+        requests.exceptions.InvalidURL,
+        requests.exceptions.ConnectionError,
+        requests.exceptions.ReadTimeout,
+    ],
+)
+def test_a_token_is_in_no_error(kind, monkeypatch):
+    for module in (patience, hdfs):
+        monkeypatch.setattr(module, "PATIENCE", 0.0)
+    monkeypatch.setenv(webhdfs.TOKEN, "DELEGATION-SECRET")
+    monkeypatch.setattr(webhdfs, "_session", lambda _: Refusing(kind))
+    with pytest.raises(OSError, match=rf"webhdfs://nn:1/s/object: .*{kind.__name__}") as raised:
+        store_at("webhdfs://nn:1/s").read("object")
+    assert "DELEGATION-SECRET" not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "named"),
+    [
+        ("hdfs://nn/a", {}, ["http://nn:9870"]),
+        ("webhdfs://evil:1/a", {}, ["http://evil:1"]),
+        ("hdfs://evil/a", {"dfs.namenode.http-address": "0.0.0.0:2"}, ["http://evil:2"]),
+        ("hdfs://evil/a", {"dfs.namenode.http-address": "nn:2"}, []),
+        (
+            "hdfs://service/a",
+            {
+                "dfs.ha.namenodes.service": "one",
+                "dfs.namenode.http-address.service.one": "nn:2",
+            },
+            [],
+        ),
+    ],
+)
+def test_servers_that_only_the_uri_names(place, given, named, monkeypatch):
+    monkeypatch.delenv(webhdfs.ADDRESSES, raising=False)
+    assert store_at(place, given).named_servers == named
+    monkeypatch.setenv(webhdfs.ADDRESSES, "http://nn:9870")
+    assert store_at(place, given).named_servers == []
 
 
 @pytest.mark.parametrize(

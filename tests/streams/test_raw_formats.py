@@ -184,3 +184,80 @@ def test_reasons(name, line, reason):
 )
 def test_lines_as_they_are(name, line, messages):
     assert split(name, [line]) == (messages, {})
+
+
+# What the DKG paper's programs send to a topic for a raw line, the last two as its Python programs.
+SENT = [
+    ("country", " Peru ", '{"country":"Peru"}'),
+    ("twitter-ticker", "1383289200\tAAPL", '{"ticker":"AAPL","timestamp":1383289200}'),
+    (
+        "wikipedia-pageviews",
+        f"1199145600\t{WIKI}Ankara",
+        f'{{"page":"{WIKI}Ankara","timestamp":1199145600}}',
+    ),
+    (
+        "wikipedia-pageviews-by-lang",
+        "en.m Ankara 242 0",
+        '{"lang":"en.m","page":"Ankara","n":242,"m":0}',
+    ),
+    (
+        "wikipedia-clickstream",
+        "other\tAnkara\tlink\t12",
+        '{"prev":"other","curr":"Ankara","type":"link","n":12}',
+    ),
+    (
+        "twitter-election",
+        '{"text": "t", "entities": {"hashtags": [{"text": "IVoted"}, {"text": "Sunny"}]}}',
+        '{"text":"t","hashtags":["ElectionDay","Sunny"],"timestamp":1478563200000}',
+    ),
+    (
+        "twitter-ticker",
+        "1383289200\tAAPL",
+        '{"ticker": "AAPL", "timestamp": "1383289200"}',
+    ),
+    (
+        "wikipedia-clickstream",
+        "other\tAnkara\tlink\t12",
+        '{"curr": "Ankara", "n": "12", "prev": "other", "type": "link"}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "raw", "sent"), SENT)
+def test_a_topic_of_the_papers_programs_has_the_messages_of_the_raw_lines(name, raw, sent):
+    messages, rejected = split(name, [raw])
+    assert messages
+    assert not rejected
+    assert split(name, [sent]) == (messages, {})
+
+
+@given(st.data())
+def test_raw_lines_and_objects_can_be_mixed(data):
+    name = data.draw(st.sampled_from([*TABLES, "country"]))
+    known = [line for each, *lines in SENT if each == name for line in lines]
+    bad = ['{"n": 1}', "{", '{"curr": "a", "n": 0}', "1 2", "", "a\tb"]
+    lines = data.draw(st.lists(st.sampled_from([*known, *bad]), max_size=8))
+    alone = [split(name, [line]) for line in lines]
+    assert split(name, lines) == (
+        [(i, *rest) for i, (found, _) in enumerate(alone) for _, *rest in found],
+        {i: reason for i, (_, reasons) in enumerate(alone) for reason in reasons.values()},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("country", '{"name": "Peru"}', "there is no field 'country'"),
+        ("country", '{"country": ""}', "the key is empty"),
+        ("twitter-ticker", '{"ticker": ["AAPL"]}', "field 'ticker' is not a single value"),
+        ("twitter-ticker", '{"ticker": "AAPL"', "not JSON: "),
+        ("wikipedia-pageviews", f'{{"page": "{WIKI}"}}', "the key is empty"),
+        ("wikipedia-clickstream", '{"curr": "a"}', "the count null is not a whole number"),
+        ("wikipedia-clickstream", '{"curr": "a", "n": 1.5}', "the count '1.5' is not a whole"),
+        ("twitter-election", '{"hashtags": [7]}', "a hashtag is not a text"),
+    ],
+)
+def test_reasons_for_objects(name, line, reason):
+    messages, rejected = split(name, [line])
+    assert messages == []
+    assert rejected[0].startswith(reason)

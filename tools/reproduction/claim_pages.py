@@ -99,7 +99,8 @@ def _row(claim: Claim, outcomes: Mapping[str, Tables], notes: Mapping[str, str])
         experiment = each.criterion.measure.experiment
         ours.append(f"[{experiment}]({experiment}.md): {each.ours}")
     verdict: str = claim.verdict(outcomes)
-    if verdict == "does not hold":
-        verdict = f"**{verdict}**: {notes[claim.id]}"
+    if claim.id in notes:
+        shown = "**does not hold**" if verdict == "does not hold" else verdict
+        verdict = f"{shown}: {notes[claim.id]}"
     stated = [*criteria, *filter(None, reasons), *changes]
     return [f"`{claim.id}`<br>{quoted}", "<br>".join(stated), "<br>".join(ours), verdict]

@@ -34,7 +34,8 @@ the terms.
 - **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
   The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
   them. A claim that several measures test holds only if it holds for all of them. Beside each claim
-  that does not hold stands the reason, as far as it is known.
+  that does not hold stands the reason, as far as it is known, and beside each that is not run what
+  our results show so far.
 - **Not run** means that a figure is missing that the criterion needs: no experiment has it, or a
   run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
   if other settings are missing. **Not testable** means that the statement is about something that
@@ -53,10 +54,15 @@ the terms.
   scale quick, and their pages state the number of messages.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key;
   only Epinions, in PKG figure 8, is real. Places of the joins are those of an invented country.
+- **Deployment of DKG's experiments**: 5 spouts, 10 splitters, which route, 10 aggregators, and
+  streams that span the paper's time
+  ([277](decisions/277-deployment-of-the-dkg-paper.md)). Pages whose experiment has not run in this
+  form yet say so beside their commit.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
   two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
-  MurmurHash3, runs with XXH64.
+  MurmurHash3, runs with XXH64. PKG's were made before MurmurHash3 counted by its absolute value
+  ([278](decisions/278-murmur3-by-its-absolute-value.md)).
 
 """
 
@@ -149,6 +155,8 @@ def _making(record: Record) -> Iterable[str]:
     given = record.given
     messages = f"{given['messages']:,} messages in {given['scenarios']} scenarios"
     yield f"- {messages}, scale {given['scale']}, seed {given['seed']}; commit `{given['commit']}`."
+    if given["summary"] != available()[record.id].summary:
+        yield "- The experiment has changed since this commit, and has not run again yet."
     if given["machines"]:
         repeats = " or ".join(map(str, given["repeats"]))
         runs = "one run each"

@@ -32,6 +32,7 @@ __all__ = [
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reproduction"
 NOTES = FOLDER / "notes.toml"
+_NOTED: Mapping[str, str] = {"does not hold": "it does not hold", "not run": "it is not run"}
 
 
 @dataclass(frozen=True)
@@ -80,23 +81,26 @@ def tables_of(found: Sequence[Record]) -> dict[str, Tables]:
 def whys(
     notes: Mapping[str, str], claims: Sequence[Claim], outcomes: Mapping[str, Tables]
 ) -> Mapping[str, str]:
-    """Check that exactly the claims that do not hold have a note that says why, and return these.
+    """Check that exactly the claims that need a note have one, and return the notes.
+
+    These are the claims that do not hold, and those with a criterion for which results lack.
 
     Raises
     ------
     ValueError
-        A claim does not hold and has no note, or a note is not about such a claim.
+        A claim needs a note and has none, or has a note and needs none.
     """
-    failing = {each.id for each in claims if each.verdict(outcomes) == "does not hold"}
-    for name in sorted(failing ^ notes.keys()):
-        wanted = "no note says why it does not hold" if name in failing else "it does not fail"
-        message = f"{NOTES.name}: {name}: {wanted}"
+    verdicts = {each.id: each.verdict(outcomes) for each in claims if each.criteria}
+    wanted = {name: _NOTED[each] for name, each in verdicts.items() if each in _NOTED}
+    for name in sorted(wanted.keys() ^ notes.keys()):
+        problem = f"no note says why {wanted[name]}" if name in wanted else "it needs no note"
+        message = f"{NOTES.name}: {name}: {problem}"
         raise ValueError(message)
     return notes
 
 
 def read_notes() -> dict[str, str]:
-    """Read why claims do not hold, by claim."""
+    """Read why claims do not hold or are not run, by claim."""
     notes: dict[str, str] = tomllib.loads(NOTES.read_text("utf-8"))
     return notes
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import number, print_point, print_title, whole
+from evenkey.cli.output import Printer, number, print_point, print_title, whole
 
 if TYPE_CHECKING:
     from evenkey.reports.advice import Advice
@@ -20,7 +20,7 @@ _LONGEST_KEY = 40
 
 def print_advice(advice: Advice) -> None:
     """Print the recommendation and the code, then the skew and the predictions."""
-    console = Console()
+    console = Printer()
     _print_recommendation(console, advice)
     skew, sample = advice.skew, advice.sample
     console.print()

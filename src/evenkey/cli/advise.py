@@ -10,7 +10,7 @@ import typer
 from evenkey.cli.advice_text import print_advice
 from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
 from evenkey.cli.error_lines import reported
-from evenkey.cli.output import JsonOption, print_json, shortened
+from evenkey.cli.output import JsonOption, echo, print_json, shortened
 from evenkey.cli.progress_bars import shown_step, step_bar
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import SplitLines
@@ -149,4 +149,4 @@ def _print(outcome: Advice, html: Path | None, *, as_json: bool) -> None:
         return
     print_advice(outcome)
     if page is not None:
-        typer.echo(f"page: {page}")
+        echo(f"page: {page}")

@@ -23,6 +23,7 @@ from evenkey.cli import (
 from evenkey.cli.command_group import Program
 from evenkey.cli.error_lines import show_traces
 from evenkey.cli.help_pages import Commands
+from evenkey.cli.output import echo
 
 app = Commands(
     name="evenkey",
@@ -50,7 +51,7 @@ for _command in _commands:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"evenkey {_version()}")
+        echo(f"evenkey {_version()}")
         raise typer.Exit
 
 

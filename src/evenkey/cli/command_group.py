@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from evenkey.cli.help_pages import Group
+from evenkey.cli.output import echo
 from evenkey.core.addresses import without_password
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
@@ -44,5 +45,5 @@ def _report(error: Any) -> int:
     for theirs, ours in _WORDS:
         message = theirs.sub(ours, message)
     where = "evenkey" if error.ctx is None else error.ctx.command_path
-    typer.echo(f"error: {message.rstrip('.')}; see `{where} --help`", err=True)
+    echo(f"error: {message.rstrip('.')}; see `{where} --help`", err=True)
     return int(error.exit_code)

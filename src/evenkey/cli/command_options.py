@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperOption
 
 from evenkey.cli.help_pages import default_text
+from evenkey.cli.output import echo
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import split_list
 from evenkey.pipeline.aggregate import PipelineConfig
@@ -49,7 +50,7 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
         for each in context.command.params:
             if isinstance(each, TyperOption):
                 each.hidden = False
-        typer.echo(context.get_help())
+        echo(context.get_help())
         raise typer.Exit
 
 

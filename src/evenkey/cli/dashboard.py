@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evenkey.cli.error_lines import interrupted_with, reported
+from evenkey.cli.output import echo
 from evenkey.cli.progress_bars import shown_step
 
 
@@ -53,6 +54,6 @@ def _dashboard(
         from evenkey.reports.dashboard import Server
 
         server = Server(run or ["."], host=host, port=port, allow_hosts=allow_host or ())
-    typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")
+    echo(f"dashboard at {server.url} (Ctrl-C ends it)")
     with interrupted_with("the runs continue without it"):
         server.serve()

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.error_lines import reported
 from evenkey.cli.help_pages import Commands
-from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
+from evenkey.cli.output import JsonOption, Printer, echo, number, print_json, print_title, whole
 from evenkey.cli.produce import produce_command
 from evenkey.cli.progress_bars import message_bar
 from evenkey.core.streams import (
@@ -55,7 +54,7 @@ def register(app: typer.Typer) -> None:
 
 def _list() -> None:
     """List the generated datasets, with published figures of the real data they stand for."""
-    console = Console()
+    console = Printer()
     entries = catalogue()
     table = _table("messages")
     table.add_column("description")
@@ -99,7 +98,7 @@ def _describe(
     if as_json:
         print_json({**figures, "seed": seed})
         return
-    console = Console()
+    console = Printer()
     title = f"{whole(summary.messages)} messages, {whole(summary.keys)} keys"
     if summary.weight != summary.messages:
         title += f", weight {whole(summary.weight)}"
@@ -145,4 +144,4 @@ def _write(
     stream = generated(name, messages=messages, seed=seed, rate=rate)
     with message_bar("writing", stream.length, "generating") as show:
         chosen = write_dataset(stream, file, form, overwrite=overwrite, on_progress=show)
-    typer.echo(f"{whole(stream.length)} messages of {stream.name} written to {file} ({chosen})")
+    echo(f"{whole(stream.length)} messages of {stream.name} written to {file} ({chosen})")

@@ -9,7 +9,7 @@ import typer
 
 from evenkey.cli.diagnosis_text import print_diagnosis
 from evenkey.cli.error_lines import reported
-from evenkey.cli.output import JsonOption, print_json, shortened
+from evenkey.cli.output import JsonOption, echo, print_json, shortened
 from evenkey.cli.progress_bars import step_bar
 from evenkey.core.checking import number
 from evenkey.core.errors import ConfigurationError
@@ -192,17 +192,15 @@ def _print(
         return
     lines = [] if profile is None else list(profile_lines(profile, keys=keys))
     if form == "markdown":
-        typer.echo(found.to_markdown(since), nl=False)
-        if lines:
-            typer.echo("\n## Profile\n\n" + "\n".join(f"- {each}" for each in lines))
+        echo(found.to_markdown(since, lines), nl=False)
         return
     print_diagnosis(found, since, lines)
     if page is not None:
-        typer.echo(f"page: {page}")
+        echo(f"page: {page}")
 
 
 def _fail(findings: Sequence[Finding]) -> None:
     for each in findings:
-        typer.echo(each.line, err=True)
+        echo(each.line, err=True)
     if findings:
         raise typer.Exit(_ABOVE)

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.cli.output import number, print_point, print_title, whole
+from evenkey.cli.output import Printer, number, print_point, print_title, whole
 from evenkey.reports.diagnosis import stage_names, stage_title
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def print_diagnosis(
     With a comparison with an earlier diagnosis, what changed since then is printed before them. The
     lines of a profile are printed last.
     """
-    console = Console()
+    console = Printer()
     count = len(diagnosis.named)
     noun = "stage" if count == 1 else "stages"
     print_title(console, f"{diagnosis.source}: {count or 'no'} {noun} to change")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from evenkey.cli.output import echo
 from evenkey.core import errors
 from evenkey.core.addresses import without_password
 from evenkey.core.errors import ConfigurationError, EvenkeyError, of_file_handles, text_of
@@ -172,7 +173,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt as interrupt:
             terminated = isinstance(interrupt, _TerminatedError)
             what = "terminated" if terminated else "interrupted"
-            typer.echo(": ".join([what, *getattr(interrupt, "__notes__", ())]), err=True)
+            echo(": ".join([what, *getattr(interrupt, "__notes__", ())]), err=True)
             raise typer.Exit(_TERMINATED if terminated else _INTERRUPTED) from None
         except (typer.Exit, BrokenPipeError):
             raise
@@ -193,9 +194,9 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
 def _report(error: Exception) -> int:
     explanation = explain(error)
     if _TRACES.get():
-        typer.echo(without_password("".join(traceback.format_exception(error))), err=True, nl=False)
+        echo(without_password("".join(traceback.format_exception(error))), err=True, nl=False)
     for line in without_password(explanation.message).splitlines():
-        typer.echo(f"error: {line}", err=True)
+        echo(f"error: {line}", err=True)
     if explanation.exit_code == _FAILED and not _TRACES.get():
-        typer.echo("(--debug shows the full trace)", err=True)
+        echo("(--debug shows the full trace)", err=True)
     return explanation.exit_code

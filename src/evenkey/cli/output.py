@@ -11,12 +11,16 @@ import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.segment import Segment
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from evenkey.core.printed_text import printable
 
-    from rich.console import Console
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import ConsoleOptions, RenderableType
 
 JsonOption = Annotated[
     bool,
@@ -24,6 +28,8 @@ JsonOption = Annotated[
 ]
 
 _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
+_LAYOUT = "\n\t"
+"""Control characters that a program prints itself."""
 _LONGEST_TEXT = 24
 _BULLET = "- "
 
@@ -49,6 +55,22 @@ def standard_output_kept(*, wanted: bool) -> Iterator[None]:
         os.close(kept)
 
 
+class Printer(Console):
+    """A console on which texts from data cannot control the terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render as Rich does, with characters that are not printable as ``?``."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text, kept=_LAYOUT), style, control)
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text, in which data cannot control the terminal; `err` is for standard error."""
+    typer.echo(printable(text, kept=_LAYOUT), err=err, nl=nl)
+
+
 def print_json(figures: dict[str, Any]) -> None:
     """Print one JSON object; a float that is NaN or infinite becomes null."""
     typer.echo(json.dumps(_finite(figures), indent=2, allow_nan=False))
@@ -56,7 +78,7 @@ def print_json(figures: dict[str, Any]) -> None:
 
 def print_title(console: Console, title: str) -> None:
     """Print the title of a table on one line, even if the terminal is narrower."""
-    console.print(title, style="bold", highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(title), style="bold", highlight=False, markup=False, soft_wrap=True)
 
 
 def print_point(console: Console, text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, get_args
 import typer
 
 from evenkey.cli.error_lines import interrupted_with
-from evenkey.cli.output import JsonOption, print_json, whole
+from evenkey.cli.output import JsonOption, echo, print_json, whole
 from evenkey.cli.progress_bars import message_bar
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, produce
@@ -97,9 +97,7 @@ def produce_command(
         print_json(figures)
     else:
         speed = whole(produced.messages_per_second)
-        typer.echo(
-            f"{whole(produced.messages)} messages of {found.name} sent to {address} ({speed}/s)"
-        )
+        echo(f"{whole(produced.messages)} messages of {found.name} sent to {address} ({speed}/s)")
 
 
 def parse_time(text: str) -> float:

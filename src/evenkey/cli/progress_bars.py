@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from evenkey.cli.output import number, whole
+from evenkey.cli.output import Printer, number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -308,7 +308,7 @@ def _shown(
     steps
         Whether lines name each step at its beginning.
     """
-    console = Console(stderr=True)
+    console = Printer(stderr=True)
     if not (live and _draws(console)):
         yield _Lines(console, steps=steps)
         return

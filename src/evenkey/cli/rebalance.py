@@ -8,7 +8,7 @@ import typer
 
 from evenkey import spark as eks
 from evenkey.cli.error_lines import interrupted_with, reported
-from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
+from evenkey.cli.output import JsonOption, echo, print_json, standard_output_kept, whole
 
 _AGAIN = "the old checkpoint is unchanged; the same command begins again"
 """Note of an interrupt: what remains, and how to go on."""
@@ -62,13 +62,13 @@ def _rebalance(
     if as_json:
         print_json(moved.to_json())
         return
-    typer.echo(
+    echo(
         f"moved: {whole(moved.states)} states and {whole(moved.timers)} timers after batch "
         f"{moved.batch} of {moved.checkpoint}"
     )
     for position in moved.positions:
-        typer.echo(f"startingOffsets: {position}")
-    typer.echo(
+        echo(f"startingOffsets: {position}")
+    echo(
         f"new query: eks.groupBy(rows, ..., workers={moved.workers}, state={state!r}), with "
         f"spark.sql.shuffle.partitions={moved.workers} and a new checkpoint"
     )

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
 from evenkey.cli.error_lines import reported
-from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
+from evenkey.cli.output import JsonOption, Printer, number, print_json, print_title, whole
 from evenkey.cli.progress_bars import message_bar, shown_step
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.metrics import FIGURES, shown_in
@@ -69,6 +68,16 @@ def _simulate(
             rich_help_panel=_PANEL,
         ),
     ] = "shuffle",
+    readers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Readers (Storm's spouts), each of which passes its messages to the sources "
+            "(Storm's splitters) round-robin.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = 1,
     estimation: Annotated[
         str,
         typer.Option(
@@ -129,6 +138,7 @@ def _simulate(
                     config.with_options(grouping=spelling).resolved_grouping(),
                     workers=config.workers,
                     sources=config.sources,
+                    readers=readers,
                     feed=cast("Feed", feed),  # the simulator checks it
                     estimation=estimation,
                     hash=cast("HashName", hash_name),
@@ -158,7 +168,7 @@ def _spellings(config: PipelineConfig, groupings: str | None) -> list[str]:
 
 def _print_simulations(results: Sequence[dict[str, Any]]) -> None:
     """Print the setting of the simulation, and a table with one row per grouping."""
-    console = Console()
+    console = Printer()
     first = results[0]
     print_title(
         console,

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import number, print_rows, print_title, whole
+from evenkey.cli.output import Printer, number, print_rows, print_title, whole
 from evenkey.core.metrics import shown_in
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PREVIEW_ROWS = 10
 
 def print_run(report: RunReport) -> None:
     """Print the metrics of one run, and the location of its output."""
-    console = Console()
+    console = Printer()
     figures = report.to_json()
     if report.table is not None:
         _print_preview(console, report.table)
@@ -115,7 +115,7 @@ def print_comparison(reports: Sequence[RunReport]) -> None:
     rows = [report.to_json() for report in reports]
     base = next((row["messages_per_second"] for row in rows if row["grouping"] == "kg"), None)
     first = rows[0]
-    console = Console()
+    console = Printer()
     print_title(
         console,
         f"{first['dataset']}: {whole(first['messages'])} messages, "

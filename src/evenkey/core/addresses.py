@@ -20,7 +20,7 @@ _PASSWORDS = (
     ),
 )
 _SECRET_OPTION = re.compile(
-    r"(?P<before>[?&;][^=&;\s]*(?:password|passwd|secret|token|\.pem|credential)[^=&;\s]*=)"
+    r"(?P<before>[?&;][^=&;\s]*(?:password|passwd|secret|token|delegation|\.pem|credential)[^=&;\s]*=)"
     r"[^&;#\s'\"]*",
     re.IGNORECASE,
 )

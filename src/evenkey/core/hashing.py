@@ -103,7 +103,9 @@ def hash_longs(values: NDArray[np.int64], seeds: ArrayLike = SPARK_SEED) -> NDAr
 def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[np.uint64]:
     """Hash texts as the papers' programs do: MurmurHash3, the 128-bit variant for 64-bit machines.
 
-    This function is much slower than `hash_strings`. So hash each key once, not each message.
+    The programs take the absolute value of the hash before they divide it by the number of workers.
+    So does this function: ``hash % W`` is then the programs' worker, also of a negative hash.
+    It is much slower than `hash_strings`. So hash each key once, not each message.
 
     Parameters
     ----------
@@ -116,16 +118,17 @@ def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[
     Returns
     -------
     uint64[n]
-        The first 64 bits of the hash of each text's UTF-8 bytes.
+        The absolute value of the first 64 bits, a signed number, of the hash of each text's UTF-8
+        bytes.
 
     Examples
     --------
     >>> [f"{int(each):016x}" for each in murmur3_strings(["Turkey", ""])]
-    ['fa108ef069862737', 'a10ea8b22762995a']
+    ['05ef710f9679d8c9', '5ef1574dd89d66a6']
     """
     mmh3 = load_extra("mmh3", "cli", "MurmurHash3")
     values = texts.to_pylist() if isinstance(texts, pa.Array) else list(texts)
-    hashes = (mmh3.hash64(text or "", seed, signed=False)[0] for text in values)
+    hashes = (abs(mmh3.hash64(text or "", seed)[0]) for text in values)
     return np.fromiter(hashes, np.uint64, len(values))
 
 

@@ -24,7 +24,7 @@ _FIX = (
 
 
 def connector_settings() -> dict[str, str]:
-    """Return the Spark settings that load the connector; empty if its jars are not found.
+    """Return the Spark settings that load the connector, if its jars are found, and hide secrets.
 
     The function searches for the jars in the directory that ``EVENKEY_KAFKA_JARS`` names. By
     default, it searches in the directory that `make setup-kafka` fills in the checkout of this
@@ -35,20 +35,21 @@ def connector_settings() -> dict[str, str]:
     ConfigurationError
         ``EVENKEY_KAFKA_JARS`` is not a directory with jars.
     """
+    # Spark redacts matching settings and options in plans, logs and its event log. It may also have
+    # the connector by its own configuration.
+    hidden = {"spark.redaction.regex": _HIDDEN, "spark.sql.redaction.options.regex": _HIDDEN}
+    jars = _jars()
+    return {"spark.jars": ",".join(map(str, jars)), **hidden} if jars else hidden
+
+
+def _jars() -> list[Path]:
     named = os.environ.get("EVENKEY_KAFKA_JARS")
     directory = Path(named) if named else _CHECKOUT / _JARS
     jars = sorted(directory.glob("*.jar"))
-    if jars:
-        return {
-            "spark.jars": ",".join(map(str, jars)),
-            # Spark redacts matching settings and options in plans, logs and its event log.
-            "spark.redaction.regex": _HIDDEN,
-            "spark.sql.redaction.options.regex": _HIDDEN,
-        }
-    if named:
+    if named and not jars:
         message = f"EVENKEY_KAFKA_JARS = {named!r}: it has no jars; {_FIX}"
         raise ConfigurationError(message)
-    return {}
+    return jars
 
 
 _HIDDEN = r"(?i)secret|password|token|jaas|access[.]?key|ssl[.].*key|url"
@@ -65,7 +66,7 @@ def check_findable() -> None:
     ConfigurationError
         No jars are found; the message says how to get them.
     """
-    if not (_session_runs() or connector_settings() or _named_to_spark()):
+    if not (_session_runs() or _jars() or _named_to_spark()):
         message = f"Spark has no {KAFKA.name}: {_FIX}"
         raise ConfigurationError(message)
 

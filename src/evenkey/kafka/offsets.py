@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
+    from evenkey.core.stores import Store
     from evenkey.kafka.admin import Admin, Offsets
     from evenkey.kafka.topic_address import Address
 
@@ -149,6 +150,21 @@ class OffsetRange:
     def to_json(self) -> str:
         """Convert to JSON."""
         return json.dumps({"start": self.start, "end": self.end}, indent=2, sort_keys=True)
+
+    @classmethod
+    def read(cls, store: Store, name: str) -> Self:
+        """Read the range that a run stored at its start.
+
+        Raises
+        ------
+        RunError
+            The object cannot be read, or is not one that a run stored.
+        """
+        try:
+            return cls.from_json(store.read(name).decode())
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"{store.path(name)} cannot be read ({error}): choose another output"
+            raise RunError(message) from error
 
     @classmethod
     def from_json(cls, text: str) -> Self:

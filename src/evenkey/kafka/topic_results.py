@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.streams import read_names, read_types
@@ -20,12 +22,14 @@ from evenkey.spark.sessions import from_arrow_schema, from_arrow_type
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from evenkey.aggregators import Aggregator
     from evenkey.kafka.client import Isolation
 
 _WINDOW = ("window_start", "window_end")
+_BROKEN = "evenkey: not JSON"
+"""Column with the text of a value that cannot be parsed."""
 
 
 def read_topic(
@@ -76,7 +80,7 @@ def read_topic(
     ConfigurationError
         The address is invalid, or Spark has no Kafka connector. Spark raises an error while it
         computes the rows if a window and key have two different results, because two runs wrote
-        to the topic.
+        to the topic, or if a record is no result.
 
     Examples
     --------
@@ -107,8 +111,26 @@ def read_topic(
     schema = _schema(
         parse_aggregator(aggregator), read_names(key), read_types(types) if types else {}
     )
-    parsed = F.from_json(F.decode("value", "UTF-8"), schema)
-    return once.select(parsed.alias("row")).select("row.*")
+    return once.select(_result(F.col("value"), schema, place.topic).alias("row")).select("row.*")
+
+
+def _result(value: Column, schema: StructType, topic: str) -> Column:
+    """Parse the value of a record; a record that is no result fails the task that computes it."""
+    parsed = F.from_json(
+        value.cast("string"),
+        StructType([*schema.fields, StructField(_BROKEN, StringType())]),
+        {"columnNameOfCorruptRecord": _BROKEN},
+    )
+    message = (
+        f"topic {topic!r} has a record that is no result of such a run: read a topic that only "
+        "runs with this aggregator and key write to"
+    )
+    fields = [parsed.getField(each.name) for each in schema.fields]
+    empty = functools.reduce(operator.and_, (each.isNull() for each in fields))
+    foreign = parsed.getField(_BROKEN).isNotNull() | empty
+    return F.when(foreign, F.raise_error(F.lit(message)).cast(schema)).otherwise(
+        F.struct(*(each.alias(of.name) for each, of in zip(fields, schema.fields, strict=True)))
+    )
 
 
 def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientSettings) -> None:

@@ -11,14 +11,21 @@ SHIFT_32 = np.uint64(32)
 
 
 @njit(cache=True)
-def take_turns(position, sources, out):
-    """Assign messages to sources in turn, the first message to ``position % sources``."""
-    source = position % sources
+def take_turns(position, readers, sources, out):
+    """Assign messages to sources; message p goes to ``(p // readers + p % readers) % sources``."""
+    reader, turn = position % readers, position // readers
+    source = (turn + reader) % sources
     for i in range(len(out)):
         out[i] = source
-        source += 1
-        if source == sources:
-            source = 0
+        reader += 1
+        if reader == readers:
+            reader = 0
+            turn += 1
+            source = turn % sources
+        else:
+            source += 1
+            if source == sources:
+                source = 0
 
 
 @njit(cache=True)

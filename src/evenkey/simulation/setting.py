@@ -24,7 +24,7 @@ class Setting:
 
     Parameters
     ----------
-    grouping, workers, sources, feed, estimation, hash, route_by, observe_by
+    grouping, workers, sources, readers, feed, estimation, hash, route_by, observe_by
         As for `simulate`.
     agreement, samples, epoch_messages, replication
         As for `simulate`.
@@ -43,6 +43,7 @@ class Setting:
     grouping: Grouping | str = field(kw_only=False)
     workers: int = 50
     sources: int = 5
+    readers: int = 1
     feed: Feed = "shuffle"
     estimation: Estimation | str = "local"
     hash: HashName = "xxhash64"

@@ -40,6 +40,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     *,
     workers: int = 50,
     sources: int = 5,
+    readers: int = 1,
     feed: Feed = "shuffle",
     estimation: Estimation | str = "local",
     hash: HashName = "xxhash64",  # noqa: A002 - the option's name
@@ -69,9 +70,13 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         groupings keep their state for the whole stream.
     workers, sources
         Number of workers, W, and of sources, S.
+    readers
+        Number of readers, from which the sources get their messages: see `feed`.
     feed
-        ``shuffle``: message i goes to source i mod S. ``key``: a hash of the message's sender
-        chooses the source; if the stream has no senders, a hash of the message's key.
+        ``shuffle``: reader i mod R reads message i, and each of the R readers passes its messages
+        to the sources in turn; with one reader message i goes to source i mod S. ``key``: a hash
+        of the message's sender chooses the source; if the stream has no senders, a hash of the
+        message's key.
     estimation
         ``local``, ``global`` or ``probing(SECONDS)``: see `Local`, `Global`, `Probing`.
     hash
@@ -119,6 +124,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         grouping,
         workers=workers,
         sources=sources,
+        readers=readers,
         feed=feed,
         estimation=estimation,
         hash=hash,
@@ -182,7 +188,7 @@ def simulate_all(
     for each in settings:
         hashes.setdefault(each.hash, KeyHashes(stream, each.hash))
     # Constructed before the stream is read, so that invalid settings are reported first.
-    feedings = [Feeding(each.feed, each.sources) for each in settings]
+    feedings = [Feeding(each.feed, each.sources, each.readers) for each in settings]
     systems = [_system(stream, each) for each in settings]
     _plan(stream, settings, systems, hashes)
     for done in _run(stream, settings, systems, feedings, hashes):
@@ -288,6 +294,7 @@ def _report(
             "grouping": str(setting.parsed_grouping),
             "workers": setting.workers,
             "sources": setting.sources,
+            "readers": setting.readers,
             "feed": setting.feed,
             "estimation": str(setting.parsed_estimation),
             "hash": setting.hash,

@@ -38,7 +38,6 @@ def agree_in_weight(whole, cut):
     assert weights(whole) == weights(cut)
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [

@@ -213,9 +213,26 @@ def test_a_plan_of_another_size_is_refused():
         ("places", np.array([3], dtype=np.int32)),
         ("starts", np.array([1], dtype=np.int64)),
         ("keys", np.array([7], dtype=np.uint64)),
+        ("keys", np.empty(0)),
+        ("loads", np.zeros(1 << 20)),
+        ("owners", np.zeros(8, dtype=np.int32)),
     ],
 )
 def test_arrays_that_are_no_plan_are_refused(name, values):
     arrays = {**unplanned(4, 3).to_arrays(), name: values}
     with pytest.raises(RunError, match=r"^a routing table has numbers out of range"):
-        Plan.from_arrays(arrays)
+        Plan.from_arrays(arrays, workers=3, buckets=4)
+
+
+@pytest.mark.parametrize("share", [np.nan, -0.5, 1.5])
+def test_shares_out_of_range_are_refused(share):
+    split = {
+        "keys": np.array([7], dtype=np.uint64),
+        "starts": np.array([0, 2]),
+        "places": np.array([0, 1], dtype=np.int32),
+        "shares": np.array([0.5, 0.5]),
+    }
+    arrays = {**unplanned(4, 3).to_arrays(), **split}
+    assert Plan.from_arrays(arrays).keys.tolist() == [7]
+    with pytest.raises(RunError, match=r"^a routing table has numbers out of range"):
+        Plan.from_arrays({**arrays, "shares": np.array([0.5, share])})

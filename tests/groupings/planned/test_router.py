@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.core.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import KeyStatistics, Plan, compile_plan
 from tests.groupings.planned import naive
@@ -296,6 +296,13 @@ def test_a_follower_goes_as_a_router_of_its_source_and_learns_nothing(source):
         each.remember(plan(grouping, keys, 4))
     assert follower.route(keys).tolist() == router.route(keys).tolist()
     assert router.memory().keys() > follower.memory().keys()
+
+
+@pytest.mark.parametrize(("buckets", "workers"), [(16, 5), (16, 1), (32, 4), (8, 4)])
+def test_a_plan_for_other_workers_or_buckets_is_refused(buckets, workers):
+    router, keys = PlannedGrouping(buckets=16).router(4), np.arange(50, dtype=np.uint64)
+    with pytest.raises(RunError, match="numbers out of range"):
+        router.remember(plan(PlannedGrouping(buckets=buckets), keys, workers))
 
 
 def test_a_follower_is_of_a_source():

@@ -1,4 +1,4 @@
-"""As-of joins give the matches of a plain join of all pairs, of pandas, and of Spark's own."""
+"""As-of joins give the matches of a comparison of all pairs, of pandas, and of Spark's own."""
 
 from __future__ import annotations
 
@@ -73,7 +73,10 @@ def test_pandas_finds_the_same(session, name):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("name", ["whole", "decimal", "day", "real"])
+@pytest.mark.parametrize(
+    "name",
+    ["whole", "real", *(pytest.param(each, marks=pytest.mark.soak) for each in ("decimal", "day"))],
+)
 def test_sparks_own_join_finds_rows_of_the_same_time(session, name):
     """Of right rows with equal times, Spark's join takes either; it misses infinite times."""
     if session.version < "4.3":

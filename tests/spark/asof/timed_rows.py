@@ -1,20 +1,23 @@
-"""Two sides with a hot key and times, and two other ways to match them: pandas and a plain join."""
+"""Two sides with a hot key and times, and two other ways to match them: pandas and plain Python."""
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from pyspark.sql import Window
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.spark.asof.match_request import MatchRequest
-from evenkey.spark.windows.window_plans import planned
+from tests.spark.windows.ordered_rows import a_hot_key_is_cut
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
 
 WORKERS = 5
 TIMES = {
@@ -31,6 +34,7 @@ TIMES = {
     "local": "cast(timestamp_micros(1761400000000000 + pmod(h, 400) * 60000000) as timestamp_ntz)",
 }
 """SQL of times, from a number `h` that is like a random one."""
+_MICROSECOND = dt.timedelta(microseconds=1)
 TOLERANCES: dict[str, Any] = {
     "whole": 3,
     "long": 5 * 1844674407370955,
@@ -70,28 +74,11 @@ def matched(
 ) -> dict[int, int | None]:
     """Return the `seq` of the match of each `id`, by `asof_join`."""
     options = {"workers": WORKERS, "right_order": "seq", **options}
-    if cuts:
-        assert_cut(left, right, on, time, **options)
-    found = operators.asof_join(left, right, on, time, time, **options)
+    with a_hot_key_is_cut() if cuts else contextlib.nullcontext():
+        found = operators.asof_join(left, right, on, time, time, **options)
     rows = found.select("id", "seq").collect()
     assert len({row["id"] for row in rows}) == len(rows)
     return {row["id"]: row["seq"] for row in rows}
-
-
-def assert_cut(left: DataFrame, right: DataFrame, on: Any, time: str, **options: Any) -> None:
-    """Assert that a hot key is cut."""
-    usual: dict[str, Any] = {
-        "how": "left",
-        "direction": "backward",
-        "tolerance": None,
-        "allow_exact_matches": True,
-        "state": None,
-        "cost": None,
-    }
-    request = MatchRequest.of(left, right, on, time, time, **(usual | options))
-    cuts = planned(request.windows).cuts
-    assert cuts is not None
-    assert len(cuts.workers) > 1
 
 
 def joined(
@@ -105,61 +92,54 @@ def joined(
     tolerance: Any = None,
     allow_exact_matches: bool = True,
 ) -> dict[int, int | None]:
-    """Return the matches by a plain join of all pairs of a key, of which the nearest stays."""
-    given, other = F.col("given"), F.col("other")
-    first = left.select("id", *on, F.col(time).alias("given"))
-    second = right.select(*on, F.col(time).alias("other"), "seq")
-    pairs = first.join(second, on).where(given.isNotNull() & other.isNotNull())
-    pairs = pairs.where(~_nan(pairs, "given") & ~_nan(pairs, "other"))
-    before, after = other < given, other > given
-    if direction == "backward":
-        pairs = pairs.where(before | ((other == given) & allow_exact_matches))
-    elif direction == "forward":
-        pairs = pairs.where(after | ((other == given) & allow_exact_matches))
-    elif not allow_exact_matches:
-        pairs = pairs.where(before | after)
-    apart = F.when(before, _apart(pairs, given, other)).otherwise(_apart(pairs, other, given))
-    pairs = pairs.withColumn("apart", F.when(before | after, apart).otherwise(F.lit(0)))
-    if tolerance is not None:
-        pairs = pairs.where(F.col("apart") <= F.lit(_number(tolerance)))
-    backward = F.lit(direction != "forward") & (other <= given)
-    order = [
-        F.col("apart").asc(),
-        F.when(other < given, 0).otherwise(1).asc(),
-        # All times are equally far from an infinite one.
-        F.when(other <= given, other).desc_nulls_last(),
-        other.asc(),
-        F.when(backward, F.lit(1)).otherwise(0).desc(),
-    ]
-    last = F.when(backward, F.col("seq")).desc_nulls_last()
-    order += [last, F.col("seq").asc()]
-    number = F.row_number().over(Window.partitionBy("id").orderBy(*order))
-    found = pairs.withColumn("n", number).where("n = 1").select("id", "seq")
-    wanted = left.select("id").join(found, "id", how)
-    return {row["id"]: row["seq"] for row in wanted.collect()}
+    """Return the matches by comparing all pairs of a key in plain Python."""
+    most = tolerance // _MICROSECOND if isinstance(tolerance, dt.timedelta) else tolerance
+    rows: dict[tuple[Any, ...], list[tuple[Any, int]]] = defaultdict(list)
+    for *key, other, seq in _values(right, [*on, time, "seq"]):
+        rows[tuple(key)].append((other, seq))
+    found: dict[int, int | None] = {}
+    for id_, *key, given in _values(left, ["id", *on, time]):
+        matches = [
+            (_rank(given, other, seq, forward=direction == "forward"), seq)
+            for other, seq in (() if None in key else rows[tuple(key)])
+            # No comparison holds for NaN, and none with it.
+            if given is not None
+            and other is not None
+            and (
+                (other < given and direction != "forward")
+                or (other > given and direction != "backward")
+                or (other == given and allow_exact_matches)
+            )
+        ]
+        allowed = [each for each in matches if most is None or each[0][0] <= most]
+        if allowed or how == "left":
+            found[id_] = min(allowed)[1] if allowed else None
+    return found
 
 
-def _nan(pairs: DataFrame, name: str) -> Column:
-    kind = pairs.schema[name].dataType.typeName()
-    return F.isnan(name) if kind in ("double", "float") else F.lit(0) == 1
+def _rank(given: Any, other: Any, seq: int, *, forward: bool) -> tuple[Any, ...]:
+    """Return what is least for the right row that matches; its first value is the distance.
+
+    Of two rows at the same distance the earlier time matches. All times are equally far from an
+    infinite one.
+    """
+    apart = 0 if given == other else abs(given - other)
+    earlier = other < given
+    last = not forward and other <= given
+    return apart, not earlier, -other if earlier else other, -seq if last else seq
 
 
-def _apart(pairs: DataFrame, later: Column, earlier: Column) -> Column:
-    """Return a distance as a number with enough digits; times as seconds."""
-    kind = pairs.schema["given"].dataType.typeName()
-    if kind in ("double", "float"):
-        return later.cast("double") - earlier.cast("double")
-    if kind == "date":
-        return (F.datediff(later, earlier) * 86400).cast("decimal(38, 6)")
-    if kind.startswith("timestamp"):
-        later, earlier = (
-            each.cast("timestamp").cast("decimal(30, 6)") for each in (later, earlier)
-        )
-    return (later.cast("decimal(30, 6)") - earlier.cast("decimal(30, 6)")).cast("decimal(38, 6)")
+def _values(df: DataFrame, names: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Return the rows; dates and timestamps are microseconds."""
+    return zip(*map(_in_python, df.select(*names).toArrow().columns), strict=True)
 
 
-def _number(tolerance: Any) -> float:
-    return tolerance.total_seconds() if isinstance(tolerance, dt.timedelta) else tolerance
+def _in_python(column: pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("us"))
+    whole = pa.types.is_timestamp(column.type)
+    values: list[Any] = (column.cast(pa.int64()) if whole else column).to_pylist()
+    return values
 
 
 def by_pandas(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Window
@@ -11,11 +14,9 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.spark.windows.ranking_functions import RANKINGS
 from evenkey.spark.windows.window_frames import Frame, frame_of
-from evenkey.spark.windows.window_plans import planned
-from evenkey.spark.windows.window_request import WindowRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -93,15 +94,14 @@ def assert_same(
     """Compare `over` with Spark's own window, row by row; `id` is different in all rows."""
     options = {"workers": WORKERS, **options}
     frames = (rows_between, range_between)
-    got = operators.over(df, keys, order, columns, *frames, **options)
+    with a_hot_key_is_cut() if cuts else contextlib.nullcontext():
+        got = operators.over(df, keys, order, columns, *frames, **options)
     expected = over_spark(df, keys, order, columns, frame_of(*frames))
     assert got.schema == expected.schema
-    if cuts:
-        assert_cut(df, keys, order, columns, *frames, **options)
-    found, wanted = (sorted(map(tuple, each.collect()), key=str) for each in (got, expected))
     by_id = got.columns.index("id")
-    found.sort(key=lambda row: row[by_id])
-    wanted.sort(key=lambda row: row[by_id])
+    found, wanted = (
+        sorted(map(tuple, each.collect()), key=lambda row: row[by_id]) for each in (got, expected)
+    )
     assert len(found) == len(wanted)
     for one, other in zip(found, wanted, strict=True):
         for name, mine, its in zip(got.columns, one, other, strict=True):
@@ -109,14 +109,32 @@ def assert_same(
     return got
 
 
-def assert_cut(df, keys, order, columns, *frames: Any, workers: int, **options: Any) -> None:
-    """Assert that a hot key is cut."""
-    state, cost = options.get("state"), options.get("cost")
-    rows, values = frames
-    request = WindowRequest.of(df, keys, order, columns, rows, values, workers, state, cost)
-    cuts = planned(request).cuts
-    assert cuts is not None
-    assert len(cuts.workers) > 1
+class _Kept(logging.Handler):
+    """Keeps the lines that are logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+@contextlib.contextmanager
+def a_hot_key_is_cut() -> Iterator[None]:
+    """Check that a call in this block logs a plan that cuts a hot key."""
+    logger, kept = logging.getLogger("evenkey.spark.windows"), _Kept()
+    usual = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(kept)
+    try:
+        yield
+    finally:
+        logger.removeHandler(kept)
+        logger.setLevel(usual)
+    pieces = [int(number) for number in re.findall(r"cut into (\d+) pieces", "\n".join(kept.lines))]
+    assert pieces, kept.lines
+    assert min(pieces) > 1
 
 
 def equal(mine: object, its: object) -> bool:

@@ -50,7 +50,10 @@ def test_bounded_frames_of_rows(session):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("frame", [(-5, -2), (1, 4), (-200, 200), (0, 0)])
+@pytest.mark.parametrize(
+    "frame",
+    [(-5, -2), (-200, 200), *(pytest.param(f, marks=pytest.mark.soak) for f in ((1, 4), (0, 0)))],
+)
 def test_other_bounded_frames_of_rows(session, frame):
     rows = ordered_rows.rows(session)
     columns = {**aggregates(), **picks(), **ranks()}
@@ -63,15 +66,22 @@ def test_bounded_frames_of_values(session):
     assert_same(rows, ["user"], ["whole"], columns, range_between=(-7, 5))
 
 
+FRAMES_OF_VALUES = {
+    # Doubles have NaN and infinite values.
+    (F.asc_nulls_last, "real"): [(FIRST, 4), (-40, 3), (-2, LAST), (2, 9), (0, 0), (FIRST, -2)],
+    (F.desc, "whole"): [(-40, 3), (FIRST, 4), (0, 0)],
+    (F.desc, "tiny"): [(-2, LAST), (2, 9), (FIRST, -2)],
+}
+"""Frames by order: each frame with doubles and with one of the whole numbers."""
+
+
 @pytest.mark.slow(3)
 @pytest.mark.parametrize(
-    ("direction", "name"), [(F.desc, "whole"), (F.asc_nulls_last, "real"), (F.desc, "tiny")]
-)
-@pytest.mark.parametrize(
-    "frame",
+    ("direction", "name", "frame"),
     [
-        *((-40, 3), (FIRST, 4), (-2, LAST)),
-        *(pytest.param(each, marks=pytest.mark.soak) for each in ((2, 9), (0, 0), (FIRST, -2))),
+        pytest.param(*order, frame, marks=pytest.mark.soak if number else ())
+        for order, frames in FRAMES_OF_VALUES.items()
+        for number, frame in enumerate(frames)
     ],
 )
 def test_other_frames_of_values(session, direction, name, frame):

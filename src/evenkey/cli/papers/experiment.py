@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.error_lines import interrupted_with, reported
 from evenkey.cli.help_pages import Commands
-from evenkey.cli.output import JsonOption, print_json, print_title, shortened, whole
+from evenkey.cli.output import JsonOption, Printer, print_json, print_title, shortened, whole
 from evenkey.cli.progress_bars import step_bar
 from evenkey.pipeline.options import check_output
 
@@ -51,7 +50,7 @@ def _list(*, as_json: JsonOption = False) -> None:
     table.add_column("what it shows")
     for each in found:
         table.add_row(each.id, each.reference, escape(each.title))
-    Console().print(table)
+    Printer().print(table)
 
 
 def _run(
@@ -154,9 +153,9 @@ def _chosen(names: list[str]) -> list[Experiment]:
 
 
 def _print(outcome: Outcome, page: Path) -> None:
-    console = Console()
+    console = Printer()
     if not console.is_terminal:
-        console = Console(width=_WIDTH)
+        console = Printer(width=_WIDTH)
     experiment = outcome.experiment
     print_title(console, f"{experiment.reference}: {experiment.title} ({outcome.scale.name})")
     for reason in outcome.skipped:

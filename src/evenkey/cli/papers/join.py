@@ -9,7 +9,7 @@ import typer
 from evenkey.cli.command_options import with_options_of
 from evenkey.cli.error_lines import going_on, interrupted_with, reported
 from evenkey.cli.help_pages import Commands
-from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
+from evenkey.cli.output import JsonOption, echo, print_json, standard_output_kept, whole
 from evenkey.cli.papers.join_summary import print_join, print_modes
 from evenkey.cli.produce import SENT
 from evenkey.cli.progress_bars import message_bar, shown_progress
@@ -144,4 +144,4 @@ def _produce(
             }
         )
     else:
-        typer.echo(f"{whole(produced.messages)} publications sent to {address}")
+        echo(f"{whole(produced.messages)} publications sent to {address}")

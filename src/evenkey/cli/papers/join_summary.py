@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from evenkey.cli.output import number, print_rows, print_title, whole
+from evenkey.cli.output import Printer, number, print_rows, print_title, whole
 from evenkey.core.metrics import Pace
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def print_join(report: JoinReport) -> None:
     """Print the metrics of one run."""
     figures = report.to_json()
     moves = figures["redistributions"]
-    console = Console()
+    console = Printer()
     print_title(console, f"{figures['pipeline']}, {figures['mode']}")
     moved = ", ".join(f"{len(each['moved_partitions'])} before {each['epoch']}" for each in moves)
     target = "" if report.skew is None else f", target: {number(report.skew)}"
@@ -43,6 +42,11 @@ def print_join(report: JoinReport) -> None:
             if "summary" in each.shown and figures[each.name] is not None
         ),
     ]
+    latency = figures["publication_latency_ms"]
+    if latency is not None:
+        known = [(name, each) for name, each in latency.items() if each is not None]
+        written = ", ".join(f"{name} {whole(each)} ms" for name, each in known)
+        rows.append(("latency of a publication", written))
     if figures["expected_digest"] is not None:
         equal = figures["expected_digest"] == figures["pairs_digest"]
         rows.append(("one process", "equal pairs" if equal else figures["expected_digest"]))
@@ -59,7 +63,7 @@ def print_modes(reports: Sequence[JoinReport]) -> None:
     """Print one row per mode."""
     rows = [report.to_json() for report in reports]
     first = rows[0]
-    console = Console()
+    console = Printer()
     print_title(
         console,
         f"{first['pipeline']}: {whole(first['messages'])} publications, "

@@ -96,6 +96,15 @@ def keys_of_workers(pairs, bits, held):
 
 
 @njit(cache=True)
+def workers_of_keys(pairs, bits, workers, hashes, counts):
+    """Write into `counts` on how many of the workers each key is."""
+    for i in range(len(hashes)):
+        counts[i] = 0
+        for worker in range(workers):
+            counts[i] += contains(pairs, _pair(hashes[i], worker, bits))
+
+
+@njit(cache=True)
 def insert_pairs(pairs, keys, counts, workers, hashes, weights, bits, earlier):
     """Insert (worker, key) pairs and add to key counts.
 

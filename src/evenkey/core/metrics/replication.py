@@ -240,6 +240,8 @@ class PairCounts(LoadCounts):
     >>> counts.add(np.array([0, 1, 0, 2]), np.array([7, 7, 7, 8], dtype=np.uint64))
     >>> counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost
     ([2, 1, 1], 3, 2, 1.5)
+    >>> counts.workers_of(np.array([7, 8, 9], dtype=np.uint64)).tolist()
+    [2, 1, 0]
 
     In the next epoch key 8 moves to worker 0, with half of the load:
 
@@ -311,6 +313,17 @@ class PairCounts(LoadCounts):
         held = np.zeros(self.workers, dtype=np.int64)
         _kernels.keys_of_workers(self._pairs.table, self._bits, held)
         return held
+
+    def workers_of(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return on how many workers each key is, int64[n]; 0 for a key without messages.
+
+        `keys` is uint64[n], the hashes of the keys.
+        """
+        from evenkey.core.metrics import _kernels
+
+        found = np.empty(len(keys), dtype=np.int64)
+        _kernels.workers_of_keys(self._pairs.table, self._bits, self.workers, keys, found)
+        return found
 
     @property
     def dist_cost(self) -> float:

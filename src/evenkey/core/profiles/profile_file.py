@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,7 +141,7 @@ def _operation(values: Mapping[str, Any]) -> Operation:
         tuple(map(str, values["keys"])),
         tuple(map(str, values["reads"])),
         _time_of(values["at"]),
-        float(values["runs"]),
+        _finite(values["runs"]),
         tuple(_rows_of(each) for each in values["inputs"]),
         None
         if tasks is None
@@ -148,17 +149,32 @@ def _operation(values: Mapping[str, Any]) -> Operation:
             str(tasks["application"]),
             _time_of(tasks["at"]),
             tuple(map(int, tasks["rows"])),
-            tuple(map(float, tasks["seconds"])),
+            tuple(map(_finite, tasks["seconds"])),
         ),
     )
 
 
 def _rows_of(values: Mapping[str, Any]) -> SampledRows:
     keys = (
-        HotKey(int(each["hash"], 16), float(each["rows"]), each.get("key"))
+        HotKey(int(each["hash"], 16), _finite(each["rows"]), _key_of(each.get("key")))
         for each in values["keys"]
     )
-    return SampledRows(float(values["rows"]), tuple(keys))
+    return SampledRows(_finite(values["rows"]), tuple(keys))
+
+
+def _key_of(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    message = f"a key is of type {type(value).__name__}, not text"
+    raise ValueError(message)
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        message = f"{number} is not a finite number"
+        raise ValueError(message)
+    return number
 
 
 def _text_of(at: float) -> str:

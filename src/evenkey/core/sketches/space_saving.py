@@ -262,7 +262,8 @@ class SpaceSaving(Sketch):
             complete = len(data) == _HEADER.size + held * _ITEM.itemsize
             if magic == _MAGIC and complete and 0 <= held <= capacity <= _LARGEST:
                 items = np.frombuffer(data, dtype=_ITEM, offset=_HEADER.size)
-                return cls._of(capacity, total, items["key"], items["count"], items["error"])
+                if _sound(items):
+                    return cls._of(capacity, total, items["key"], items["count"], items["error"])
         message = (
             f"a stored SpaceSaving sketch ({len(data)} bytes) is corrupt: delete what it was read "
             "from, such as a run's output or a query's state, and start again"
@@ -323,6 +324,13 @@ class SpaceSaving(Sketch):
         sketch = cls(capacity)
         sketch._total, sketch._items = total, items
         return sketch
+
+
+def _sound(items: NDArray[np.void]) -> bool:
+    """Return whether stored items have distinct keys, and counts that kernels can compare."""
+    counts, errors = items["count"], items["error"]
+    in_range = np.isfinite(counts) & (errors >= 0) & (errors <= counts)
+    return bool(in_range.all()) and len(np.unique(items["key"])) == len(items)
 
 
 def _sorted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 _CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
 _FOLDER = "hdi_isfolder"
+_OF_AZURE = re.compile(
+    r"([\w-]+\.)+(core\.(windows\.net|chinacloudapi\.cn|usgovcloudapi\.net)|fabric\.microsoft\.com)",
+    re.ASCII,
+)
+"""Matches the names of Azure's own servers, which may get tokens of the environment."""
 _TOO_MANY, _SERVER_ERRORS, _SLOW = 429, 500, 408
 
 
@@ -136,6 +142,13 @@ def _client(process: int, host: str, key: str, signature: str) -> Any:
     if key:
         credential = {"account_name": account, "account_key": key}
     elif not signature:
+        if not _OF_AZURE.fullmatch(host):
+            message = (
+                f"{host}: is not a server of Azure, so it does not get the credentials of the "
+                f"environment; pass the setting fs.azure.account.key.{host}, or "
+                f"fs.azure.sas.fixed.token.{host}"
+            )
+            raise ConfigurationError(message)
         identity = load_extra("azure.identity", "abfs", "state in Azure")
         credential = identity.DefaultAzureCredential()
     return blob.BlobServiceClient(url, credential=credential, **limits)

@@ -26,6 +26,11 @@ class Store(ABC):
     def url(self) -> str:
         """The root, as users and Spark write it: a path, or a URI without credentials."""
 
+    @property
+    def named_servers(self) -> list[str]:
+        """Addresses that only the URL names, and that get secrets of the environment."""
+        return []
+
     @abstractmethod
     def under(self, name: str) -> Self:
         """Return a store with the root ``name/``: the objects whose names begin with ``name/``."""

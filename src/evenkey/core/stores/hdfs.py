@@ -13,7 +13,14 @@ from urllib.parse import unquote, urlsplit
 from evenkey.core.errors import EvenkeyError
 from evenkey.core.stores.base import Store
 from evenkey.core.stores.patience import PATIENCE, patiently
-from evenkey.core.stores.webhdfs import RemoteError, ask, namenodes_of, passes
+from evenkey.core.stores.webhdfs import (
+    ADDRESSES,
+    RemoteError,
+    ask,
+    is_of_requests,
+    namenodes_of,
+    passes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,6 +67,15 @@ class HdfsStore(Store):
     def url(self) -> str:
         """The URI that was passed."""
         return self._url
+
+    @property
+    def named_servers(self) -> list[str]:
+        """Namenodes on the host of the URI, unless ``EVENKEY_WEBHDFS`` names the namenodes."""
+        if os.environ.get(ADDRESSES):
+            return []
+        host = urlsplit(self._url).hostname
+        namenodes = namenodes_of(self._url, self._settings)
+        return [each for each in namenodes if urlsplit(each).hostname == host]
 
     def under(self, name: str) -> Self:
         """Return the store of a subdirectory."""
@@ -162,12 +178,16 @@ class HdfsStore(Store):
             )
             raise kind(message) from None
         except Exception as error:
-            if not passes(error):
+            if not is_of_requests(error):
                 raise
+            # The text of the error has the address of the request, with the delegation token.
+            failed = "cannot be asked"
+            if passes(error):
+                failed = f"did not answer for {PATIENCE:.0f} seconds"
             message = (
-                f"{self.path(name)}: the namenode did not answer for {PATIENCE:.0f} seconds: "
-                f"{type(error).__name__} at {', '.join(namenodes_of(self._url, self._settings))}; "
-                "set EVENKEY_WEBHDFS=http://namenode:port on all hosts if it is elsewhere"
+                f"{self.path(name)}: the namenode {failed}: {type(error).__name__} at "
+                f"{', '.join(namenodes_of(self._url, self._settings))}; set "
+                "EVENKEY_WEBHDFS=http://namenode:port on all hosts if it is elsewhere"
             )
             raise OSError(message) from None
 

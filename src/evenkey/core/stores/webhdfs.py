@@ -13,7 +13,7 @@ from evenkey.core.stores.patience import ANSWER, CONNECT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ADDRESSES", "RemoteError", "ask", "namenodes_of", "passes"]
+__all__ = ["ADDRESSES", "RemoteError", "ask", "is_of_requests", "namenodes_of", "passes"]
 
 ADDRESSES = "EVENKEY_WEBHDFS"
 """Environment variable with the addresses of namenodes, such as ``http://namenode:9870``."""
@@ -154,9 +154,15 @@ def passes(error: Exception) -> bool:
     requests = load_extra("requests", "hdfs", "state in HDFS")
     if isinstance(error, RemoteError):
         return error.passing
-    return isinstance(error, requests.RequestException) and not isinstance(
+    return is_of_requests(error) and not isinstance(
         error, (requests.exceptions.SSLError, requests.exceptions.InvalidURL)
     )
+
+
+def is_of_requests(error: Exception) -> bool:
+    """Return whether a request failed before a namenode or a datanode answered it."""
+    requests = load_extra("requests", "hdfs", "state in HDFS")
+    return isinstance(error, requests.RequestException)
 
 
 @lru_cache(maxsize=4)

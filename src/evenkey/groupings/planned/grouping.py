@@ -282,7 +282,7 @@ class PlannedGrouping(Grouping):
         previous plan. From these loads, `learned` decides whether statistics of earlier epochs are
         valid again.
         """
-        before = Plan.from_arrays(memory) if memory else None
+        before = Plan.from_arrays(memory, workers) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays() | COUNTED
         return plan if before is None else {**plan, "past_sent": _sent(before, statistics)}
 
@@ -304,7 +304,7 @@ class PlannedGrouping(Grouping):
             surprising. False: `statistics` sums costs, and no key is surprising, because a plan by
             cost may give the workers different numbers of messages on purpose.
         """
-        before = Plan.from_arrays(memory) if memory else None
+        before = Plan.from_arrays(memory, workers) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays()
         return plan | (expectations(statistics) if of_messages else COUNTED)
 
@@ -407,7 +407,8 @@ class PlannedGrouping(Grouping):
             plan. If the epoch was planned from its own statistics, the loads under the previous
             plan are used instead.
         """
-        plan = Plan.from_arrays(memory) if memory else unplanned(len(epoch.bucket_loads), workers)
+        buckets = len(epoch.bucket_loads)
+        plan = Plan.from_arrays(memory, workers, buckets) if memory else unplanned(buckets, workers)
         if "past_sent" in memory:
             sent = memory["past_sent"]
         merged = {"sent": _sent(plan, epoch) if sent is None else sent}

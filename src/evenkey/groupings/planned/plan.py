@@ -101,30 +101,43 @@ class Plan:
         return {"moved": moved, **{name: getattr(self, name) for name in _ARRAYS}}
 
     @classmethod
-    def from_arrays(cls, arrays: Snapshot) -> Plan:
+    def from_arrays(
+        cls, arrays: Snapshot, workers: int | None = None, buckets: int | None = None
+    ) -> Plan:
         """Restore a plan from the arrays of `to_arrays`; all other arrays are ignored.
+
+        Parameters
+        ----------
+        arrays
+            The arrays.
+        workers, buckets
+            Numbers of workers and buckets that the plan must have; None: any number.
 
         Raises
         ------
         RunError
-            The arrays are not a valid plan. Kernels do not check array bounds, so this method
-            checks them.
+            The arrays are not a valid plan for these numbers. Kernels do not check array bounds,
+            so this method checks them.
         """
-        keys, buckets = arrays["moved"].tolist()
+        moved_keys, moved_buckets = arrays["moved"].tolist()
         own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
-        _check(own)
-        return cls(**own, moved_keys=keys, moved_buckets=buckets)
+        _check(own, workers, buckets)
+        return cls(**own, moved_keys=moved_keys, moved_buckets=moved_buckets)
 
 
-def _check(arrays: dict[str, NDArray[Any]]) -> None:
+def _check(arrays: dict[str, NDArray[Any]], workers: int | None, buckets: int | None) -> None:
     """Raise an error if the arrays of a plan do not fit together or have numbers out of range."""
     owners, keys, starts, places, shares, loads = (arrays[name] for name in _ARRAYS)
     sound = (
         all(each.ndim == 1 for each in arrays.values())
+        and (workers is None or len(loads) == workers)
+        and (buckets is None or len(owners) == buckets)
         and len(owners) > 0
         and len(owners) & (len(owners) - 1) == 0
         and len(starts) == len(keys) + 1
+        and keys.dtype == np.uint64
         and len(shares) == len(places)
+        and bool(((shares >= 0) & (shares <= 1)).all())
         and starts[0] == 0
         and starts[-1] == len(places)
         and bool((np.diff(starts) > 0).all())

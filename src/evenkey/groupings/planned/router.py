@@ -136,5 +136,6 @@ class PlannedRouter(Router):
         if memory:
             kept = ("past_", "expected_", "counted")
             self._known = {name: memory[name] for name in memory if name.startswith(kept)}
-            self._follow(Plan.from_arrays(memory))
+            buckets = len(self._empty.bucket_loads) if self._learning else None
+            self._follow(Plan.from_arrays(memory, self.workers, buckets))
             self._forget()

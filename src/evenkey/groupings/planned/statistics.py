@@ -9,6 +9,7 @@ import numpy as np
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.sketches import SpaceSaving
+from evenkey.groupings.tables.key_table import check_read
 
 if TYPE_CHECKING:
     from typing import Self
@@ -149,8 +150,18 @@ class KeyStatistics:
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot, prefix: str) -> Self:
-        """Restore statistics from the arrays that `to_arrays` returned for the same prefix."""
+        """Restore statistics from the arrays that `to_arrays` returned for the same prefix.
+
+        Raises
+        ------
+        RunError
+            The arrays are not valid statistics.
+        """
         bucket_loads = arrays[f"{prefix}_buckets"]
+        check_read(
+            sound=bucket_loads.ndim == 1
+            and bool((np.isfinite(bucket_loads) & (bucket_loads >= 0)).all())
+        )
         statistics = cls(1, len(bucket_loads))
         statistics.sketch = SpaceSaving.from_bytes(arrays[f"{prefix}_sketch"].tobytes())
         statistics.bucket_loads = bucket_loads.astype(np.float64)

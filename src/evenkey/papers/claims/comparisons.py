@@ -44,6 +44,12 @@ class Compared(NamedTuple):
         """The first value divided by the second."""
         return ratio(self.one.value, self.two.value)
 
+    def furthest(self, *, upper: bool) -> float:
+        """Return the largest ratio that the ranges of runs allow, or else the smallest."""
+        if upper:
+            return ratio(self.one.most, self.two.least)
+        return ratio(self.one.least, self.two.most)
+
 
 def sides(given: Mapping[str, Any]) -> list[Side]:
     """Expand a side whose keys have several texts to one side for each combination.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenkey.papers.claims.comparisons import Compared, Floor, Side
     from evenkey.papers.claims.shown_values import Measure, Tables
 
-Kind: TypeAlias = Literal["direction", "size", "limit"]
+Kind: TypeAlias = Literal["direction", "size", "limit", "gap"]
 Verdict: TypeAlias = Literal["holds", "does not hold", "not run", "not testable"]
 
 _GENERALLY = 0.75
@@ -74,7 +74,8 @@ class Criterion:
     kind
         ``direction``: the first side of each pair is more than the second. ``size``: the first
         side, or its ratio to the second, is a number, or the two are similar. ``limit``: the first
-        side, or its ratio to the second, is not beyond a number.
+        side, or its ratio to the second, is not beyond a number, in any of several runs. ``gap``:
+        the first side is not between two numbers.
     pairs
         Pairs of sides. The second side is None if the first is compared with a number.
     word
@@ -98,6 +99,8 @@ class Criterion:
         Number that is first subtracted from values, and from the paper's numbers.
     relative_to
         If given, values are first divided by the value of this side in the same setting.
+    gap
+        The two numbers between which no value lies, in a ``gap``.
     """
 
     measure: Measure
@@ -113,6 +116,7 @@ class Criterion:
     floor: Floor = 0.0
     minus: float = 0.0
     relative_to: Side | None = None
+    gap: tuple[float, float] = (0.0, 0.0)
 
     def judge(self, tables: Tables) -> Judgement:
         """Judge the tables of an outcome."""
@@ -165,12 +169,17 @@ class Criterion:
     def _holds(self, each: Compared) -> bool:
         if self.kind == "direction":
             return self._above(each)
-        figure, wanted = each.ratio - self.change, each.number
+        if self.kind == "gap":
+            return not self.gap[0] < each.ratio < self.gap[1]
         if self.kind == "limit":
-            return figure <= wanted if self.upper else figure >= wanted
+            return self._within(each.furthest(upper=self.upper), each.number)
+        figure, wanted = each.ratio - self.change, each.number
         if wanted < 0:
             figure, wanted = -figure, -wanted
         return wanted / self.word.tolerance <= figure <= wanted * self.word.tolerance
+
+    def _within(self, figure: float, limit: float) -> bool:
+        return figure <= limit if self.upper else figure >= limit
 
     def _above(self, each: Compared) -> bool:
         if each.one.least <= each.two.most or each.one.value <= each.two.value:
@@ -191,6 +200,8 @@ class Criterion:
             text += f"; fails in {len(failing)}: {named}{others}"
         if self.kind == "direction" and any(map(_overlapping, failing)):
             text += "; ranges of runs overlap"
+        if self.kind == "limit" and any(self._within(each.ratio, each.number) for each in failing):
+            text += "; a run is beyond the limit"
         return text
 
     def _shown(self, each: Compared) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RULES = {
     *("measure", "word", "where", "per", "floor", "minus", "relative_to"),
-    *("more", "less", "rising", "value", "of", "is", "change", "at_most", "at_least"),
+    *("more", "less", "rising", "value", "of", "is", "change", "at_most", "at_least", "outside"),
 }
 """The fields of an entry that state its criterion."""
 
@@ -44,6 +44,7 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
         )
         raise ValueError(message)
     kind, pairs, numbers, rule = _rule(fields)
+    low, high = fields.get("outside", (0.0, 0.0))
     where = fields.get("where", {})
     return Criterion(
         measure=measure,
@@ -59,6 +60,7 @@ def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
         floor=fields.get("floor", 0.0),
         minus=fields.get("minus", 0.0),
         relative_to=fields.get("relative_to"),
+        gap=(low, high),
     )
 
 
@@ -79,6 +81,9 @@ def _rule(fields: Mapping[str, Any]) -> _Rule:
     value, of = fields["value"], fields.get("of")
     pairs = _pairs(value, of)
     figure = _each(value, of, " / ")
+    if "outside" in fields:
+        low, high = fields["outside"]
+        return "gap", pairs, [1.0] * len(pairs), f"{figure} not between {low:g} and {high:g}"
     for field, says in (("at_most", "at most"), ("at_least", "at least"), ("is", "is")):
         if field in fields:
             numbers, shown = _numbers(fields[field], len(pairs))

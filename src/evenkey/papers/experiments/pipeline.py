@@ -61,7 +61,9 @@ class PipelineRun(Timed):
 
     Parameters
     ----------
-    grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate, route_by, observe_by
+    grouping, workers, sources, splitters, cost_ms, epochs, aggregators, arrival_rate
+        As for `evenkey.pipeline.aggregate.PipelineConfig`.
+    route_by, observe_by
         As for `evenkey.pipeline.aggregate.PipelineConfig`.
     from_file
         Whether the stream is first written to a file and then read from the file. This is for
@@ -76,6 +78,7 @@ class PipelineRun(Timed):
     grouping: str
     workers: int
     sources: int = 5
+    splitters: int | None = None
     cost_ms: float = 0.0
     epochs: int = 8
     aggregators: int = 4
@@ -156,6 +159,7 @@ class PipelineRun(Timed):
             grouping=self.grouping,
             workers=self.workers,
             sources=self.sources,
+            splitters=self.splitters,
             cost_ms=self.cost_ms,
             epochs=self.epochs,
             aggregators=self.aggregators,

@@ -38,7 +38,7 @@ class Simulation(Scenario):
 
     Parameters
     ----------
-    grouping, workers, sources, feed, estimation, hash, agreement, epoch_messages
+    grouping, workers, sources, readers, feed, estimation, hash, agreement, epoch_messages
         As for `evenkey.simulation.simulate`.
     route_by, observe_by
         As for `evenkey.simulation.simulate`.
@@ -53,6 +53,7 @@ class Simulation(Scenario):
     grouping: str
     workers: int
     sources: int = 5
+    readers: int = 1
     feed: Feed = "shuffle"
     estimation: str = "local"
     hash: HashName = "xxhash64"

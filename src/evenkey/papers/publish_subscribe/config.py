@@ -47,6 +47,8 @@ class JoinConfig(KafkaOptions, RunOptions):
     >>> config = JoinConfig(pipeline="spis", mode="dynamic-db-stal")
     >>> config.name, config.draws, str(config.load_measure), config.subject
     ('spis dynamic-db-stal', True, 'items', 'static')
+    >>> config.epoch_publications
+    2000
     >>> config.check_paths()  # it draws its input, and writes nowhere
     """
 
@@ -89,6 +91,14 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Length of the stream in event time.",
         gt=0,
         metavar="SECONDS",
+    )
+    arrival_rate: float | None = option(
+        "Stream",
+        None,
+        "Publications that arrive per second of real time; the report then has their latency. By "
+        "default all are available at the start.",
+        gt=0,
+        metavar="RATE",
     )
     sources: int = option(
         "Stream", 2, "Tasks that generate publications.", ge=1, le=MOST_TASKS, free=True
@@ -199,6 +209,11 @@ class JoinConfig(KafkaOptions, RunOptions):
         return self.partitions or 4 * self.workers
 
     @property
+    def epoch_publications(self) -> int:
+        """Number of generated publications in each epoch except the last."""
+        return -(-self.publications // self.epochs)
+
+    @property
     def name(self) -> str:
         """Pipeline and mode, such as ``spis dynamic-lb-stal``."""
         return f"{self.pipeline} {self.mode}"
@@ -252,6 +267,12 @@ class JoinConfig(KafkaOptions, RunOptions):
         if len(given) > 1:
             message = (
                 f"{' and '.join(given)} are both given: publications have one source: leave out one"
+            )
+            raise ConfigurationError(message)
+        if self.input is not None and self.arrival_rate is not None:
+            message = (
+                f"arrival_rate = {self.arrival_rate:g}: publications of files are available at the "
+                "start; leave out arrival_rate or input"
             )
             raise ConfigurationError(message)
         if self.follow and self.verify:

@@ -84,7 +84,7 @@ def publication_input(
     if config.input is not None:
         return _read(spark, config, config.input)
     if config.source_address is not None:
-        offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
+        offsets = OffsetRange.read(directory.store, directory.OFFSETS)
         stream = stream_of_topics(spark, config, config.source_address, offsets)
         return PublicationInput(stream, None, timed=True, offsets=offsets)
     rate = config.publications / config.seconds
@@ -95,8 +95,9 @@ def publication_input(
         spark,
         reading,
         sources=config.sources,
-        epoch_messages=-(-config.publications // config.epochs),
+        epoch_messages=config.epoch_publications,
         stop_file=directory.paused,
+        arrival_rate=config.arrival_rate,
     )
     return PublicationInput(stream, config.publications, timed=True)
 

@@ -31,6 +31,7 @@ from evenkey.papers.publish_subscribe.join_inputs import (
 )
 from evenkey.papers.publish_subscribe.matches import UNITED, matches_of, united
 from evenkey.papers.publish_subscribe.measures import JoinMeasures
+from evenkey.papers.publish_subscribe.publication_latency import latencies, summary
 from evenkey.papers.publish_subscribe.report import JoinReport, epochs_of
 from evenkey.papers.publish_subscribe.session import join_session
 from evenkey.papers.publish_subscribe.sink import digest_of, sink_of
@@ -217,6 +218,24 @@ class _JoinWork(Work[JoinReport]):
     def _rejected(self) -> int:
         return sum(map(self._directory.dead_letters.rows, KINDS_OF_DEAD_LETTERS))
 
+    def _latency(self, outcome: Outcome) -> Mapping[str, float | None] | None:
+        """Return the latency of publications that arrive at a rate, if this process saw them all.
+
+        If an earlier process began the run, the time of the first arrival is not known.
+        """
+        config, spans = self._prepared.config, outcome.timeline.own_spans
+        if config.arrival_rate is None or 0 not in spans or not spans[0].waited:
+            return None
+        return summary(
+            latencies(
+                {epoch: span.ended for epoch, span in spans.items()},
+                began=spans[0].began,
+                rate=config.arrival_rate,
+                of_epoch=config.epoch_publications,
+                publications=config.publications,
+            )
+        )
+
     def report(self, outcome: Outcome) -> JoinReport:
         """Make the report; with ``verify``, also join in one process to compare the results."""
         config, directory, source = self._prepared.config, self._directory, self._prepared.source
@@ -248,6 +267,7 @@ class _JoinWork(Work[JoinReport]):
             pairs_digest=str(digest),
             epochs=tuple(epochs_of(log, partitions, config.workers)),
             timing=outcome.timeline.timing(),
+            publication_latency_ms=self._latency(outcome),
             epoch_ms=outcome.timeline.epoch_ms,
             rejected=self._rejected(),
             finished=outcome.finished,

@@ -171,6 +171,10 @@ class JoinReport:
         Duration in ms of each epoch that this process ran, by the number of the epoch.
     rejected
         Number of publications and subscriptions in dead letters.
+    publication_latency_ms
+        Mean, median and 99th percentile of the time from a publication's arrival to the commit of
+        its matches (``mean``, ``p50``, ``p99``). None: publications do not arrive at a rate, or an
+        earlier process began the run.
     expected_digest
         Digest of the pairs that a join in one process finds. None: the run was not verified.
     finished_before
@@ -217,6 +221,7 @@ class JoinReport:
     rejected: int
     finished: bool
     results: Path | str | None
+    publication_latency_ms: Mapping[str, float | None] | None = None
     expected_digest: str | None = None
     skew: float | None = None
     finished_before: bool = False
@@ -300,6 +305,7 @@ class JoinReport:
             "realised_skew": self.realised_skew,
             **known(self.pace),
             "epoch_duration_ms": list(self.timing.epoch_ms),
+            "publication_latency_ms": self.publication_latency_ms,
             "redistributions": [self._redistribution(each) for each in self.epochs if each.moved],
             "modelled_makespan_seconds": self.modelled_makespan_seconds,
             "rejected": self.rejected,

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _HOTTEST = 10
 _LONGEST_KEY = 256
+_NULL = "(null)"
+"""How the null key is shown."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Observer:
                 **Outcome.of(taken).named(of_epoch=True),
                 **placed,
             }
-            hottest = () if table is None else _hottest(table, self._load)
+            hottest = () if table is None else self._hottest(table)
             self._on_epoch(Observed(epoch, figures, hottest))
 
     def _taken_in(self, epoch: int) -> Taken:
@@ -168,23 +170,24 @@ class Observer:
         average = float(np.mean(self._imbalances or [0.0]))
         return RunMetrics.of(Seen(self._counts, self._messages, average))
 
+    def _hottest(self, placed: pa.Table) -> tuple[HotKey, ...]:
+        """Return the keys of an epoch with the highest loads, with their workers.
 
-_NULL = "(null)"
-"""How the null key is shown."""
-
-
-def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
-    """Return the keys with the highest sums of the column `load`, with their workers."""
-    totals = placed.group_by("key").aggregate([(load, "sum")])
-    order = [(f"{load}_sum", "descending"), ("key", "ascending")]
-    top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
-    shares = placed.filter(pc.is_in(placed["key"], top["key"].combine_chunks()))
-    held: dict[str | None, dict[int, int]] = {}
-    for row in shares.to_pylist():
-        held.setdefault(row["key"], {})[row["worker"]] = row[load]
-    hottest = []
-    for row in top.to_pylist():
-        pool, loads = zip(*sorted(held[row["key"]].items()), strict=True)
-        name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
-        hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads))
-    return tuple(hottest)
+        The messages of the epoch must have been added.
+        """
+        load = self._load
+        totals = placed.group_by("key").aggregate([(load, "sum")])
+        order = [(f"{load}_sum", "descending"), ("key", "ascending")]
+        most = min(_HOTTEST, len(totals))
+        top = totals.take(pc.select_k_unstable(totals, k=most, sort_keys=order))
+        keys = top["key"].combine_chunks()
+        held: dict[str | None, dict[int, int]] = {}
+        for row in placed.filter(pc.is_in(placed["key"], keys)).to_pylist():
+            held.setdefault(row["key"], {})[row["worker"]] = row[load]
+        so_far = self._counts.workers_of(hash_strings(keys)).tolist()
+        hottest = []
+        for row, workers in zip(top.to_pylist(), so_far, strict=True):
+            pool, loads = zip(*sorted(held[row["key"]].items()), strict=True)
+            name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
+            hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads, workers))
+        return tuple(hottest)

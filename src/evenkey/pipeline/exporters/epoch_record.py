@@ -53,12 +53,16 @@ class HotKey:
         Numbers of the workers that the key's messages went to, ascending.
     held
         Messages of the key on each of these workers, or their weight.
+    run_workers
+        Number of workers that the key's messages went to in the run so far; after a change of the
+        number of workers, since then.
     """
 
     key: str
     messages: int
     pool: tuple[int, ...]
     held: tuple[int, ...]
+    run_workers: int
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, get_args
 
 from evenkey.core.stores import store_at
+from evenkey.pipeline.exporters.base import Ending
 from evenkey.pipeline.exporters.epoch_record import RunInfo
 from evenkey.pipeline.exporters.history_files import VERSION, check_version, encoded, read_record
 
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.core.stores import Store
-    from evenkey.pipeline.exporters.base import Ending
     from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 RUN_FILE = "run.json"
 """Name of an object in every history; a directory that contains this object is a history."""
 _ALIVE, _ENDED, _EPOCHS = "alive", "ended.json", "epochs"
+_LAST_TIME = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 class History:
@@ -88,12 +90,19 @@ class History:
         Raises
         ------
         OSError, ValueError, TypeError
-            There is no history, or it cannot be read, perhaps because another version of evenkey
-            wrote it.
+            There is no history, or it cannot be read, perhaps because another program or another
+            version of evenkey wrote it.
         """
-        content: dict[str, Any] = json.loads(self.store.read(RUN_FILE))
-        check_version(content.pop("version", 0), self.store.path(RUN_FILE))
-        return RunInfo(**content)
+        file = self.store.path(RUN_FILE)
+        content = _fields(self.store.read(RUN_FILE), file)
+        check_version(content.pop("version", 0), file)
+        info = RunInfo(**content)
+        numbers = [info.workers, info.sources]
+        texts = [info.run, info.dataset, info.grouping, info.load_unit]
+        if not (all(type(each) is int for each in numbers) and all(map(_is_text, texts))):
+            message = f"{file} has fields of other types than a history"
+            raise ValueError(message)
+        return info
 
     def numbers(self) -> list[int]:
         """Return the epochs that have a record, ascending."""
@@ -117,17 +126,56 @@ class History:
         return read_record(self.store.read(name), self.store.path(name))
 
     def ended(self) -> tuple[Ending, float] | None:
-        """Return how and when (seconds since 1970) the run ended; None while it runs."""
+        """Return how and when (seconds since 1970) the run ended; None while it runs.
+
+        Raises
+        ------
+        OSError, ValueError
+            The object cannot be read, or has other content.
+        """
         content = self.store.find(_ENDED)
         if content is None:
             return None
-        ended = json.loads(content)
-        return ended["ending"], ended["at"]
+        file = self.store.path(_ENDED)
+        ended = _fields(content, file)
+        if ended.get("ending") not in get_args(Ending):
+            message = f"{file} has no known ending"
+            raise ValueError(message)
+        return ended["ending"], _time(ended, file)
 
     def last_sign_of_life(self) -> float:
-        """Return the time of the last heartbeat in seconds since 1970; 0 if there is none."""
-        content = self.store.read(_ALIVE)
-        return float(json.loads(content)["at"]) if content else 0.0
+        """Return the time of the last heartbeat in seconds since 1970; 0 if there is none.
+
+        Raises
+        ------
+        OSError, ValueError
+            The object cannot be read, or has other content.
+        """
+        content, file = self.store.read(_ALIVE), self.store.path(_ALIVE)
+        return _time(_fields(content, file), file) if content else 0.0
+
+
+def _fields(content: bytes, file: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(content)
+    except RecursionError:
+        fields = None
+    if isinstance(fields, dict):
+        return fields
+    message = f"{file} is no object of JSON"
+    raise ValueError(message)
+
+
+def _time(fields: dict[str, Any], file: str) -> float:
+    at = fields.get("at")
+    if not isinstance(at, int | float) or not 0 <= at < _LAST_TIME:
+        message = f"{file} has no time"
+        raise ValueError(message)
+    return float(at)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _epoch(epoch: int) -> str:

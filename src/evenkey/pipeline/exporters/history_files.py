@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +12,8 @@ from evenkey.core.metrics import FIGURES
 from evenkey.pipeline.exporters.epoch_record import EpochRecord, HotKey
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evenkey.core.metrics import Figure
 
 VERSION = 2
@@ -20,7 +22,15 @@ VERSION = 2
 _MARK = b"evenkey.history"
 _WORKERS = pa.list_(pa.int64())
 _HOT_KEYS = pa.list_(
-    pa.struct({"key": pa.string(), "messages": pa.int64(), "pool": _WORKERS, "held": _WORKERS})
+    pa.struct(
+        {
+            "key": pa.string(),
+            "messages": pa.int64(),
+            "pool": _WORKERS,
+            "held": _WORKERS,
+            "run_workers": pa.int64(),
+        }
+    )
 )
 
 
@@ -79,17 +89,24 @@ def read_record(content: bytes, file: str) -> EpochRecord:
     ValueError
         The content cannot be read, or has another version of the format.
     """
-    parquet = pq.ParquetFile(pa.BufferReader(content))
-    check_version(int((parquet.schema_arrow.metadata or {}).get(_MARK, b"0")), file)
-    (row,) = parquet.read().to_pylist()
-    hottest = tuple(
-        HotKey(each["key"], each["messages"], tuple(each["pool"]), tuple(each["held"]))
-        for each in row.pop("hottest")
-    )
-    epoch, ended, owners = row.pop("epoch"), row.pop("ended"), tuple(row.pop("owners"))
+    try:
+        parquet = pq.ParquetFile(pa.BufferReader(content))
+        check_version(int((parquet.schema_arrow.metadata or {}).get(_MARK, b"0")), file)
+        (row,) = parquet.read().to_pylist()
+        hottest = tuple(map(_hot_key, row.pop("hottest")))
+        epoch, ended, owners = row.pop("epoch"), row.pop("ended"), tuple(row.pop("owners"))
+    except (pa.ArrowException, LookupError, TypeError) as error:
+        message = f"{file} is no record of an epoch ({type(error).__name__}: {error})"
+        raise ValueError(message) from error
     # Drop figures that are no longer declared: readers would not know their meaning.
     figures = {n: tuple(v) if isinstance(v, list) else v for n, v in row.items() if n in FIGURES}
     return EpochRecord(epoch, ended, figures, hottest, owners)
+
+
+def _hot_key(kept: Mapping[str, Any]) -> HotKey:
+    pool, held = tuple(kept["pool"]), tuple(kept["held"])
+    # An older evenkey kept only the workers of the epoch, which are all that is known then.
+    return HotKey(kept["key"], kept["messages"], pool, held, kept.get("run_workers", len(pool)))
 
 
 def _type(figure: Figure) -> pa.DataType:

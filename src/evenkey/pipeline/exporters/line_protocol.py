@@ -36,6 +36,7 @@ def lines(run: RunInfo, record: EpochRecord) -> list[str]:
             "messages": hot.messages,
             "share_percent": record.share_percent(hot),
             "pool": len(hot.pool),
+            "run_workers": hot.run_workers,
             "workers": " ".join(map(str, hot.pool)),
         }
         points.append(line("evenkey_hot_key", {**tags, "rank": str(rank)}, figures, at))

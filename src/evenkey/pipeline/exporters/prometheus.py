@@ -15,18 +15,37 @@ from evenkey.pipeline.exporters.base import Exporter
 from evenkey.pipeline.exporters.served_hosts import ServedHosts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from wsgiref.types import WSGIApplication
 
     from evenkey.core.metrics import Figure
     from evenkey.pipeline.exporters.base import Ending
-    from evenkey.pipeline.exporters.epoch_record import EpochRecord, RunInfo
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord, HotKey, RunInfo
     from evenkey.pipeline.exporters.export_address import ExportAddress, HostPort
 
 _PORT = 9108
 _LONGEST_LABEL = 64
 
 _MS_A_SECOND = 1000
+
+_OF_HOT_KEYS: tuple[tuple[str, str, Callable[[HotKey], int]], ...] = (
+    (
+        "messages",
+        "Messages of the hottest keys of the last epoch with input.",
+        lambda hot: hot.messages,
+    ),
+    (
+        "workers",
+        "Workers of the hottest keys in the last epoch with input.",
+        lambda hot: len(hot.pool),
+    ),
+    (
+        "run_workers",
+        "Workers that the hottest keys of the last epoch with input have had in the run so far.",
+        lambda hot: hot.run_workers,
+    ),
+)
+"""Metrics of hot keys: the end of the name, the help text, and the value."""
 
 
 class Prometheus(Exporter):
@@ -115,16 +134,15 @@ class Prometheus(Exporter):
         last = record if self._last_input is None else self._last_input
         for name, value in {**last.figures, **record.figures}.items():
             yield self._figure(FIGURES[name], value)
-        yield self._family(
-            "evenkey_hot_key_messages",
-            "Messages of the hottest keys of the last epoch with input.",
-            [(each, count) for each, count, _ in _hot_keys(last)],
-        )
-        yield self._family(
-            "evenkey_hot_key_workers",
-            "Workers of the hottest keys of the last epoch with input.",
-            [(each, pool) for each, _, pool in _hot_keys(last)],
-        )
+        for ending, text, of_key in _OF_HOT_KEYS:
+            yield self._family(
+                f"evenkey_hot_key_{ending}",
+                text,
+                [
+                    ({"rank": str(rank), "key": hot.key[:_LONGEST_LABEL]}, of_key(hot))
+                    for rank, hot in enumerate(last.hottest, start=1)
+                ],
+            )
 
     def _family(self, name: str, text: str, samples: Sequence[tuple[dict[str, str], float]]) -> Any:
         own = list(samples[0][0]) if samples else []
@@ -157,13 +175,6 @@ def prometheus_name(figure: Figure) -> str:
     """
     name = figure.name.removesuffix("_ms") + ("_seconds" if figure.unit == "ms" else "")
     return f"evenkey_{name}{'_total' if figure.counts_up else ''}"
-
-
-def _hot_keys(record: EpochRecord) -> list[tuple[dict[str, str], int, int]]:
-    return [
-        ({"rank": str(rank), "key": hot.key[:_LONGEST_LABEL]}, hot.messages, len(hot.pool))
-        for rank, hot in enumerate(record.hottest, start=1)
-    ]
 
 
 class _Server(ThreadingMixIn, WSGIServer):

@@ -95,18 +95,28 @@ class Models(Generic[ModelT]):
     def read(self, epoch: int | None = None) -> ModelT:
         """Read the model that an epoch starts from, or the newest model if `epoch` is None.
 
+        Epoch 0 starts from the learner's empty model, which is also the newest one before there is
+        another.
+
         Raises
         ------
         RunError
-            The model cannot be read.
+            The model is gone, or cannot be read.
         """
-        numbers = [each for each in self.numbers() if epoch is None or each <= epoch]
-        if not numbers:
+        number = max(self.numbers(), default=0) if epoch is None else epoch
+        if number == 0:
             return self.learner.start()
         try:
-            content = self.store.read(self.name(numbers[-1]))
-            return self.learner.restore(pq.ParquetFile(pa.BufferReader(content)).read())
+            content = self.store.find(self.name(number))
+            if content is not None:
+                return self.learner.restore(pq.ParquetFile(pa.BufferReader(content)).read())
         except (OSError, KeyError, ValueError, pa.ArrowInvalid) as error:
-            path = self.path(numbers[-1])
-            message = f"model {path} cannot be read ({error}): start again with a new output"
+            message = (
+                f"model {self.path(number)} cannot be read ({error}): start again with a new output"
+            )
             raise RunError(message) from error
+        message = (
+            f"model {self.path(number)} is gone, and epoch {number} starts from it: put it back, "
+            "or start again with a new output"
+        )
+        raise RunError(message)

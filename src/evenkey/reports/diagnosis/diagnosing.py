@@ -107,20 +107,22 @@ class Diagnosis:
         every = (finding for one in self.applications for finding in one.findings)
         return compared(every, earlier, self.thresholds.least_seconds)
 
-    def to_markdown(self, since: Comparison | None = None) -> str:
+    def to_markdown(self, since: Comparison | None = None, profile: Sequence[str] = ()) -> str:
         """Return the diagnosis as Markdown: the stages to change, then a table of all stages.
 
         Parameters
         ----------
         since
             Comparison with an earlier diagnosis, which `since` returned; None: none.
+        profile
+            Lines about the operations of a profile, from `profile_lines`; they are listed last.
 
         Examples
         --------
         >>> diagnose(event_log).to_markdown().splitlines()[0]
         '## 1 stage to change'
         """
-        return markdown_of(self.applications, self.cautions, since)
+        return markdown_of(self.applications, self.cautions, since, profile)
 
     def to_json(self) -> dict[str, Any]:
         """Return the diagnosis as values that JSON can represent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.core.printed_text import printable
 from evenkey.reports.diagnosis.findings import stage_names, stage_title
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ _HEADINGS = ("stage", "operator", "keys", "rows, max/mean", "wall, s", "speedup"
 
 
 def markdown_of(
-    applications: Sequence[Diagnosed], cautions: Sequence[str], since: Comparison | None
+    applications: Sequence[Diagnosed],
+    cautions: Sequence[str],
+    since: Comparison | None,
+    profile: Sequence[str],
 ) -> str:
     """Return a diagnosis as Markdown: the stages to change, then a table of all stages.
 
@@ -26,6 +30,8 @@ def markdown_of(
         Findings of each application, and sentences on what could not be read.
     since
         Comparison with an earlier diagnosis. None: there is no earlier one.
+    profile
+        Lines about the operations of a profile, which are listed last.
     """
     count = sum(len(each.named) for each in applications)
     lines = [f"## {count or 'No'} stage{'s' * (count != 1)} to change", ""]
@@ -34,6 +40,8 @@ def markdown_of(
         lines += _since(since)
     for each in applications:
         lines += _application(each)
+    if profile:
+        lines += ["## Profile", "", *(f"- {_text(each)}" for each in profile)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -101,7 +109,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _text(text: str) -> str:
     """Return a text on one line, in which Markdown and HTML have no meaning."""
-    plain = " ".join(text.split())
+    plain = printable(" ".join(text.split()))
     for character in "\\`*_[]<>|#":
         plain = plain.replace(character, f"\\{character}")
     return plain

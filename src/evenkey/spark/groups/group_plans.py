@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.printed_text import printable
 from evenkey.groupings import Plan, unplanned, whole_plan
 from evenkey.spark.keys.explanation import speedup
 from evenkey.spark.plans.batch_plans import KeptPlan
@@ -92,9 +93,9 @@ class GroupPlan(Fixed):
         """Return a warning if the hottest key is too much load for one task; else an empty text."""
         if self.about is None or self.about.share * workers <= _NOTICED:
             return ""
-        share = self.about.share
+        share, heaviest = self.about.share, printable(self.about.heaviest)
         return (
-            f"{self.about.heaviest} has {100 * share:.0f} % of the {self.about.load}, all in one "
+            f"{heaviest} has {100 * share:.0f} % of the {self.about.load}, all in one "
             f"task, {workers * share:.1f} times the mean of {workers}"
         )
 

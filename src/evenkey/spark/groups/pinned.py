@@ -172,13 +172,19 @@ def _pin(tables: RoutingTables, why: str, otherwise: Snapshot) -> Snapshot:
     """Pin the latest plan unless a plan is pinned already; return the pinned plan.
 
     If there is no plan, the plan `otherwise` is pinned. The pinned plan is stored twice: if one of
-    the two objects is lost or corrupt, the other replaces it.
+    the two objects is lost, corrupt or not the plan that queries began with, the other replaces it.
     """
     pinned = tables.under(_PINNED)
     copy = pinned.under(_COPY)
     with layout_kept(tables, why):
         found, broken = _found(pinned)
         kept, also_broken = _found(copy)
+    if found is not None and kept is not None and _differ(found, kept):
+        known = _followed(pinned)
+        if known and digest_of(found.memory) not in known:
+            found, broken = None, "not the one that queries began with"
+        if digest_of(kept.memory) not in known:
+            kept, also_broken = None, broken or "not the one that queries began with"
     if found is None and kept is not None:
         logger.warning(
             "pinned plan %s was %s: its copy replaces it", pinned.path(0), broken or "lost"
@@ -192,9 +198,23 @@ def _pin(tables: RoutingTables, why: str, otherwise: Snapshot) -> Snapshot:
     if found is None:
         latest = tables.read(0)
         found = pinned.pin(0, latest if latest.memory else RoutingTable(otherwise))
-    if kept is None or digest_of(kept.memory) != digest_of(found.memory):
+    if kept is None:
         copy.put(0, found)
     return found.memory
+
+
+def _differ(one: RoutingTable, other: RoutingTable) -> bool:
+    return digest_of(one.memory) != digest_of(other.memory)
+
+
+def _followed(pinned: RoutingTables) -> set[str]:
+    """Return the digests of the plans that queries began with."""
+    queries = pinned.under(_QUERIES).store
+    try:
+        return {json.loads(queries.read(name))["plan"] for name in queries.names()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"{queries.url} cannot be read ({error}): restore it, or start with a new state"
+        raise RunError(message) from error
 
 
 def _found(tables: RoutingTables) -> tuple[RoutingTable | None, str]:

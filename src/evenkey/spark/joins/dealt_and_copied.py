@@ -126,12 +126,18 @@ class JoinPlan:
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot, how: str, weigh: Weigh, workers: int) -> Self:
-        """Restore a plan from the arrays of `to_arrays`."""
+        """Restore a plan from the arrays of `to_arrays`.
+
+        Raises
+        ------
+        RunError
+            The arrays are not a valid plan for this number of workers.
+        """
         return cls(
             how,
             weigh,
             workers,
-            plan=Plan.from_arrays(arrays),
+            plan=Plan.from_arrays(arrays, workers),
             dealt_right=arrays["dealt_right"],
             combines_right=bool(arrays["combines_right"]),
             heaviest=float(arrays["heaviest"]),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from pyspark.sql import functions as F
 
+from evenkey.core.printed_text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -71,5 +73,5 @@ def _name(side: NamedRows, hashed: int) -> str | None:
 
 
 def _cut(value: str | None) -> str:
-    text = "null" if value is None else " ".join(value.split())
+    text = "null" if value is None else printable(" ".join(value.split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -74,6 +74,8 @@ class MovedState:
         The state variables.
     folder
         Folder of the state directory with the values, as Parquet.
+    parts
+        Names of the Parquet files in the state directory.
     """
 
     checkpoint: str
@@ -88,6 +90,7 @@ class MovedState:
     key_types: tuple[str, ...]
     variables: tuple[Variable, ...]
     folder: str
+    parts: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields, as `of_json` reads them."""
@@ -100,7 +103,7 @@ class MovedState:
             Variable(each["name"], each["kind"], tuple(each["types"]))
             for each in fields["variables"]
         )
-        lists = {name: tuple(fields[name]) for name in ("positions", "key_types")}
+        lists = {name: tuple(fields[name]) for name in ("positions", "key_types", "parts")}
         return cls(**{**fields, **lists, "variables": variables})
 
 
@@ -140,6 +143,17 @@ def record(store: Store, moved: MovedState) -> MovedState:
     store.under(FOLDER).create(_RECORD, content, durable=True)
     stored = find(store)
     return moved if stored is None else stored
+
+
+def parts_of(store: Store, folder: str) -> tuple[str, ...]:
+    """Return the names of the Parquet files in a folder of a state directory, ascending.
+
+    Raises
+    ------
+    OSError
+        The store cannot be read.
+    """
+    return tuple(sorted(name for name in store.names(folder) if name.endswith(".parquet")))
 
 
 def find(store: Store) -> MovedState | None:

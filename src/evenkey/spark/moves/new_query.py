@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.moves.checkpoints import id_of, last_batch
-from evenkey.spark.moves.moved_state import begun, find
+from evenkey.spark.moves.moved_state import begun, find, parts_of
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.sessions import at_state
 
@@ -39,13 +39,34 @@ def moved_to(session: SparkSession, store: Store, queries: Store) -> MovedState 
     ConfigurationError
         The old query has run on since its state was read.
     RunError
-        The state is incomplete or corrupt, or cannot be read.
+        The state is incomplete or corrupt, or cannot be read. Or the old checkpoint is on a server
+        that only the record names.
     """
     moved = at_state(session, functools.partial(_complete, store))
     if moved is not None:
         checkpoint = store_of(session, moved.checkpoint)
+        check_server(checkpoint, store)
         at_state(session, functools.partial(check_old_query, moved, checkpoint, queries))
     return moved
+
+
+def check_server(checkpoint: Store, state: Store) -> None:
+    """Check that no server gets secrets of the environment because only a record names it.
+
+    Raises
+    ------
+    RunError
+        The old checkpoint is on such a server, which does not hold the state directory either.
+    """
+    foreign = set(checkpoint.named_servers) - set(state.named_servers)
+    if foreign:
+        message = (
+            f"state {state.url}: its record of rebalance names the old checkpoint "
+            f"{checkpoint.url}, on another server ({', '.join(sorted(foreign))}), which would get "
+            "your credentials: if that is right, set EVENKEY_WEBHDFS=http://namenode:port on all "
+            "hosts; otherwise restore the record, or run rebalance again with another state"
+        )
+        raise RunError(message)
 
 
 def ended(session: SparkSession, moved: MovedState) -> Callable[[], None]:
@@ -140,7 +161,15 @@ def _complete(store: Store) -> MovedState | None:
                 "again with the same state"
             )
             raise RunError(message)
+        lost = set(moved.parts) - set(parts_of(store, moved.folder)) if moved is not None else ()
     except OSError as error:
         message = f"state {store.url} cannot be read ({error}): choose another storage location"
         raise RunError(message) from error
+    if lost:
+        more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+        message = (
+            f"{store.path(min(lost))}{more}, which rebalance wrote, is gone, and its keys would "
+            "begin without state: put it back, or rebalance into another state"
+        )
+        raise RunError(message)
     return moved

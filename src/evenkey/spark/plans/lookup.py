@@ -239,11 +239,10 @@ class _PackedPlan:
         return self.words_of(self.source.decide(task).memory)
 
     def words_of(self, memory: Snapshot) -> NDArray[np.int64]:
-        if memory:
-            plan = Plan.from_arrays(memory)
-        else:
-            plan = unplanned(self.grouping.bucket_count(self.workers), self.workers)
-        return pack_plan(plan)
+        buckets = self.grouping.bucket_count(self.workers)
+        if not memory:
+            return pack_plan(unplanned(buckets, self.workers))
+        return pack_plan(Plan.from_arrays(memory, self.workers, buckets))
 
 
 class Positions(NamedTuple):

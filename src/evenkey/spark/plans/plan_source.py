@@ -36,9 +36,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from evenkey.core.errors import RunError
 from evenkey.core.stores import STATE_REMEDY, unseen
 from evenkey.spark.plans.epoch_statistics import EpochStatistics
-from evenkey.spark.plans.tables import RoutingTable, layout_kept
+from evenkey.spark.plans.tables import CorruptTableError, RoutingTable, layout_kept
 from evenkey.spark.sessions.task_id import current_run
 
 if TYPE_CHECKING:
@@ -291,8 +292,16 @@ class Held(PerEpoch):
         return held_of(self.tables, query)
 
     def _find(self, kept: RoutingTables, number: int) -> RoutingTable | None:
-        with layout_kept(self.tables, _WHY):
-            return kept.find(number)
+        try:
+            with layout_kept(self.tables, _WHY):
+                return kept.find(number)
+        except CorruptTableError as error:
+            message = (
+                f"routing table {kept.path(number)} is corrupt ({error.reason}), and rows that are "
+                "read again must follow it: restore it, or start with a new checkpoint and a new "
+                "state"
+            )
+            raise RunError(message) from error
 
     def _make(
         self, task: TaskId, kept: RoutingTables, names: list[str], numbers: list[int]

@@ -12,7 +12,7 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
 from evenkey.spark.moves.checkpoints import id_of, read_checkpoint, start_positions
 from evenkey.spark.moves.initial_rows import spark_path
-from evenkey.spark.moves.moved_state import FOLDER, MovedState, begin, begun, find, record
+from evenkey.spark.moves.moved_state import FOLDER, MovedState, begin, begun, find, parts_of, record
 from evenkey.spark.moves.new_query import check_old_query
 from evenkey.spark.plans.places import MARKS, check_state, store_of
 from evenkey.spark.rebalancing.new_state import write_states
@@ -137,6 +137,7 @@ def rebalance(
         key_types=found.key_types,
         variables=found.variables,
         folder=folder,
+        parts=_at(spark, store, functools.partial(parts_of, store, folder)),
     )
     _at(spark, old, functools.partial(check_old_query, moved, old))
     return _at(spark, store, functools.partial(_finish, store, moved))

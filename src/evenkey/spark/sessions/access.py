@@ -6,6 +6,7 @@ import io
 import pickle
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from evenkey.core.checking import shown
@@ -83,23 +84,48 @@ _PLAIN = frozenset(
     {
         *(("pyarrow.lib", name) for name in _ARROW.split()),
         ("collections", "OrderedDict"),
-        ("numpy", "dtype"),
-        ("numpy", "ndarray"),
-        ("numpy._core.multiarray", "_reconstruct"),
-        ("numpy._core.multiarray", "scalar"),
-        ("numpy._core.numeric", "_frombuffer"),
-        ("numpy.core.multiarray", "_reconstruct"),
-        ("numpy.core.multiarray", "scalar"),
-        ("numpy.core.numeric", "_frombuffer"),
+        (__name__, "_array"),
+        (__name__, "_scalar"),
         ("pathlib", "Path"),
         ("pathlib", "PosixPath"),
     }
 )
 """Modules and names that the pickled answer of a task may contain, besides errors, stores and
-classes marked `returned`."""
+classes marked `returned`. No name of NumPy: its own pickles can point outside of their memory."""
 
 
 _BUILT_IN = (Exception, set, frozenset, bytearray, complex)
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles the result of a task, with NumPy's arrays as the bytes of ``.npy`` files."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray | np.generic):
+            file = io.BytesIO()
+            np.save(file, value, allow_pickle=False)
+            read = _array if isinstance(value, np.ndarray) else _scalar
+            return read, (file.getvalue(),)
+        return NotImplemented
+
+
+def _pickled(result: object) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file).dump(result)
+    return file.getvalue()
+
+
+def _array(content: bytes) -> Any:
+    """Return the array that the bytes of a ``.npy`` file hold; its size and dtype are checked."""
+    array = np.load(io.BytesIO(content), allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        message = "it contains an archive in place of an array"
+        raise pickle.UnpicklingError(message)
+    return array
+
+
+def _scalar(content: bytes) -> Any:
+    return _array(content)[()]
 
 
 class _Answer(pickle.Unpickler):
@@ -155,5 +181,5 @@ class _Once:
                 result = self._function()
             except (EvenkeyError, OSError) as error:
                 result = _Raised(error)
-            cell = pa.array([pickle.dumps(result)], pa.binary())
+            cell = pa.array([_pickled(result)], pa.binary())
             yield pa.RecordBatch.from_arrays([cell], names=["result"])

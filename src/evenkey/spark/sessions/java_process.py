@@ -7,9 +7,11 @@ import contextlib
 import logging
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -58,8 +60,10 @@ _OUT_OF_MEMORY = 52
 """Exit code with which Spark ends a Java process that is out of memory."""
 _UNCAUGHT = (50, 51)
 """Exit codes with which Spark ends a Java process after an uncaught error."""
-_HIDDEN = re.compile(r"secret|password|token|access[.]?key|account\.key|credential", re.IGNORECASE)
-"""Matches names of settings with secret values: names that Spark redacts, and names for stores."""
+_FILE = "--properties-file"
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+"""Environment variable with arguments of spark-submit, which PySpark passes to it."""
+_PLAIN = re.compile(r"[\w.,/-]", re.ASCII)
 _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
 """Classes of errors that a call raises if the Java process died; subclasses have other causes."""
 _LEAST_HANDLES = 300
@@ -94,8 +98,8 @@ def start_java(settings: Mapping[str, str]) -> None:
     Parameters
     ----------
     settings
-        Settings of the session. Settings with secret values are not passed to the process; the
-        session sets all settings later.
+        Settings of the session. They are passed in a file that only this user can read, because all
+        users of the machine can read the arguments of a process.
 
     Raises
     ------
@@ -103,7 +107,7 @@ def start_java(settings: Mapping[str, str]) -> None:
         The process ended before it was ready; the message has the last line that it printed. Or the
         limit of open files is too low to start Java.
     """
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
@@ -112,9 +116,6 @@ def start_java(settings: Mapping[str, str]) -> None:
     limit = most_handles(hard=True)
     if limit is not None and limit < _LEAST_HANDLES:
         raise too_few_handles(limit)
-    # These settings become arguments of the process, which all users of the machine can read.
-    shown_settings = [each for each in settings.items() if not _HIDDEN.search(each[0])]
-    conf = SparkConf().setAll(shown_settings)
     shown = LOG_VARIABLE in os.environ
     reading, writing = os.pipe()
     thread = threading.Thread(
@@ -126,7 +127,8 @@ def start_java(settings: Mapping[str, str]) -> None:
     # Spark ends them.
     _deaf_children.wanted = settings.get("spark.master", "").partition("[")[0] == "local"
     try:
-        gateway = launch_gateway(conf, {"stderr": writing})  # type: ignore[no-untyped-call]
+        with _settings_in_file(settings):
+            gateway = launch_gateway(None, {"stderr": writing})  # type: ignore[no-untyped-call]
     except PySparkRuntimeError as error:
         os.close(writing)
         thread.join(_PATIENCE_SECONDS)
@@ -140,7 +142,44 @@ def start_java(settings: Mapping[str, str]) -> None:
     finally:
         _deaf_children.wanted = False
     os.close(writing)
-    SparkContext._ensure_initialized(gateway=gateway, conf=conf)  # noqa: SLF001
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+
+
+@contextlib.contextmanager
+def _settings_in_file(settings: Mapping[str, str]) -> Iterator[None]:
+    """Let spark-submit read settings from a file, which only this user can read, while it starts.
+
+    Settings in ``PYSPARK_SUBMIT_ARGS`` override the file, and the file overrides the defaults of
+    Spark's configuration. spark-submit reads one such file, so if the variable names one, its lines
+    come first, and later lines override them.
+    """
+    given = os.environ.get(_ARGUMENTS)
+    arguments = shlex.split(given or "pyspark-shell")
+    before = ["--load-spark-defaults"]
+    lines = [f"{_escaped(key)}={_escaped(value)}\n".encode() for key, value in settings.items()]
+    if _FILE in arguments[:-1]:
+        at = arguments.index(_FILE)
+        before, lines = [], [Path(arguments[at + 1]).read_bytes(), b"\n", *lines]
+        del arguments[at : at + 2]
+    descriptor, name = tempfile.mkstemp(prefix="evenkey-", suffix=".properties")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(lines)
+        os.environ[_ARGUMENTS] = shlex.join([*before, _FILE, name, *arguments])
+        yield
+    finally:
+        if given is None:
+            os.environ.pop(_ARGUMENTS, None)
+        else:
+            os.environ[_ARGUMENTS] = given
+        Path(name).unlink(missing_ok=True)
+
+
+def _escaped(text: str) -> str:
+    """Return a text as Java reads it from a properties file, whatever characters it contains."""
+    units = text.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
+    pairs = ((chr(int(unit, 16)), unit) for unit in units)
+    return "".join(each if _PLAIN.fullmatch(each) else f"\\u{unit}" for each, unit in pairs)
 
 
 class _DeafChildren(threading.local):
@@ -218,10 +257,11 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread's argument
     """Write the lines of Java's standard error to the standard error of this process."""
-    for line in lines if shown else _worth_showing(lines):
-        _last_lines.append(line)
-        with contextlib.suppress(OSError):
-            os.write(2, line)
+    with lines:
+        for line in lines if shown else _worth_showing(lines):
+            _last_lines.append(line)
+            with contextlib.suppress(OSError):
+                os.write(2, line)
 
 
 def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -25,8 +25,11 @@ class Package(TypedDict):
     """Digest of the files, see `digest`."""
     archive: str
     """Name of the zip archive with these files among the files of the session."""
+    folder: str
+    """Folder of the archive on the driver's host, for a process there that gets no files of the
+    session; else empty."""
     content: bytes
-    """The archive itself, for a process that gets no files of the session; else empty."""
+    """The archive itself, for such a process if the folder is not known; else empty."""
     needs: Mapping[str, str]
     """Oldest version of each package that tasks need."""
 
@@ -184,7 +187,7 @@ def _unpacked(package: Package) -> str | None:
 
     # Spark starts a Python process beside the driver, too, for a stream with state. It gets no
     # files of the session.
-    root = getattr(SparkFiles, "_root_directory", None)
+    root = getattr(SparkFiles, "_root_directory", None) or package["folder"]
     if not root:
         return _opened(package["content"]) if package["content"] else None
     packed = Path(root, package["archive"])

@@ -33,7 +33,7 @@ _lock = threading.Lock()
 
 
 @functools.cache
-def own_package(*, content: bool = False) -> Package:
+def own_package(folder: str = "", *, content: bool = False) -> Package:
     """Return what a worker must know of this program's evenkey, on request with its archive."""
     # Not imported: the package itself is above its subpackages.
     identity, version = opening.imported_identity(), sys.modules["evenkey"].__version__
@@ -42,6 +42,7 @@ def own_package(*, content: bool = False) -> Package:
         "version": version,
         "identity": identity,
         "archive": archive,
+        "folder": folder,
         "content": _archive() if content else b"",
         "needs": NEEDS,
     }

@@ -11,7 +11,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from pyspark import cloudpickle
+from pyspark import SparkFiles, cloudpickle
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.sessions import open_task as opening
@@ -62,8 +62,10 @@ def in_workers(
         returned as words (`open_task.problem_words`).
     beside_driver
         Whether Spark also calls the function in a Python process beside the driver, as it does with
-        the processor of a stream with state. That process gets no files of the session, so that the
-        function itself carries evenkey.
+        the processor of a stream with state. That process gets no files of the session, so the
+        function says where evenkey's archive is on the driver's host. Over Connect, the function
+        carries the archive. In a classic session it must not: PySpark broadcasts functions above
+        1 MiB, and that process cannot read broadcasts.
 
     Returns
     -------
@@ -81,8 +83,10 @@ def in_workers(
     others = context is None or not _runs_here(context) or not is_own_python(context.pythonExec)
     if others:
         send(session)
-    carrying = others and beside_driver
-    return _Task(function, carrying=carrying, problems_as_words=problems_as_words)
+    beside = others and beside_driver
+    folder = SparkFiles.getRootDirectory() if beside and context is not None else ""
+    carrying = beside and context is None
+    return _Task(function, folder, carrying=carrying, problems_as_words=problems_as_words)
 
 
 def check_python(session: SparkSession) -> None:
@@ -108,12 +112,18 @@ class _Task:
     """A function that `open_task` unpickles in the worker, so that failures are explained."""
 
     def __init__(
-        self, function: Any, *, carrying: bool = False, problems_as_words: bool = False
+        self,
+        function: Any,
+        folder: str = "",
+        *,
+        carrying: bool = False,
+        problems_as_words: bool = False,
     ) -> None:
         functools.update_wrapper(self, function, updated=())
         if not hasattr(self, "__name__"):
             self.__name__ = type(function).__name__
         self._function = function
+        self._folder = folder
         self._carrying = carrying
         self._as_words = problems_as_words
 
@@ -123,7 +133,7 @@ class _Task:
     def __reduce__(self) -> tuple[Callable[[bytes, Package], Any], tuple[bytes, Package]]:
         pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
         opens = opening.open_giving_problems if self._as_words else opening.open_task
-        return opens, (pickled, own_package(content=self._carrying))
+        return opens, (pickled, own_package(self._folder, content=self._carrying))
 
 
 def _runs_here(context: SparkContext) -> bool:

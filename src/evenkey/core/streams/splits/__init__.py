@@ -7,6 +7,7 @@ from evenkey.core.streams.splits.column_splitter import ColumnSplitter
 from evenkey.core.streams.splits.columns import Columns, read_names, spell_names
 from evenkey.core.streams.splits.csv_records import CsvRecords
 from evenkey.core.streams.splits.dkg_data_sets import (
+    Country,
     TwitterTicker,
     WikipediaClickstream,
     WikipediaPageviews,
@@ -15,7 +16,7 @@ from evenkey.core.streams.splits.dkg_data_sets import (
 from evenkey.core.streams.splits.edges import Edges
 from evenkey.core.streams.splits.election import TwitterElection
 from evenkey.core.streams.splits.json_lines import JsonLines
-from evenkey.core.streams.splits.text import Country, Lines, Words
+from evenkey.core.streams.splits.text import Lines, Words
 from evenkey.core.streams.splits.typed import read_types
 
 __all__ = [

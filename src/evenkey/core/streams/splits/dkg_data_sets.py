@@ -1,4 +1,4 @@
-"""Splitters for data sets of the DKG paper whose lines are rows of a table without a header."""
+"""Splitters for data sets of the DKG paper: names, and rows of tables without a header."""
 
 from __future__ import annotations
 
@@ -10,18 +10,40 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.core.streams.splits.base import RawMessages, Splitter
+from evenkey.core.streams.splits.base import RawMessages
+from evenkey.core.streams.splits.columns import Columns
 from evenkey.core.streams.splits.fields import Fields, read_counts
+from evenkey.core.streams.splits.raw_or_json import RawOrJson
 
 _SECONDS = r"^[0-9]+(\.[0-9]+)?$"
 
 
 @dataclass(frozen=True)
-class _Table(Splitter, ABC):
+class Country(RawOrJson):
+    """Names of countries: the key is the line, without the blanks around it, or ``country``.
+
+    Examples
+    --------
+    >>> lines = pa.array([b" Turkey ", b'{"country": "Peru"}'])
+    >>> Country().split(lines).messages["key"].to_pylist()
+    ['Turkey', 'Peru']
+    """
+
+    name: ClassVar[str] = "country"
+    fields: ClassVar[Columns] = Columns("country")
+
+    def _raw(self, text: pa.StringArray) -> RawMessages:
+        line, ones = np.arange(len(text)), np.ones(len(text), dtype=np.int64)
+        key = pc.utf8_trim_whitespace(text)
+        return RawMessages(pa.array(line), key, pa.array(ones), pa.nulls(len(text), pa.string()))
+
+
+@dataclass(frozen=True)
+class _Table(RawOrJson, ABC):
     """Lines of fields with a separator between them; class variables hold the index of each field.
 
     The time in a line is checked but not used: a message has the event time that is assigned to its
-    line.
+    line. JSON objects have the fields by name; their time is not read.
     """
 
     separator: ClassVar[str] = "\t"
@@ -30,21 +52,17 @@ class _Table(Splitter, ABC):
     count: ClassVar[int | None] = None
     seconds: ClassVar[int | None] = None
 
-    def _find(self, text: pa.StringArray) -> RawMessages:
+    def _raw(self, text: pa.StringArray) -> RawMessages:
         records = pc.split_pattern(text, self.separator)
-        fields = Fields(records, self.width, f"the number of fields is {{}}, not {self.width}")
-        fault, count = fields.fault, pa.array(np.ones(len(text), dtype=np.int64))
+        found = Fields(records, self.width, f"the number of fields is {{}}, not {self.width}")
+        fault, count = found.fault, pa.array(np.ones(len(text), dtype=np.int64))
         if self.seconds is not None:
-            fault = pc.coalesce(fault, _bad_seconds(fields.column(self.seconds)))
+            fault = pc.coalesce(fault, _bad_seconds(found.column(self.seconds)))
         if self.count is not None:
-            count, bad = read_counts(fields.column(self.count))
+            count, bad = read_counts(found.column(self.count))
             fault = pc.coalesce(fault, bad)
         line = pa.array(np.arange(len(text)))
-        return RawMessages(line, self._keys(fields.column(self.key)), count, fault)
-
-    def _keys(self, texts: pa.StringArray) -> pa.StringArray:
-        """Make the keys from the key fields."""
-        return texts
+        return RawMessages(line, found.column(self.key), count, fault)
 
 
 def _bad_seconds(texts: pa.StringArray) -> pa.StringArray:
@@ -64,6 +82,7 @@ class TwitterTicker(_Table):
     """
 
     name: ClassVar[str] = "twitter-ticker"
+    fields: ClassVar[Columns] = Columns("ticker")
     width: ClassVar[int] = 2
     seconds: ClassVar[int | None] = 0
     key: ClassVar[int] = 1
@@ -83,6 +102,7 @@ class WikipediaPageviews(_Table):
     """
 
     name: ClassVar[str] = "wikipedia-pageviews"
+    fields: ClassVar[Columns] = Columns("page")
     width: ClassVar[int] = 2
     seconds: ClassVar[int | None] = 0
     key: ClassVar[int] = 1
@@ -106,6 +126,7 @@ class WikipediaPageviewsByLang(_Table):
     """
 
     name: ClassVar[str] = "wikipedia-pageviews-by-lang"
+    fields: ClassVar[Columns] = Columns("lang", "n")
     separator: ClassVar[str] = " "
     width: ClassVar[int] = 4
     key: ClassVar[int] = 0
@@ -127,6 +148,7 @@ class WikipediaClickstream(_Table):
     """
 
     name: ClassVar[str] = "wikipedia-clickstream"
+    fields: ClassVar[Columns] = Columns("curr", "n")
     width: ClassVar[int] = 4
     key: ClassVar[int] = 1
     count: ClassVar[int | None] = 3

@@ -16,6 +16,9 @@ from evenkey.core.streams.splits.base import RawMessages, Splitter
 class TwitterElection(Splitter):
     """Tweets as JSON, one per line: each hashtag of a tweet is a message.
 
+    A line is a tweet as Twitter sends it, or what the DKG paper's programs send to a topic: an
+    object with the list ``hashtags``.
+
     If the hashtag contains one of `words`, in upper or lower case, the key is ``ElectionDay``.
     Otherwise the key is the hashtag as it is written. The words and this rule are those of the DKG
     paper's reference implementation, so ``us`` is also found in ``MusicMonday``. Empty hashtags are
@@ -26,8 +29,9 @@ class TwitterElection(Splitter):
     Examples
     --------
     >>> tweet = b'{"entities": {"hashtags": [{"text": "IVoted"}, {"text": "Sunny"}]}}'
-    >>> TwitterElection().split(pa.array([tweet, b'{"limit": {}}'])).messages["key"].to_pylist()
-    ['ElectionDay', 'Sunny']
+    >>> lines = pa.array([tweet, b'{"limit": {}}', b'{"hashtags": ["Rainy"]}'])
+    >>> TwitterElection().split(lines).messages["key"].to_pylist()
+    ['ElectionDay', 'Sunny', 'Rainy']
     """
 
     name: ClassVar[str] = "twitter-election"
@@ -93,8 +97,9 @@ def _hashtags(line: str) -> tuple[list[str], str | None]:
         return [], f"not JSON: {error}"
     if isinstance(tweet, dict) and "limit" in tweet:
         return [], None
+    sent = isinstance(tweet, dict) and isinstance(tweet.get("hashtags"), list)
     try:
-        tags = [tag["text"] for tag in tweet["entities"]["hashtags"]]
+        tags = tweet["hashtags"] if sent else [tag["text"] for tag in tweet["entities"]["hashtags"]]
     except (KeyError, TypeError):
         return [], "there is no field 'entities.hashtags[].text'"
     if not all(isinstance(tag, str) for tag in tags):

@@ -29,22 +29,6 @@ class Lines(Splitter):
 
 
 @dataclass(frozen=True)
-class Country(Lines):
-    """The DKG paper's files of countries: the key is the line, without the blanks around it.
-
-    Examples
-    --------
-    >>> Country().split(pa.array([b" Turkey "])).messages["key"].to_pylist()
-    ['Turkey']
-    """
-
-    name: ClassVar[str] = "country"
-
-    def _find(self, text: pa.StringArray) -> RawMessages:
-        return super()._find(pc.utf8_trim_whitespace(text))
-
-
-@dataclass(frozen=True)
 class Words(Splitter):
     """Each word is a message; a word is alphabetic characters with marks, digits and underscores.
 

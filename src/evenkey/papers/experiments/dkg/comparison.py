@@ -46,7 +46,7 @@ class Comparison(Experiment):
         return self.settings
 
     def labelled(self, frame: Frame) -> Frame:
-        return named(frame)
+        return named(frame).assign(spouts=frame[self.way.spouts])
 
     def tables(self, frame: Frame) -> list[Table]:
         form = "" if self.varied.column == "data" else "d"
@@ -55,3 +55,13 @@ class Comparison(Experiment):
 
     def plots(self, frame: Frame) -> list[Plot]:
         return plot_each(frame, self.varied, self.way.metrics)
+
+
+class Skewness(Comparison):
+    """A figure of the methods on the eleven country streams, with 5 spouts and 10 workers."""
+
+    varied = Axis("skewness", "Skewness ratio, %")
+    settings = tuple(Setting(f"country-skew-r{percent}") for percent in range(0, 101, 10))
+
+    def chosen(self, scale: Scale) -> tuple[Setting, ...]:
+        return self.settings[::3] if self.on_spark and not scale.whole else self.settings

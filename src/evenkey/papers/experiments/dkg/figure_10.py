@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.papers.experiments.dkg.comparison import Skewness
 from evenkey.papers.experiments.dkg.metrics import plot_parts
-from evenkey.papers.experiments.dkg.skewness import Skewness
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments import Frame
@@ -17,7 +17,7 @@ class MethodsAgainstSkewness(Skewness):
     title = "Each method against the skewness"
     panels = "a to d"
     summary = (
-        "Country streams, 5 sources, 10 workers. One panel per method; each metric is divided by "
+        "Country streams, 5 spouts, 10 workers. One panel per method; each metric is divided by "
         "the highest value of all methods."
     )
 

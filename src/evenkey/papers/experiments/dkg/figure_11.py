@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments.dkg.skewness import Skewness
+from evenkey.papers.experiments.dkg.comparison import Skewness
 
 
 class MetricsAgainstSkewness(Skewness):
     id = "dkg-figure-11"
     title = "Each metric against the skewness"
     panels = "a to d"
-    summary = "Country streams, 5 sources, 10 workers."
+    summary = "Country streams, 5 spouts, 10 workers."

@@ -13,7 +13,7 @@ class MoreWorkers(Comparison):
     panels = "a to d"
     settings = tuple(Setting("twitter-election", workers=workers) for workers in (10, 50, 100))
     varied = Axis("workers", "Workers", "category")
-    summary = "A look-alike of twitter-election, 5 sources."
+    summary = "A look-alike of twitter-election, 5 spouts."
     only_on_spark = (
         "Spark starts a task a worker in each epoch, which costs these cores some seconds with "
         "100 of them; where messages are few, as at scale quick, that is more than the workers "

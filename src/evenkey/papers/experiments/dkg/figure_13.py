@@ -1,4 +1,4 @@
-"""DKG, figure 13: more sources (the paper's spouts)."""
+"""DKG, figure 13: more spouts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from evenkey.papers.experiments.dkg.ways import Setting
 from evenkey.reports.pictures import Axis
 
 
-class MoreSources(Comparison):
+class MoreSpouts(Comparison):
     id = "dkg-figure-13"
-    title = "More sources"
+    title = "More spouts"
     panels = "a to d"
-    settings = tuple(Setting("twitter-election", sources=sources) for sources in (5, 10, 15, 20))
-    varied = Axis("sources", "Sources (spouts)", "category")
-    summary = "A look-alike of twitter-election, 10 workers."
+    settings = tuple(Setting("twitter-election", spouts=spouts) for spouts in (5, 10, 15, 20))
+    varied = Axis("spouts", "Spouts", "category")
+    summary = (
+        "A look-alike of twitter-election, 10 workers. Spouts read the messages and pass them to "
+        "the splitters in turn."
+    )

@@ -29,7 +29,7 @@ class RealDataSets(Comparison):
     settings = tuple(Setting(name) for name in _PANELS)
     varied = Axis("data", "Data set", "category")
     summary = (
-        "5 sources, 10 workers, synthetic look-alikes. As in the paper, each metric is divided by "
+        "5 spouts, 10 workers, synthetic look-alikes. As in the paper, each metric is divided by "
         "the highest value that a method has on that data set. Records of the clickstream and of "
         "the languages have weights: as in the reference code each is routed, and costs, as one "
         "message, and StdDev is of weights."

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.papers.experiments import Frame, Scale
 
+SPOUTS, SPLITTERS, AGGREGATORS = 5, 10, 10
+"""The paper's number of spouts in most experiments, and the numbers of splitters and aggregators in
+its program, which are the same whatever the number of spouts. Splitters route."""
+
 METHODS = ("sg", "kg", "pkg", "dkg")
 PAPERS_METHODS = [method.upper() for method in METHODS]
 """The paper's names of the methods."""
@@ -33,6 +37,9 @@ _REAL = (
     "wikipedia-pageviews-by-lang",
 )
 _COUNTRY_MESSAGES = 10_000_000
+_COST_MS, _COST_MS_OF_WIKIPEDIA = 1.0, 0.1
+_SECONDS_PER_MESSAGE = 1175 / 5_000_000
+"""Time per message at a cost of 1 ms: in table 3 DKG takes 1,175 s for twitter-election."""
 _HALF = "country-half-skew-r80"
 
 
@@ -66,14 +73,27 @@ def observed_by(stream: Dataset) -> By:
     return "weights" if stream.name in WEIGHED else "messages"
 
 
-def dataset(name: str, scale: Scale, *, quick: float = 1) -> Dataset:
-    """Return the stream that replaces a data set of the paper; the stream always spans 400 s.
+def cost_ms(name: str) -> float:
+    """Return the cost per message of a data set in ms.
 
-    `quick` is passed to `Scale.messages`.
+    The scripts of the paper's program run the data sets of Wikipedia with a speed of x10: one sleep
+    of 1 ms for ten messages.
+    """
+    return _COST_MS_OF_WIKIPEDIA if name.startswith("wikipedia") else _COST_MS
+
+
+def dataset(name: str, scale: Scale, *, quick: float = 1) -> Dataset:
+    """Return the stream that replaces a data set of the paper.
+
+    The stream spans as much time at every scale: the time that the paper's DKG takes for
+    twitter-election, in proportion to the published number of messages and to the cost. `quick` is
+    passed to `Scale.messages`.
     """
     stream = PUBLISHED[name].stream
     # The published number of messages; for records, the number of records of the look-alike.
-    return Dataset(stream, scale.messages(generated(stream).length, quick=quick))
+    published = generated(stream).length
+    messages = scale.messages(published, quick=quick)
+    return Dataset(stream, messages, messages / (published * cost_ms(name) * _SECONDS_PER_MESSAGE))
 
 
 def placed(frame: Frame) -> Frame:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.papers.experiments import Experiment, Frame, Measurement, Scale, Simulation, series
-from evenkey.papers.experiments.dkg.methods import METHODS, dataset, named
+from evenkey.papers.experiments.dkg.methods import METHODS, SPLITTERS, SPOUTS, dataset, named
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class MachinesAtWork(Experiment):
     id = "dkg-section-4"
     title = "Ten and a hundred machines at a skewness of 80 %"
     summary = (
-        "A country stream of which one key has 80 %, 5 sources. A worker counts as at work if it "
-        "has at least a tenth of the load of the most loaded worker, and else as idle: then it "
-        "waits for more than nine tenths of the time that the most loaded worker takes."
+        "A country stream of which one key has 80 %, 5 spouts, 10 splitters. A worker counts as at "
+        "work if it has at least a tenth of the load of the most loaded worker, and else as idle: "
+        "then it waits for more than nine tenths of the time that the most loaded worker takes."
     )
 
     table = "Machines at work"
@@ -66,7 +66,9 @@ class MachinesAtWork(Experiment):
     def scenarios(self, scale: Scale) -> list[WorkerLoads]:
         stream = dataset("country-skew-r80", scale)
         return [
-            WorkerLoads(stream, method, workers, hash="murmur3", replication=False)
+            WorkerLoads(
+                stream, method, workers, SPLITTERS, SPOUTS, hash="murmur3", replication=False
+            )
             for workers in _WORKERS
             for method in METHODS
         ]

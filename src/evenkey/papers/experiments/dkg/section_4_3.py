@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from evenkey.papers.experiments import Experiment, Frame, Scale, Simulation
-from evenkey.papers.experiments.dkg.methods import NO_KEY_SPACE, dataset, named
+from evenkey.papers.experiments.dkg.methods import (
+    NO_KEY_SPACE,
+    SPLITTERS,
+    SPOUTS,
+    dataset,
+    named,
+)
 from evenkey.reports.pictures import Axis, Chart, Column
 
 _RULES = {
@@ -18,9 +24,10 @@ class PartsOfTheRules(Experiment):
     id = "dkg-section-4-3"
     title = "DKG without a part of its rules"
     summary = (
-        "Country streams, 5 sources, 10 workers. “No limit of machines”: the pool of a key can "
-        "have all 10 workers, in place of 8. “No key space”: every key that has occurred for a "
-        "second can have more than two workers, so that the load of the workers alone decides."
+        "Country streams, 5 spouts, 10 splitters, 10 workers. “No limit of machines”: the pool of "
+        "a key can have all 10 workers, in place of 8. “No key space”: every key that has occurred "
+        "for a second can have more than two workers, so that the load of the workers alone "
+        "decides."
     )
 
     table = "DKG with a part of its rules"
@@ -42,7 +49,14 @@ class PartsOfTheRules(Experiment):
 
     def scenarios(self, scale: Scale) -> list[Simulation]:
         return [
-            Simulation(dataset(f"country-skew-r{percent}", scale), rule, 10, hash="murmur3")
+            Simulation(
+                dataset(f"country-skew-r{percent}", scale),
+                rule,
+                10,
+                SPLITTERS,
+                SPOUTS,
+                hash="murmur3",
+            )
             for percent in _PERCENTS
             for rule in _RULES
         ]

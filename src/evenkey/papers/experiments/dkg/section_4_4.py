@@ -21,7 +21,7 @@ from evenkey.papers.experiments import (
     medians,
 )
 from evenkey.papers.experiments.dkg.hot_key_stream import HotKeyStream
-from evenkey.papers.experiments.dkg.methods import dataset
+from evenkey.papers.experiments.dkg.methods import SPLITTERS, SPOUTS, dataset
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 from evenkey.simulation import simulate
 
@@ -125,7 +125,10 @@ class CandidatesOfPkg(Experiment):
         unskewed = dataset("country-skew-r0", scale)
         hot = Dataset("country-skew-r0", _MESSAGES)
         return [
-            *(Simulation(unskewed, method, 10, hash="murmur3") for method in _METHODS),
+            *(
+                Simulation(unskewed, method, 10, SPLITTERS, SPOUTS, hash="murmur3")
+                for method in _METHODS
+            ),
             *(EachKeyHot(hot, method) for method in _METHODS if method != "dkg"),
         ]
 

@@ -25,7 +25,7 @@ class MoreWorkersAndSkew(Comparison):
         for workers in _WORKERS
     )
     varied = Axis("workers", "Workers", "category")
-    summary = "Country streams, 5 sources: figure 12 at three skewness ratios."
+    summary = "Country streams, 5 spouts: figure 12 at three skewness ratios."
 
     def tables(self, frame: Frame) -> list[Table]:
         table = metrics_table(frame, Column("workers", "Workers", "d"), SIMULATED)

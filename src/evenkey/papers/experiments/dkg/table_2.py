@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evenkey.papers.experiments import Experiment, Frame, KeyShare, Scale
 from evenkey.papers.experiments.dkg.methods import PUBLISHED, dataset, placed
 from evenkey.reports.pictures import Axis, Chart, Column
@@ -39,7 +41,8 @@ class DataSets(Experiment):
     )
 
     def scenarios(self, scale: Scale) -> list[KeyShare]:
-        return [KeyShare(dataset(name, scale)) for name in PUBLISHED]
+        # Shares of keys do not depend on time.
+        return [KeyShare(replace(dataset(name, scale), rate=None)) for name in PUBLISHED]
 
     def labelled(self, frame: Frame) -> Frame:
         rows = placed(frame)

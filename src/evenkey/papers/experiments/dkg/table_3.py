@@ -23,7 +23,7 @@ class _PaperRow(NamedTuple):
     throughput: float
 
 
-_PAPER = {
+PAPER = {
     "SG": _PaperRow(559_329, 0.0001, 2.4491, 9_511),
     "KG": _PaperRow(3_955_045, 20.3202, 1.0000, 1_344),
     "PKG": _PaperRow(1_941_879, 12.3513, 1.1647, 2_739),
@@ -47,14 +47,14 @@ class TwitterElection(Comparison):
     settings = (Setting("twitter-election"),)
     varied = Axis("method", "Method", "category")
     summary = (
-        "5 sources, 10 workers, a synthetic look-alike of twitter-election of which one key has "
+        "5 spouts, 10 workers, a synthetic look-alike of twitter-election of which one key has "
         "68 %. Throughput is shown relative to SG's. The paper's SG has a DistCost of 2.45 only: "
         "most of its keys occur two or three times."
     )
 
     def labelled(self, frame: Frame) -> Frame:
         rows = named(frame)
-        paper = [_PAPER[method]._asdict() if method in _PAPER else {} for method in rows["method"]]
+        paper = [PAPER[method]._asdict() if method in PAPER else {} for method in rows["method"]]
         rows = rows.join(pd.DataFrame(paper, index=rows.index).add_prefix("paper_"))
         figures = {
             "relative": "messages_per_second" if self.on_spark else "throughput_percent",

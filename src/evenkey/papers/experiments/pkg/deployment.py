@@ -31,9 +31,9 @@ OURS_NOTE = (
     "DKG and planned grouping are not the paper's."
 )
 
-_SOURCES = 8
+SOURCES = 8
 _SCHEMES = {"pkg": "PKG", "sg": "SG", "kg": "KG", "dkg": "DKG", "planned": "planned"}
-_MESSAGES_PER_SECOND = 13_600.0
+MESSAGES_PER_SECOND = 13_600.0
 """Rate of the paper's sources on WP. The most loaded worker of KG has 18 % of the messages. At this
 rate, KG therefore saturates at 0.4 ms per message, the saturation point that the paper states. At
 1 ms per message, KG then loses 60 % of the throughput, and 8 balanced workers lose 37 %, as in the
@@ -77,7 +77,7 @@ def replayed(deployment: Deployment, scale: Scale, *, most: int | None = None) -
     """Return the stream of a topology; at scale ``quick`` it has at most `most` messages."""
     if scale.whole:
         name = STREAMS[deployment.symbol]
-        return Dataset(name, published(name).messages, _MESSAGES_PER_SECOND)
+        return Dataset(name, published(name).messages, MESSAGES_PER_SECOND)
     rate = deployment.small_messages / deployment.small_seconds
     messages = scale.messages(min(most or deployment.small_messages, deployment.small_messages))
     return Dataset(deployment.small, messages, rate)
@@ -99,7 +99,7 @@ def every_scheme(
             stream,
             grouping,
             deployment.key_workers if by_key else deployment.split_workers,
-            _SOURCES,
+            SOURCES,
             cost_ms=cost_ms,
             epochs=epochs,
             aggregators=deployment.aggregators,

@@ -190,7 +190,7 @@ def _open_topics(
     directory: RunDirectory,
 ) -> Input:
     """Open topics for the range of offsets that the run stored at its start."""
-    offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
+    offsets = OffsetRange.read(directory.store, directory.OFFSETS)
     span = offsets.span
     lines = kafka_lines(
         spark,

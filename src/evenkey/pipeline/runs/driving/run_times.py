@@ -97,9 +97,14 @@ class Timeline:
         )
 
     @property
+    def own_spans(self) -> dict[int, Span]:
+        """Return the times of each epoch that this process ran, by epoch number."""
+        return {epoch: self._spans[epoch] for epoch in self._own}
+
+    @property
     def epoch_ms(self) -> dict[int, float]:
         """Return the duration in ms of each epoch that this process ran, by epoch number."""
-        return {epoch: self._spans[epoch].length for epoch in self._own}
+        return {epoch: each.length for epoch, each in self.own_spans.items()}
 
 
 def stood(progress: Any) -> Stood:

@@ -243,8 +243,7 @@ def run_topics(
         ]
         offsets = None
         if source is not None:
-            stored = directory.store.read(directory.OFFSETS).decode()
-            offsets = OffsetRange.from_json(stored)
+            offsets = OffsetRange.read(directory.store, directory.OFFSETS)
         topics = RunTopics(
             known, offsets, directory, committed=options.isolation == "read_committed"
         )

@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import socket
 import threading
 import time
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 CLAIMS = "state/claims"
 """The folder, inside an output, that contains the claims."""
+_SIGN = re.compile(rf"{CLAIMS}/(\d{{8,18}})\.(json|beat|released)", re.ASCII)
 
 _BEAT_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
@@ -235,12 +237,13 @@ class Claim:
 
     def _newest(self) -> int:
         claims = (name for name in self._output.names(CLAIMS) if name.endswith(".json"))
-        return max(map(_number, claims), default=0)
+        return max((_number(name) or 0 for name in claims), default=0)
 
     def _forget_before(self, number: int) -> None:
         """Delete the objects of claims below `number`; the next claim needs the highest number."""
         for name in self._output.names(CLAIMS):
-            if _number(name) < number:
+            of = _number(name)
+            if of is not None and of < number:
                 self._output.delete(name)
 
 
@@ -248,8 +251,10 @@ def _sign(number: int, name: str) -> str:
     return f"{CLAIMS}/{number:08d}.{name}"
 
 
-def _number(name: str) -> int:
-    return int(name.rpartition("/")[2].partition(".")[0])
+def _number(name: str) -> int | None:
+    """Return the number of a claim's object; None for a file that somebody else has put there."""
+    found = _SIGN.fullmatch(name)
+    return int(found[1]) if found else None
 
 
 def _place() -> str | None:

@@ -16,6 +16,7 @@ continues the run creates missing copies. Parts of the run's own state stay wher
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ RESULTS = "results"
 _STATE = "state/"
 _COMMITS = "state/commits"
 _PARTS = "state/parts"
+_COMMIT = re.compile(rf"{_COMMITS}/(?P<name>{BEFORE}|epoch=\d{{8,18}})\.json", re.ASCII)
+_STAGED = re.compile(rf"{_PARTS}/[^/]+/(\d{{8,18}})/", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,7 @@ class Commits:
     @property
     def begun(self) -> bool:
         """Return whether there is any commit."""
-        return bool(self.store.names(_COMMITS))
+        return bool(self._names())
 
     def epochs(self) -> list[int]:
         """Return the numbers of the committed epochs, ascending."""
@@ -235,8 +238,9 @@ class Commits:
         return sorted(self._names(), key=lambda name: -1 if name == BEFORE else number_of(name))
 
     def _names(self) -> list[str]:
-        files = self.store.names(_COMMITS)
-        return [file.removeprefix(f"{_COMMITS}/").removesuffix(".json") for file in files]
+        """Return the names of all commits, without files that somebody else has put there."""
+        files = map(_COMMIT.fullmatch, self.store.names(_COMMITS))
+        return [found["name"] for found in files if found]
 
     def of_epoch(self, epoch: int) -> Commit | None:
         """Read the commit of an epoch by its number; see `read`."""
@@ -345,7 +349,10 @@ class Commits:
                 shown.append((part, staged, visible))
         at_once(lambda one: self._show(*one), shown)
         # Tasks of a newer claim may still write; the process of that claim deletes their files.
-        dropped = [name for name in waiting - kept if _claim_of(name) <= self.claim]
+        claims = {name: _claim_of(name) for name in waiting - kept}
+        dropped = [
+            name for name, claim in claims.items() if claim is not None and claim <= self.claim
+        ]
         at_once(self.store.delete, dropped)
 
     def _show(self, part: Part, staged: str, visible: str) -> None:
@@ -391,8 +398,9 @@ def _epoch(name: str) -> str:
     return f"{_PARTS}/{name}"
 
 
-def _claim_of(staged: str) -> int:
-    return int(staged.removeprefix(f"{_PARTS}/").split("/")[1])
+def _claim_of(staged: str) -> int | None:
+    found = _STAGED.match(staged)
+    return int(found[1]) if found else None
 
 
 def _visible(commit: Commit, part: Part) -> str | None:

@@ -109,7 +109,7 @@ class RunDirectory:
         ConfigurationError
             The directory cannot be written, or another process holds it.
         RunError
-            Files of an earlier process cannot be read.
+            Files of an earlier process are lost or cannot be read.
         """
         with contextlib.ExitStack() as stack:
             if place is None:
@@ -128,13 +128,14 @@ class RunDirectory:
         ConfigurationError
             The directory cannot be written, or another process holds it.
         RunError
-            Files of an earlier process cannot be read.
+            Files of an earlier process are lost or cannot be read.
         """
         self._claim = Claim(self.store)
         self._signs = Path(tempfile.mkdtemp(prefix=f"evenkey-signs-{os.getpid()}-"))
         self._open_files(self._claim)
         self.commits.recover()
-        self._forget_unused_checkpoint()
+        if self.begun:
+            self._check_checkpoint()
         self.store.delete(_ASKED_TO_PAUSE)
 
     def let_go(self) -> None:
@@ -148,14 +149,29 @@ class RunDirectory:
         """Delete the content of the directory."""
         self.store.clear()
 
-    def _forget_unused_checkpoint(self) -> None:
-        """Delete a checkpoint in which no epoch has begun.
+    def _check_checkpoint(self) -> None:
+        """Check that Spark's checkpoint has all committed epochs; delete it if it has no epoch.
 
-        If a process is killed while Spark logs the first epoch, a partial file remains. Because of
-        this file, Spark would always reject the checkpoint.
+        Spark logs an epoch before the epoch is committed. If a process is killed while Spark logs
+        the first epoch, a partial file remains. Because of this file, Spark would always reject the
+        checkpoint.
+
+        Raises
+        ------
+        RunError
+            The checkpoint lacks committed epochs. From it the run would begin them again with other
+            rows, or without its open windows.
         """
-        begun = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
-        if not any(name.isdigit() for name in begun):
+        names = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
+        begun = max((int(name) for name in names if name.isdigit()), default=-1)
+        committed = max(self.commits.epochs(), default=-1)
+        if committed > begun:
+            message = (
+                f"checkpoint {self.checkpoint} is lost or older than the results, which end with "
+                f"epoch {committed}: restore it as it was, or choose another output"
+            )
+            raise RunError(message)
+        if begun < 0:
             self.checkpoint_files.clear()
 
     @property
@@ -406,14 +422,15 @@ class RunDirectory:
             before = {"format": _FORMAT} if content is None else json.loads(content)
             begun_by = before.pop("format", 1)
             same_format = begun_by == _FORMAT and (content is None or self.commits.begun)
-        except (OSError, ValueError, AttributeError) as error:
+            earlier = begun_by < _FORMAT
+        except (OSError, ValueError, AttributeError, TypeError) as error:
             message = f"{path} cannot be read ({error}): choose another output"
             raise ConfigurationError(message) from error
         if content is None:
             self._check_nothing_else(others)
             return
         if not same_format:
-            which = "an earlier" if begun_by < _FORMAT else "another"
+            which = "an earlier" if earlier else "another"
             message = (
                 f"output {self.path} was begun by {which} version of evenkey with other options "
                 "and files: finish it with that version, or choose another output"

@@ -10,6 +10,7 @@ new layout, even if a later process returns to an earlier layout.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import RunError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 _PLACE = "state/layouts"
+_FILE = re.compile(rf"{_PLACE}/(\d{{8,18}})\.json", re.ASCII)
 
 
 class Layouts:
@@ -85,16 +87,16 @@ class Layouts:
 
     def _numbers(self) -> list[int]:
         if self._listed is None:
-            names = (name.rpartition("/")[2] for name in self._store.names(_PLACE))
-            self._listed = [int(name.removesuffix(".json")) for name in names]
+            files = map(_FILE.fullmatch, self._store.names(_PLACE))
+            self._listed = [int(found[1]) for found in files if found]
         return self._listed
 
     def _read(self, number: int) -> dict[str, Any]:
         if number not in self._known:
             name = _name(number) if number else self._manifest
             try:
-                options: dict[str, Any] = json.loads(self._store.read(name))
-            except (OSError, ValueError) as error:
+                options: dict[str, Any] = {**json.loads(self._store.read(name))}
+            except (OSError, ValueError, TypeError) as error:
                 path = self._store.path(name)
                 message = f"{path} cannot be read ({error}): start again with a new output"
                 raise RunError(message) from error

@@ -24,6 +24,7 @@ from urllib.parse import quote, urlsplit
 
 from evenkey.core.addresses import without_password
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.printed_text import printable
 from evenkey.reports.diagnosis.reading import limits
 from evenkey.reports.diagnosis.reading.live_application import read_live
 from evenkey.reports.diagnosis.reading.log_reader import STRANGE, read_log
@@ -58,6 +59,9 @@ _UNREADABLE = (
     zlib.error,
     *STRANGE,
 )
+_TOO_MANY = "its archive of logs lists too many files"
+_DIRECTORY_SIZE = 5
+"""Index of the size of the list of files, in the end of an archive as `zipfile` reads it."""
 _ENCRYPTED = 1
 """Bit in the flags of a file in a ZIP archive which says that the file is encrypted."""
 
@@ -197,6 +201,7 @@ def _downloaded(asked: _Server, path: str, directory: Path) -> EventLog | None:
         return None
     if not zipfile.is_zipfile(archive):
         return None
+    _check_directory(archive)
     unpacked = directory / "logs"
     unpacked.mkdir()
     with zipfile.ZipFile(archive) as files:
@@ -207,8 +212,18 @@ def _downloaded(asked: _Server, path: str, directory: Path) -> EventLog | None:
     return find_logs(unpacked).logs[0]
 
 
+def _check_directory(archive: Path) -> None:
+    """Check the size of an archive's list of files, before `zipfile` reads the list into memory."""
+    with archive.open("rb") as file:
+        end: Any = zipfile._EndRecData(file)  # type: ignore[attr-defined] # noqa: SLF001 - no other name
+    if end is None or end[_DIRECTORY_SIZE] > limits.DIRECTORY_BYTES:
+        raise ValueError(_TOO_MANY)
+
+
 def _unpack(files: zipfile.ZipFile, directory: Path) -> None:
     left = limits.ARCHIVE_BYTES
+    if len(files.infolist()) > limits.ARCHIVE_FILES:
+        raise ValueError(_TOO_MANY)
     for each in files.infolist():
         # "..", "/" and "//" are dropped, so that no file is written outside of the directory.
         parts = [
@@ -239,7 +254,7 @@ def _no_spark(address: str, reason: str) -> ConfigurationError:
 def _reason(error: BaseException) -> str:
     """Return the reason why a server could not be read, as a short text on one line."""
     words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
-    return "".join(each if each.isprintable() else "?" for each in words)[:_LONGEST_REASON]
+    return printable(words)[:_LONGEST_REASON]
 
 
 def _too_large(most: int) -> str:
@@ -262,11 +277,15 @@ class _Server:
         self._base = base
         self._deadline = time.monotonic() + limits.SERVER_SECONDS
         self._opener = urllib.request.build_opener(_Redirects)
+        self._left = limits.PAGES_BYTES
 
     def json(self, path: str) -> Any:
         """Request a path, and return its parsed JSON answer."""
         content = io.BytesIO()
         self.load(path, content, limits.ANSWER_BYTES)
+        self._left -= content.tell()
+        if self._left < 0:
+            raise ValueError(_too_large(limits.PAGES_BYTES))
         return json.loads(content.getvalue())
 
     def load(self, path: str, into: BinaryIO, most: int) -> None:

@@ -29,6 +29,15 @@ ANSWER_BYTES = 256 << 20
 ARCHIVE_BYTES = 16 << 30
 """Maximum size of an archive of logs from a history server, before and after decompression."""
 
+ARCHIVE_FILES = 100_000
+"""Maximum number of files in an archive of logs."""
+
+DIRECTORY_BYTES = 32 << 20
+"""Maximum size of the list of the files in an archive."""
+
+PAGES_BYTES = 1 << 30
+"""Maximum size of all answers of a server about one application, except for logs."""
+
 SERVER_SECONDS = 600.0
 """Maximum time to read one application from a server."""
 

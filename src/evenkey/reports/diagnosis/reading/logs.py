@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.printed_text import printable
 from evenkey.reports.diagnosis.reading import limits
 from evenkey.reports.diagnosis.reading.packing import CutError, unpacked
 
@@ -226,7 +227,7 @@ def listed(names: Sequence[str]) -> str:
     """
     more = len(names) - _MOST_NAMED
     text = ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-    return "".join(each if each.isprintable() else "?" for each in text)
+    return printable(text)
 
 
 def _single(file: Path) -> list[EventLog]:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from evenkey.aggregators import WORKER, Aggregator, Count, HeavyHitters
 from evenkey.applications import Clusters, DecisionTree, Documents, InProcess, NaiveBayes
 from evenkey.core.hashing import hash_strings
+from evenkey.core.metrics import max_over_mean
 from evenkey.groupings import parse
 from evenkey.papers.experiments.pkg.sections.draws import Drawn
 from evenkey.pipeline.learn import labelled
@@ -98,6 +99,26 @@ class ApplicationState(Drawn):
         trained = run.train([records], before.model)
         leaves = len(before.model.leaves)
         return {"state": int(trained.counters.sum()), "cells": FEATURES * CLASSES * leaves}
+
+
+@dataclass(frozen=True)
+class ApplicationLoads(ApplicationState):
+    """As `ApplicationState`, but the messages of each worker count, in the first epoch."""
+
+    kind: ClassVar[str] = "application-loads"
+    names: ClassVar[tuple[str, ...]] = ("max_over_mean",)
+
+    def draw(self, seed: int) -> Mapping[str, float]:
+        """Return the maximum load over the mean."""
+        records, tree, bayes = self.records(seed), DecisionTree(), NaiveBayes()
+        if self.application == "decision-tree":
+            sent = tree.messages(records, tree.start())
+        else:
+            sent = bayes.messages(records, bayes.start())
+        if self.application == "word-count":
+            sent = sent.filter(pc.not_equal(sent["key"], ""))
+        placed = parse(self.grouping).router(self.workers).route(hash_strings(sent["key"]))
+        return {"max_over_mean": max_over_mean(np.bincount(placed, minlength=self.workers))}
 
 
 def _counters(state: pa.Table) -> int:

@@ -45,12 +45,19 @@ class Placement(Drawn):
 
     def draw(self, seed: int) -> Mapping[str, float]:
         """Return the imbalance at the end in messages, and the share of workers without any."""
-        stream = self.stream(seed)
-        ids = stream.ids(0, stream.length)
-        placed = self.placed(ids, hashes(stream.key_count, seed), seed)
-        loads = np.bincount(placed, minlength=self.workers)
+        loads = self.loads(seed)
         imbalance = float(loads.max() - loads.mean())
         return {"imbalance": imbalance, "unused": float(np.mean(loads == 0))}
+
+    def loads(self, seed: int) -> NDArray[np.int64]:
+        """Return the messages of each worker in a draw, int64[workers]."""
+        ids, keys = self.drawn(seed)
+        return np.bincount(self.placed(ids, keys, seed), minlength=self.workers)
+
+    def drawn(self, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the number of each message's key, and the hash of each key."""
+        stream = self.stream(seed)
+        return stream.ids(0, stream.length), hashes(stream.key_count, seed)
 
     def placed(
         self, ids: NDArray[np.int64], keys: NDArray[np.uint64], seed: int
@@ -84,9 +91,8 @@ class Course(Placement):
 
     def draw(self, seed: int) -> Mapping[str, float]:
         """Return the largest imbalance after any message, in messages."""
-        stream = self.stream(seed)
-        ids = stream.ids(0, stream.length)
-        placed = self.placed(ids, hashes(stream.key_count, seed), seed)
+        ids, keys = self.drawn(seed)
+        placed = self.placed(ids, keys, seed)
         largest = np.maximum.accumulate(occurrences(placed) + 1)
         mean = np.arange(1, len(ids) + 1) / self.workers
         return {"imbalance": float((largest - mean).max())}

@@ -1,0 +1,173 @@
+"""DKG, section 4.2: which keys get more than two workers, and what the key space keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.core.hashing import murmur3_strings
+from evenkey.core.streams import generated
+from evenkey.groupings import parse
+from evenkey.papers.experiments import (
+    Dataset,
+    Experiment,
+    Frame,
+    Measurement,
+    Scale,
+    Scenario,
+    Simulation,
+    medians,
+)
+from evenkey.papers.experiments.dkg.methods import NO_KEY_SPACE, SPLITTERS, SPOUTS, dataset
+from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
+from evenkey.reports.pictures import Column, Table
+
+if TYPE_CHECKING:
+    from evenkey.papers.experiments.scenario import OnMessages
+
+_MESSAGES, _RATE = 100_000, 250.0
+_PART = 1_000_000
+_RULES = {"dkg": "DKG", NO_KEY_SPACE: "no key space"}
+_LOOK, _INITIAL = 5, 2
+_OLD = 2
+"""The old space in the entries of DKG's router."""
+
+
+@dataclass(frozen=True)
+class PoolsBySpace(Scenario):
+    """Looks at the pools of all keys every 5 s; one source routes by DKG.
+
+    Parameters
+    ----------
+    workers
+        Number of workers.
+    seeds
+        Number of streams. The result has the medians, minima and maxima.
+    """
+
+    kind: ClassVar[str] = "pools-by-space"
+
+    workers: int = 10
+    seeds: int = field(default=3, kw_only=True)
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Route the streams."""
+        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
+        runs = [self._once(seed) for seed in seeds]
+        messages = self.seeds * (self.dataset.messages or 0)
+        if on_messages is not None:
+            on_messages(messages)
+        return Measurement({"messages": messages, **medians(runs)})
+
+    def _once(self, seed: int) -> dict[str, float]:
+        """Return the largest pools of keys that were old and of others, and counts of entries."""
+        stream = generated(
+            self.dataset.name, messages=self.dataset.messages, seed=seed, rate=self.dataset.rate
+        )
+        hashes = murmur3_strings(stream.texts(np.arange(stream.key_count)))
+        router = parse("dkg").router(self.workers)
+        old: set[int] = set()
+        largest = {True: _INITIAL, False: _INITIAL}
+        entries, grown = [], []
+        for batch in stream.batches(round(_LOOK * stream.per_second)):
+            router.route(hashes[batch.ids], batch.times)
+            items = router.snapshot()["items"]
+            old |= {*items["key"][items["space"] == _OLD].tolist()}
+            for key, pool in zip(items["key"].tolist(), items["pool"].tolist(), strict=True):
+                largest[key in old] = max(largest[key in old], pool)
+            entries.append(len(items))
+            grown.append(np.count_nonzero(items["pool"] > _INITIAL))
+        return {
+            "pool_of_old": float(largest[True]),
+            "pool_of_others": float(largest[False]),
+            "entries": float(np.mean(entries)),
+            "grown": float(np.mean(grown)),
+        }
+
+
+class KeysWithMoreWorkers(Experiment):
+    id = "dkg-section-4-2"
+    title = "Keys with more than two workers, and entries of the key space"
+    summary = (
+        "Pools: country streams of 400 s with 250 messages a second, 10 workers, one source routes "
+        "by DKG; the pools are looked at every 5 s. Medians of three streams, in brackets minimum "
+        "and maximum. The rest: the first million messages of country streams, 10 workers, 5 "
+        "spouts, 10 splitters; “no key space” as in DKG, section 4.3."
+    )
+
+    def scenarios(self, scale: Scale) -> list[Scenario]:
+        return [
+            *(
+                PoolsBySpace(Dataset(f"country-skew-r{skewness}", _MESSAGES, _RATE))
+                for skewness in (30, 80)
+            ),
+            *(
+                Simulation(_part(skewness, scale), rules, 10, SPLITTERS, SPOUTS, hash="murmur3")
+                for skewness in (0, 10)
+                for rules in _RULES
+            ),
+            WorkerLoads(
+                _part(80, scale), "pkg", 10, SPLITTERS, SPOUTS, hash="murmur3", replication=False
+            ),
+        ]
+
+    def labelled(self, frame: Frame) -> Frame:
+        skewness = frame["dataset"].str.extract(r"-r(\d+)", expand=False).astype(int)
+        loads = frame["kind"] == WorkerLoads.kind
+        shares = [
+            [each["share_percent"] for each in points] if has else [1.0, 1.0]
+            for points, has in zip(frame["series"], loads, strict=True)
+        ]
+        return frame.assign(
+            skewness=skewness,
+            over_grown=frame["entries"] / frame["grown"],
+            rules=frame["grouping"].map(_RULES),
+            second=[each[1] / each[0] for each in shares],
+            others=[sum(each[2:]) for each in shares],
+        )
+
+    def tables(self, frame: Frame) -> list[Table]:
+        skewness = Column("skewness", "Skewness ratio, %", "d")
+        kinds = (PoolsBySpace, Simulation, WorkerLoads)
+        of = {kind: frame[frame["kind"] == kind.kind] for kind in kinds}
+        return [
+            Table(
+                "Pools and entries",
+                [
+                    skewness,
+                    Column("pool_of_old", "Largest pool, keys that were old", ".0f"),
+                    Column("pool_of_others", "Largest pool, other keys", ".0f"),
+                    Column("entries", "Entries, mean", ".1f"),
+                    Column("grown", "Entries with more than two workers, mean", ".1f"),
+                    Column("over_grown", "Entries over those", ".1f"),
+                ],
+                of[PoolsBySpace],
+                "Keys that were old: in the old space at one of the looks so far.",
+            ),
+            Table(
+                "Without skew, and with little",
+                [
+                    skewness,
+                    Column("rules", "Rules"),
+                    Column("dist_cost", "DistCost, workers a key", ".3f"),
+                ],
+                of[Simulation],
+            ),
+            Table(
+                "Loads of PKG's workers",
+                [
+                    skewness,
+                    Column("second", "Second load over the largest", ".3f"),
+                    Column("others", "Load of the eight others, %", ".2f"),
+                ],
+                of[WorkerLoads],
+            ),
+        ]
+
+
+def _part(skewness: int, scale: Scale) -> Dataset:
+    """Return the beginning of a country stream, at its rate."""
+    whole = dataset(f"country-skew-r{skewness}", scale)
+    return Dataset(whole.name, min(whole.messages or 0, _PART), whole.rate)

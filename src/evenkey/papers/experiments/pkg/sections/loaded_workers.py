@@ -1,0 +1,71 @@
+"""Which workers are overloaded, and how skewed the degrees of a graph are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from evenkey.core.hashing import hash_strings
+from evenkey.papers.experiments import Measurement, Scenario
+from evenkey.papers.experiments.pkg.sections.balls_in_bins import Placement, candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from evenkey.papers.experiments.scenario import OnMessages
+
+
+@dataclass(frozen=True)
+class MostLoaded(Placement):
+    """As `Placement`; it counts whether the most loaded worker is one of the hottest key's."""
+
+    kind: ClassVar[str] = "most-loaded"
+    names: ClassVar[tuple[str, ...]] = ("imbalance", "of_hottest")
+
+    def drawn(self, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the number of each message's key, and the hash of each key that occurs."""
+        stream = self.stream(seed)
+        keys, ids = np.unique(stream.ids(0, stream.length), return_inverse=True)
+        return ids, hash_strings([f"{seed} {key}" for key in keys])
+
+    def draw(self, seed: int) -> Mapping[str, float]:
+        """Return the imbalance at the end, and 1 if the worker is the hottest key's, else 0."""
+        ids, keys = self.drawn(seed)
+        loads = np.bincount(self.placed(ids, keys, seed), minlength=self.workers)
+        top = int(np.bincount(ids).argmax())
+        two = candidates(keys[top : top + 1], self.workers)
+        return {
+            "imbalance": float(loads.max() - loads.mean()),
+            "of_hottest": float(int(loads.argmax()) in two),
+        }
+
+
+@dataclass(frozen=True)
+class Degrees(Scenario):
+    """Counts the edges of the vertices of a graph that have the most."""
+
+    kind: ClassVar[str] = "degrees"
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Return the percentages of the edges into, and out of, a hundredth of the vertices.
+
+        The hundredth is of the vertices that have such an edge.
+        """
+        with self.dataset.opened() as stream:
+            batches = [(batch.ids, batch.senders) for batch in stream.batches()]
+        into, out = (np.concatenate(each) for each in zip(*batches, strict=True))
+        if on_messages is not None:
+            on_messages(len(into))
+        figures = {"into_percent": _of_the_first(into), "out_percent": _of_the_first(out)}
+        return Measurement({"messages": len(into), **figures})
+
+
+def _of_the_first(ends: NDArray[Any]) -> float:
+    """Return the percentage of the edges whose end is one of the hundredth of the vertices."""
+    degrees = np.sort(np.unique(ends, return_counts=True)[1])[::-1]
+    return 100 * float(degrees[: math.ceil(len(degrees) / 100)].sum() / len(ends))
