@@ -27,9 +27,13 @@ def fail():
     raise LookupError("no such order")
 """
 ON_SPARK = """
+import os
 import sys
+import tempfile
 from pyspark.sql import SparkSession
 
+os.chdir(tempfile.gettempdir())
+assert not any(each.endswith("submission") for each in sys.path)
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 spark.conf.set("spark.sql.shuffle.partitions", "4")
 assert SparkSession.builder.getOrCreate() is spark
@@ -44,9 +48,10 @@ spark.stop()
 """
 
 
-def submit(*arguments):
+def submit(*arguments, cwd=None):
     return subprocess.run(
         [sys.executable, "-m", "evenkey", "submit", *map(str, arguments)],
+        cwd=cwd,
         capture_output=True,
         text=True,
         check=False,
@@ -104,7 +109,7 @@ def test_wrong_commands(invoke, program, arguments, message):
 def test_a_job_is_recorded_and_then_follows_its_profile(tmp_path):
     job = tmp_path / "job.py"
     job.write_text(ON_SPARK)
-    first = submit(job)
+    first = submit(job.name, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     profile = job.with_suffix(".profile.json")
     assert f"evenkey: recorded {profile}" in first.stderr

@@ -14,11 +14,14 @@ import pandas as pd
 import pyarrow as pa
 import pyspark.errors
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import Profile, TaskFigures, read_profile, write_profile
 from evenkey.spark import balanced, record
+from evenkey.spark.balancing import stage_tasks
+from evenkey.spark.sessions.query_events import wait_for_events
 from tests.session import CONNECT
 from tests.spark.test_record import methods
 
@@ -123,9 +126,17 @@ def written(files):
     return sorted(map(tuple, files.collect()))
 
 
-@pytest.mark.parametrize("by", ["name", "number", "column"])
+A_LIST = pytest.param("list", marks=pytest.mark.classic("Connect takes no list after a number"))
+
+
+@pytest.mark.parametrize("by", ["name", "number", A_LIST, "column"])
 def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
-    columns = {"name": ["day"], "number": [4, "day"], "column": [F.col("day")]}[by]
+    columns: list[Any] = {
+        "name": ["day"],
+        "number": [4, "day"],
+        "list": [4, ["day"]],
+        "column": [F.col("day")],
+    }[by]
     rows = own.range(1000).selectExpr("id", "if(id % 10 < 7, 1, id % 7) as day")
 
     def job(out):
@@ -161,6 +172,21 @@ def test_a_write_without_a_shuffle_by_its_columns_is_left(own, path, tmp_path):
     (line,) = balancing.summary
     assert line.startswith("left to Spark: write by day: ")
     assert "its rows are not repartitioned by the partition columns" in line
+
+
+def test_a_write_of_cached_rows_is_left(own, path, tmp_path):
+    def job():
+        rows = own.range(100).selectExpr("id", "id % 3 as day").repartition("day").cache()
+        rows.write.partitionBy("day").mode("overwrite").json(str(tmp_path / "out"))
+        rows.unpersist()
+
+    with record(own, path):
+        job()
+    with balanced(own, path, least_gain=0) as balancing:
+        job()
+    assert balancing.rerouted == []
+    (line,) = balancing.summary
+    assert "its repartitioned rows are cached" in line
 
 
 def changed(path, **changes):
@@ -199,7 +225,7 @@ def test_the_tasks_have_the_rows_that_the_profile_predicts(own, clicks, people, 
     with record(own, path):
         JOBS["pandas"](clicks, people).collect()
         JOBS["join left"](clicks, people).collect()
-    changed(path, tasks=lambda _: TaskFigures("app", 0.0, (ROWS, 0), (30.0, 0.0)))
+    changed(path, tasks=lambda _: TaskFigures("app", 0.0, (ROWS, 0), (300.0, 0.0)))
     with caplog.at_level(logging.WARNING), balanced(own, path, least_gain=0) as balancing:
         JOBS["pandas"](clicks, people).collect()
         JOBS["join left"](clicks, people).collect()
@@ -435,6 +461,22 @@ def test_tasks_are_read_before_the_session_stops(own, clicks, path, monkeypatch)
         (calls,) = balancing.measured
         assert calls.found.rows.sum() == ROWS
     assert stopped == [own]
+
+
+@pytest.mark.classic("reads the times of tasks")
+def test_tasks_are_read_although_spark_is_late_with_events(own, clicks, path, monkeypatch):
+    def late():
+        message = "not delivered"
+        raise Py4JError(message)
+
+    with record(own, path):
+        JOBS["pandas"](clicks, None).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        JOBS["pandas"](clicks, None).collect()
+        wait_for_events()
+        monkeypatch.setattr(stage_tasks, "wait_for_events", late)
+    (calls,) = balancing.measured
+    assert calls.found.rows.sum() == ROWS
 
 
 def test_streams_are_not_rerouted(own, clicks, people, path):

@@ -74,7 +74,8 @@ def _submit(
     if not job.is_file():
         message = f"JOB = {str(job)!r}: there is no such file; pass the program to run"
         raise ConfigurationError(message)
-    path = profile or job.with_suffix(".profile.json")
+    # The program may change the working directory before it makes a session.
+    path = (profile or job.with_suffix(".profile.json")).absolute()
     records = record or not path.exists()
     if not records:
         read_profile(path)

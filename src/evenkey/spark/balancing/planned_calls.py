@@ -124,11 +124,14 @@ def files_of(call: InterceptedCall, slots: int) -> int:
     Raises
     ------
     ConfigurationError
-        The rows are not repartitioned by the partition columns.
+        The rows are not repartitioned by the partition columns, or Spark has cached them.
     """
-    before = call.repartitioned
-    if before is None or _names(before, call.frames[0].sparkSession) != {*call.keys[0]}:
+    before, (frame,) = call.repartitioned, call.frames
+    if before is None or _names(before, frame.sparkSession) != {*call.keys[0]}:
         message = "its rows are not repartitioned by the partition columns, so no plan is faster"
+        raise ConfigurationError(message)
+    if frame.is_cached:
+        message = "its repartitioned rows are cached, and a plan would compute them again"
         raise ConfigurationError(message)
     return slots if before.number is None else before.number
 

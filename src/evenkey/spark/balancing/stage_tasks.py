@@ -5,6 +5,7 @@ Only the driver of a classic session has this store.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -60,7 +61,8 @@ def stage_tasks(session: SparkSession, tasks: int, begin: float, end: float) -> 
     from py4j.protocol import Py4JError  # a Connect client may have no Py4J
 
     try:
-        wait_for_events()
+        with contextlib.suppress(Py4JError):  # Spark is busy, or has ended
+            wait_for_events()
         store = session.sparkContext._jsc.sc().statusStore()  # noqa: SLF001 - the same
         for stage in _stages(store, begin, end):
             if stage.numTasks() == tasks and stage.shuffleReadRecords() > 0:

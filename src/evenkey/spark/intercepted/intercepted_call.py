@@ -32,9 +32,11 @@ class Repartitioned(NamedTuple):
     def of(cls, frame: DataFrame, arguments: tuple[Any, ...]) -> Repartitioned:
         """Return what ``frame.repartition(*arguments)`` made."""
         first, *others = arguments
-        if isinstance(first, int):
-            return cls(frame, first, tuple(others))
-        return cls(frame, None, arguments)
+        if not isinstance(first, int):
+            return cls(frame, None, arguments)
+        if len(others) == 1 and isinstance(others[0], list):
+            (others,) = others
+        return cls(frame, first, tuple(others))
 
 
 @dataclass(frozen=True)

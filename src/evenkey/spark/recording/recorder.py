@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import itertools
 import logging
+import os
 import threading
 import time
 from pathlib import Path
@@ -142,6 +143,7 @@ class Recording:
         self._unsampled: set[str] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self._process = os.getpid()
         self._interception = Interception(session, self._handle)
         atexit.register(self.stop)
 
@@ -157,13 +159,17 @@ class Recording:
         self.stop()
 
     def stop(self) -> None:
-        """End the recording, and add it to the file; a second call does nothing.
+        """End the recording, and add it to the file.
+
+        A second call does nothing, nor does a call in a forked process.
 
         Raises
         ------
         ConfigurationError
             The file cannot be written.
         """
+        if os.getpid() != self._process:
+            return
         with self._lock:
             if self._stopped:
                 return
