@@ -80,4 +80,5 @@ def _drawn(planned: PlannedCall, partitions: int) -> Iterator[NDArray[np.float64
     random = np.random.default_rng(0)
     for _ in range(_DRAWS):
         places = random.integers(partitions, size=len(planned.hot))
-        yield np.bincount(places, planned.hot, minlength=partitions) + planned.others / partitions
+        hot = np.bincount(places, planned.hot, minlength=partitions).astype(np.float64)
+        yield hot + planned.others / partitions

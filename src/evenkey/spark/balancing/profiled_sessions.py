@@ -37,8 +37,10 @@ def profiled_sessions(
     opened: list[Recording | Balancing] = []
 
     def begin(session: SparkSession) -> None:
-        one = record(session, path) if records else balanced(session, path, least_gain=least_gain)
-        opened.append(one)
+        if records:
+            opened.append(record(session, path))
+        else:
+            opened.append(balanced(session, path, least_gain=least_gain))
 
     try:
         with new_sessions(begin):

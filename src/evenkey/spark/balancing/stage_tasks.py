@@ -117,4 +117,4 @@ def _each(sequence: Any) -> Iterator[Any]:
 
 def _at(time: Any) -> float:
     """Return an optional time of Java in seconds since 1970, rounded up; 0: it is not known."""
-    return (time.get().getTime() + 1) / _MS if time.isDefined() else 0.0
+    return float(time.get().getTime() + 1) / _MS if time.isDefined() else 0.0

@@ -147,10 +147,10 @@ class JoinRequest(NamedTuple):
             return PlannedJoin(known, keys)
         label = f"join(how={self.kind.name},weigh={self.weigh})"
         kept = KeptPlan.at(self.left.sparkSession, self.state, label, self.workers)
-        known = kept.find()
+        stored = kept.find()
         plan = None
-        if known:
-            plan = JoinPlan.from_arrays(known, self.kind.name, self.weigh, self.workers)
+        if stored:
+            plan = JoinPlan.from_arrays(stored, self.kind.name, self.weigh, self.workers)
             if partitions is None:
                 return PlannedJoin(plan, keys)
         begin = time.monotonic()
