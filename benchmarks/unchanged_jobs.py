@@ -160,7 +160,7 @@ def with_other_keys(operation: Any) -> Any:
 def cost_of_a_call() -> dict[str, float]:
     """Measure what a call that the profile does not know costs the driver, in milliseconds."""
     spark = eks.session("local[2]")
-    frame = spark.range(100).selectExpr("id % 7 as user", "id")
+    frame: Any = spark.range(100).selectExpr("id % 7 as user", "id")
     profile = BUILD / "empty.json"
     BUILD.mkdir(parents=True, exist_ok=True)
     write_profile(profile, Profile({}))

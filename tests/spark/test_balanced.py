@@ -80,7 +80,7 @@ def aliases(clicks, people):
     return joined.where("r.size > 3").select("l.user", "r.size", "l.n")
 
 
-JOBS = {
+JOBS: dict[str, Any] = {
     "pandas": lambda c, _: c.groupBy("user").applyInPandas(counted, COUNTED),
     "key": lambda c, _: c.groupby(["user"]).applyInPandas(counted_by_key, schema=COUNTED),
     "expression": lambda c, _: c.groupBy(F.upper(c.user), c["n"] % 2).applyInPandas(
@@ -131,12 +131,13 @@ A_LIST = pytest.param("list", marks=pytest.mark.classic("Connect takes no list a
 
 @pytest.mark.parametrize("by", ["name", "number", A_LIST, "column"])
 def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
-    columns: list[Any] = {
+    forms: dict[str, list[Any]] = {
         "name": ["day"],
         "number": [4, "day"],
         "list": [4, ["day"]],
         "column": [F.col("day")],
-    }[by]
+    }
+    columns = forms[by]
     rows = own.range(1000).selectExpr("id", "if(id % 10 < 7, 1, id % 7) as day")
 
     def job(out):
@@ -220,6 +221,11 @@ def test_replaced_hot_keys_cost_no_rows_and_are_noticed(own, clicks, people, pat
     assert len(notices) == (0 if CONNECT else 1), caplog.messages
 
 
+def measured(balancing):
+    """Return the tasks of each rerouted operation."""
+    return [each.found for each in balancing.measured]
+
+
 @pytest.mark.classic("reads the times of tasks")
 def test_the_tasks_have_the_rows_that_the_profile_predicts(own, clicks, people, path, caplog):
     with record(own, path):
@@ -231,13 +237,14 @@ def test_the_tasks_have_the_rows_that_the_profile_predicts(own, clicks, people, 
         JOBS["join left"](clicks, people).collect()
     assert "out of date" not in caplog.text
     group, join = balancing.measured
+    found_group, found_join = measured(balancing)
     # Half of the rows are of one key, which one task has.
-    assert group.found.rows.max() == USERS.count("ann")
-    assert group.found.rows.sum() == ROWS
+    assert found_group.rows.max() == USERS.count("ann")
+    assert found_group.rows.sum() == ROWS
     assert group.planned.rows.max() == pytest.approx(USERS.count("ann"), rel=0.1)
     # In the join they are divided: no task has much more than an eighth.
-    assert join.found.rows.max() < ROWS / 4
-    assert join.planned.rows.sum() == pytest.approx(join.found.rows.sum(), rel=0.1)
+    assert found_join.rows.max() < ROWS / 4
+    assert join.planned.rows.sum() == pytest.approx(found_join.rows.sum(), rel=0.1)
     assert re.search(
         r"^join LeftOuter by .*: 1 call rerouted, predicted \d+\.\d s in place of \d+\.\d s, "
         r"measured \d+\.\d s$",
@@ -451,15 +458,15 @@ def test_a_forked_process_has_the_methods_of_spark(own, path, clicks):
 
 @pytest.mark.classic("reads the times of tasks")
 def test_tasks_are_read_before_the_session_stops(own, clicks, path, monkeypatch):
-    stopped = []
+    stopped: list[Any] = []
     monkeypatch.setattr(type(own), "stop", stopped.append)
     with record(own, path):
         JOBS["pandas"](clicks, None).collect()
     with balanced(own, path, least_gain=0) as balancing:
         JOBS["pandas"](clicks, None).collect()
         own.stop()
-        (calls,) = balancing.measured
-        assert calls.found.rows.sum() == ROWS
+        (found,) = measured(balancing)
+        assert found.rows.sum() == ROWS
     assert stopped == [own]
 
 
@@ -475,8 +482,8 @@ def test_tasks_are_read_although_spark_is_late_with_events(own, clicks, path, mo
         JOBS["pandas"](clicks, None).collect()
         wait_for_events()
         monkeypatch.setattr(stage_tasks, "wait_for_events", late)
-    (calls,) = balancing.measured
-    assert calls.found.rows.sum() == ROWS
+    (found,) = measured(balancing)
+    assert found.rows.sum() == ROWS
 
 
 def test_streams_are_not_rerouted(own, clicks, people, path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,8 @@ def test_a_join_without_a_key_is_refused():
 
 def planned(work, hot=(), others=0.0, copies=1.0):
     work = np.array(work, dtype=np.float64)
-    return PlannedCall(work, work, copies, np.array(hot), others, lambda: None)
+    never_made: Any = None
+    return PlannedCall(work, work, copies, np.array(hot), others, never_made)
 
 
 def figures(rows, seconds):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 
 from evenkey.spark.intercepted.new_sessions import new_sessions
 
-BUILDER = SparkSession.Builder
+BUILDER: Any = SparkSession.Builder
 
 
 @pytest.fixture
@@ -19,7 +21,8 @@ def made(monkeypatch):
 
 
 def test_each_session_is_passed_once(made):
-    plain, begun = BUILDER.getOrCreate, []
+    plain = BUILDER.getOrCreate
+    begun: list[object] = []
     one, other = object(), object()
     with new_sessions(begun.append):
         for each in (one, one, other, one):
