@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from evenkey.cli.error_lines import reported
+from evenkey.cli.output import echo
 from evenkey.cli.submission.run_file import run_program
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import read_profile
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def _print_launcher(wanted: bool) -> None:
     if wanted:
-        typer.echo(Path(__file__).with_name("launcher.py"))
+        echo(str(Path(__file__).with_name("launcher.py")))
         raise typer.Exit
 
 
@@ -93,9 +94,9 @@ def _submit(
 
 def _report(path: Path, ended: list[Any], *, records: bool) -> None:
     if not ended:
-        typer.echo("evenkey: the program started no Spark session", err=True)
+        echo("evenkey: the program started no Spark session", err=True)
     elif records:
-        typer.echo(f"evenkey: recorded {path}; the next run follows it", err=True)
+        echo(f"evenkey: recorded {path}; the next run follows it", err=True)
     for each in () if records else ended:
         for line in each.summary or ["no call is in the profile"]:
-            typer.echo(f"evenkey: {line}", err=True)
+            echo(f"evenkey: {line}", err=True)
