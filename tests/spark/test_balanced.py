@@ -126,15 +126,11 @@ def written(files):
     return sorted(map(tuple, files.collect()))
 
 
-A_LIST = pytest.param("list", marks=pytest.mark.classic("Connect takes no list after a number"))
-
-
-@pytest.mark.parametrize("by", ["name", "number", A_LIST, "column"])
+@pytest.mark.parametrize("by", ["name", "number", "column"])
 def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
     forms: dict[str, list[Any]] = {
         "name": ["day"],
         "number": [4, "day"],
-        "list": [4, ["day"]],
         "column": [F.col("day")],
     }
     columns = forms[by]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from evenkey.spark.balancing.expected_gain import expected_gain
 from evenkey.spark.balancing.known_groups import plan_of_groups
 from evenkey.spark.balancing.known_joins import KnownJoin
 from evenkey.spark.balancing.outdated import late, outdated
-from evenkey.spark.balancing.planned_calls import PlannedCall
+from evenkey.spark.balancing.planned_calls import PlannedCall, partitions_of
 from evenkey.spark.balancing.rerouted_calls import ReroutedCalls
 from evenkey.spark.balancing.stage_tasks import StageTasks
+from evenkey.spark.intercepted.intercepted_call import InterceptedCall, Repartitioned
 from evenkey.spark.plans.known_loads import KnownLoads
 from evenkey.spark.routing.for_files import plan_of_files
 
@@ -109,6 +111,16 @@ def planned(work, hot=(), others=0.0, copies=1.0):
 
 def figures(rows, seconds):
     return TaskFigures("app", 0.0, tuple(rows), tuple(seconds))
+
+
+def test_partitions_of_a_write():
+    frame: Any = None
+    call = InterceptedCall("write", "json", (frame,), (("day",),), "", print, print)
+    assert partitions_of(call, 200) == 200
+    for given, number in (((7, "day"), 7), ((7, ["day"]), 7), (("day",), 200)):
+        before = Repartitioned.of(frame, given)
+        assert before.columns == ("day",)
+        assert partitions_of(replace(call, repartitioned=before), 200) == number
 
 
 def test_gain_from_task_times():

@@ -15,7 +15,7 @@ from evenkey.core.checking import check_path, number
 from evenkey.core.errors import ConfigurationError, EvenkeyError, text_of
 from evenkey.core.profiles import read_profile
 from evenkey.spark.balancing.expected_gain import expected_gain
-from evenkey.spark.balancing.planned_calls import files_of, planned_call
+from evenkey.spark.balancing.planned_calls import files_of, partitions_of, planned_call
 from evenkey.spark.balancing.rerouted_calls import ReroutedCalls
 from evenkey.spark.balancing.stage_tasks import stage_tasks
 from evenkey.spark.balancing.task_numbers import TaskNumbers
@@ -226,7 +226,8 @@ class Balancing:
             message = "the profile has no keys of it; record the job again"
             raise ConfigurationError(message)
         begin = time.time()
-        partitions, slots = shuffle_partitions(self._session), self._slots
+        partitions = partitions_of(call, shuffle_partitions(self._session))
+        slots = self._slots
         if call.kind == "write":
             tasks = files_of(call, slots)
         else:

@@ -133,7 +133,13 @@ def files_of(call: InterceptedCall, slots: int) -> int:
     if frame.is_cached:
         message = "its repartitioned rows are cached, and a plan would compute them again"
         raise ConfigurationError(message)
-    return slots if before.number is None else before.number
+    return partitions_of(call, slots)
+
+
+def partitions_of(call: InterceptedCall, otherwise: int) -> int:
+    """Return the number of partitions that the user passed to ``repartition`` before a write."""
+    before = call.repartitioned
+    return otherwise if before is None or before.number is None else before.number
 
 
 def _names(before: Repartitioned, session: SparkSession) -> set[str | None]:
