@@ -12,6 +12,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import HotKey, SampledRows, TaskFigures
 from evenkey.groupings import Plan
 from evenkey.spark.balancing.expected_gain import expected_gain
+from evenkey.spark.balancing.known_files import plan_of_files
 from evenkey.spark.balancing.known_groups import plan_of_groups
 from evenkey.spark.balancing.known_joins import KnownJoin
 from evenkey.spark.balancing.outdated import late, outdated
@@ -20,7 +21,6 @@ from evenkey.spark.balancing.rerouted_calls import ReroutedCalls
 from evenkey.spark.balancing.stage_tasks import StageTasks
 from evenkey.spark.intercepted.intercepted_call import InterceptedCall, Repartitioned
 from evenkey.spark.plans.known_loads import KnownLoads
-from evenkey.spark.routing.for_files import plan_of_files
 
 HOT = (300.0, 200.0, 100.0)
 KEYS = (2**63 + 5, 11, 2**40)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, whole_plan
 from evenkey.spark.groups.group_by import Grouped
-from evenkey.spark.groups.group_plans import GroupPlan
+from evenkey.spark.groups.group_plans import GroupPlan, GroupPlans
 from evenkey.spark.groups.rows import Rows
 
 if TYPE_CHECKING:
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from evenkey.groupings import KeyStatistics
     from evenkey.spark.groups.cogrouped import Cogrouped
+    from evenkey.spark.groups.group_plans import Way
+    from evenkey.spark.groups.weights import Side, Weights
     from evenkey.spark.plans.known_loads import KnownLoads
 
 
@@ -42,11 +45,7 @@ def grouped_by_plan(
     ConfigurationError
         evenkey cannot place rows by these keys.
     """
-    known = GroupPlan(plan.to_arrays())
-    rows = [
-        Rows(frame, given, plan.workers, "whole", None, None, known=known)
-        for frame, given in zip(frames, keys, strict=True)
-    ]
+    rows = [_PlannedRows(frame, given, plan) for frame, given in zip(frames, keys, strict=True)]
     first, *others = map(Grouped, rows)
     if not others:
         return first
@@ -54,3 +53,33 @@ def grouped_by_plan(
         message = "the keys are of different types; cast one side to the types of the other"
         raise ConfigurationError(message)
     return first.cogroup(others[0])
+
+
+class _PlannedRows(Rows):
+    """Rows that follow a plan with whole keys which exists already."""
+
+    def __init__(self, df: DataFrame, keys: Sequence[object], plan: Plan) -> None:
+        super().__init__(df, keys, plan.workers, "whole", None, None)
+        self._plan = plan
+
+    def plans_of(self, *sides: Side) -> GroupPlans:
+        """Return the plan, also for rows of several sides."""
+        del sides
+        return _KnownPlan(self, self._plan)
+
+
+class _KnownPlan(GroupPlans):
+    def __init__(self, rows: Rows, plan: Plan) -> None:
+        session = rows.df.sparkSession
+        super().__init__(session, rows.keys.shown, rows.grouping, rows.workers, None, _weigh)
+        self._plan = GroupPlan(plan.to_arrays())
+
+    def of(self, way: Way) -> GroupPlan:
+        """Return the plan; `way` is always ``whole``."""
+        del way
+        return self._plan
+
+
+def _weigh(empty: KeyStatistics) -> Weights:
+    """Replace the function that counts keys, which is never called."""
+    raise AssertionError(empty)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joins.dealt_and_copied import JoinPlan, make_join_plan
-from evenkey.spark.joins.join_counts import INCOMING, JoinCounts
+from evenkey.spark.joins.join_counts import JoinCounts, work_of_input
 from evenkey.spark.joins.join_kinds import kind_of
-from evenkey.spark.joins.join_request import JoinRequest
+from evenkey.spark.joins.join_request import JoinRequest, keys_to_follow
 from evenkey.spark.joins.skewed_join import joined_by_plan
 
 if TYPE_CHECKING:
@@ -73,10 +72,7 @@ class KnownJoin(NamedTuple):
         """
         plan = self.plan
         request = JoinRequest.of(left, right, on, plan.how, plan.workers, plan.weigh, None)  # type: ignore[arg-type]
-        used, keys, _ = request.planned(known=plan)
-        if keys is None:
-            raise ConfigurationError(str(used.reason))
-        return joined_by_plan(request, keys, used)
+        return joined_by_plan(request, keys_to_follow(request), plan)
 
 
 def _counts(left: KnownLoads, right: KnownLoads, kind: Kind, buckets: int) -> JoinCounts:
@@ -84,9 +80,9 @@ def _counts(left: KnownLoads, right: KnownLoads, kind: Kind, buckets: int) -> Jo
     of_left, of_right = (np.maximum(each.of_keys(keys), _LEAST) for each in (left, right))
     # The right side of a semi or anti join is only tested: all its rows of a key count as one.
     tested = np.minimum(of_right, 1.0) if kind.tests_only else of_right
-    work = INCOMING * (of_left + tested) + _output(kind, of_left, of_right)
-    others = (left.others, 0.0 if kind.tests_only else right.others)
-    rest = INCOMING * sum(others) + (0.0 if kind.name == "anti" else max(others))
+    work = work_of_input(of_left + tested) + _output(kind, of_left, of_right)
+    others = np.array([left.others, 0.0 if kind.tests_only else right.others])
+    rest = work_of_input(others).sum() + (0.0 if kind.name == "anti" else others.max())
     owners = (keys & np.uint64(buckets - 1)).astype(np.int64)
     own = np.bincount(owners, work, minlength=buckets).astype(np.float64)
     return JoinCounts(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark.sql import Column
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.spark.balancing.known_files import partitioned_by_plan, plan_of_files
 from evenkey.spark.balancing.known_groups import grouped_by_plan, plan_of_groups
 from evenkey.spark.balancing.known_joins import KnownJoin
 from evenkey.spark.plans.known_loads import KnownLoads
-from evenkey.spark.routing.for_files import partition_by_plan, plan_of_files
 from evenkey.spark.windows.column_parts import name_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _write(call: InterceptedCall, operation: Operation, tasks: int) -> PlannedCa
     plan = plan_of_files(loads, tasks)
 
     def make() -> DataFrame:
-        return partition_by_plan(before.frame, list(call.keys[0]), plan)
+        return partitioned_by_plan(before.frame, list(call.keys[0]), plan)
 
     return PlannedCall(plan.loads, plan.loads, 1.0, loads.rows, loads.others, make)
 

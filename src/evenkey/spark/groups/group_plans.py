@@ -117,8 +117,6 @@ class GroupPlans:
         Storage location of plans; None: plans are not stored.
     weigh
         Function that computes the load of each key; called once, when a plan is first needed.
-    known
-        Plan with whole keys that exists already; None: it is made or read.
     """
 
     def __init__(
@@ -129,7 +127,6 @@ class GroupPlans:
         workers: int,
         state: str | Path | Store | None,
         weigh: Callable[[KeyStatistics], Weights],
-        known: GroupPlan | None = None,
     ) -> None:
         self._session = session
         self._keys = tuple(keys)
@@ -137,7 +134,7 @@ class GroupPlans:
         self.workers = workers
         self.store = None if state is None else store_of(session, state)
         self._weigh = weigh
-        self._made: dict[Way, GroupPlan] = {} if known is None else {"whole": known}
+        self._made: dict[Way, GroupPlan] = {}
 
     @cached_property
     def weights(self) -> Weights:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.groupings import Grouping, KeyStatistics
-    from evenkey.spark.groups.group_plans import GroupPlan
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +41,6 @@ class Rows:
     ----------
     df, keys, workers, grouping, state, cost, exact
         As for `groupBy`.
-    known
-        Plan with whole keys that exists already; None: it is made from the rows, or read.
 
     Raises
     ------
@@ -61,7 +58,6 @@ class Rows:
         cost: str | Column | None,
         *,
         exact: bool = False,
-        known: GroupPlan | None = None,
     ) -> None:
         check_frame(df)
         self.df = df
@@ -74,7 +70,6 @@ class Rows:
         self.state = state
         self.cost = cost_column(df, cost)
         self._exact = exact
-        self._known = known
         self._said = ""
 
     @cached_property
@@ -124,9 +119,7 @@ class Rows:
             return Weights(sides, empty, self.workers, exact=self._exact)
 
         session = self.df.sparkSession
-        return GroupPlans(
-            session, self.keys.shown, self.grouping, self.workers, self.state, weigh, self._known
-        )
+        return GroupPlans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
 
     def choice(self, *, merges: bool = False) -> Choice:
         """Choose how keys are placed, for work on whole keys or on parts that are merged.

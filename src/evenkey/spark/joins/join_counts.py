@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_keys import JoinKeys
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
-INCOMING = 0.1
+_INCOMING = 0.1
 """Work of an input row. A row of the result counts 1, because all later operators process it."""
 _KEY, _BUCKET, _TASK = range(3)
 """Kinds of rows in the collected table: a key, a bucket of keys, a task of Spark's own join."""
@@ -109,7 +109,7 @@ def count_both(
     tested = F.least(rows[1], F.lit(1)) if kind.tests_only else rows[1]
     work = (rows[0] + tested).cast("double")
     if weigh == "output":
-        work = INCOMING * work + kind.output(*rows)
+        work = _INCOMING * work + kind.output(*rows)
     every = counts.withColumn("work", work)
     matching = every if partitions is None else every.where(F.col("hash").isNotNull())
     bucket = F.col("hash").bitwiseAND(F.lit(buckets - 1))
@@ -177,3 +177,8 @@ def _spreads_nulls(side: DataFrame) -> bool:
     """Return whether Spark's own joins spread rows with a null key, an option since Spark 4.3."""
     option = "spark.sql.shuffle.spreadNullJoinKeys.enabled"
     return str(side.sparkSession.conf.get(option, "false")).lower() == "true"
+
+
+def work_of_input(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the work of numbers of input rows, which a join adds to its rows of the result."""
+    return _INCOMING * rows

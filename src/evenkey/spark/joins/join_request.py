@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from evenkey.core.checking import check_one_of, check_workers
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joins.conditions import conditions_of, joined_by_spark, keyed_by_conditions
 from evenkey.spark.joins.dealt_and_copied import JoinPlan, make_join_plan
@@ -125,12 +126,11 @@ class JoinRequest(NamedTuple):
         """Whether a side is a stream."""
         return self.left.isStreaming or self.right.isStreaming
 
-    def planned(self, partitions: int | None = None, known: JoinPlan | None = None) -> PlannedJoin:
+    def planned(self, partitions: int | None = None) -> PlannedJoin:
         """Make the plan of the join, or read it from `state`.
 
         Keys are counted if `state` has no plan. If `partitions` is given, keys are always counted,
-        and the work of that number of tasks of Spark's own join is computed too. A `known` plan is
-        used as it is.
+        and the work of that number of tasks of Spark's own join is computed too.
 
         Raises
         ------
@@ -143,14 +143,12 @@ class JoinRequest(NamedTuple):
             return PlannedJoin(JoinPlan(self.kind.name, self.weigh, self.workers, reason), None)
         if self.streams:
             return PlannedJoin(JoinPlan(self.kind.name, self.weigh, self.workers), keys)
-        if known is not None:
-            return PlannedJoin(known, keys)
         label = f"join(how={self.kind.name},weigh={self.weigh})"
         kept = KeptPlan.at(self.left.sparkSession, self.state, label, self.workers)
-        stored = kept.find()
+        known = kept.find()
         plan = None
-        if stored:
-            plan = JoinPlan.from_arrays(stored, self.kind.name, self.weigh, self.workers)
+        if known:
+            plan = JoinPlan.from_arrays(known, self.kind.name, self.weigh, self.workers)
             if partitions is None:
                 return PlannedJoin(plan, keys)
         begin = time.monotonic()
@@ -181,3 +179,18 @@ def _broadcast(plain: DataFrame) -> str | None:
     if first is None or not first[1].startswith("Broadcast"):
         return None
     return "it broadcasts a side, so the other side is not shuffled, and hot keys make no task long"
+
+
+def keys_to_follow(request: JoinRequest) -> JoinKeys:
+    """Return the key columns of two batches, by which a plan that exists already places them.
+
+    Raises
+    ------
+    ConfigurationError
+        evenkey cannot place rows by these keys, or Spark broadcasts a side.
+    """
+    keys = join_keys(request.left, request.right, request.names, request.shown)
+    reason = keys if isinstance(keys, str) else _broadcast(request.plain)
+    if isinstance(keys, str) or reason is not None:
+        raise ConfigurationError(str(reason))
+    return keys

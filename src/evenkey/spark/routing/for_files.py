@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
-    from evenkey.spark.plans.known_loads import KnownLoads
-
 logger = logging.getLogger(__name__)
 
 _FILE = "__evenkey_file"
@@ -114,29 +112,10 @@ def partition_for_write(
     count = len(counts.rows)
     written = count + plan.extra_pairs
     logger.info("%d values are written to %d files by %d tasks", count, written, files)
-    return values.placed(plan)
-
-
-def partition_by_plan(
-    df: DataFrame, by: str | Column | Sequence[str | Column], plan: Plan
-) -> DataFrame:
-    """Move rows to tasks as `partition_for_write` does, by a given plan.
-
-    Raises
-    ------
-    ConfigurationError
-        As `partition_for_write` does.
-    """
-    return _checked(df, by, plan.workers).placed(plan)
-
-
-def plan_of_files(loads: KnownLoads, files: int) -> Plan:
-    """Make a plan for `partition_by_plan` from known loads of the values."""
-    buckets = PlannedGrouping().bucket_count(files)
-    # All other values together stand for one small value in each bucket.
-    values = np.concatenate((loads.keys, np.arange(buckets, dtype=np.uint64)))
-    rows = np.concatenate((loads.rows, loads.in_buckets(buckets)))
-    return _plan_files(values, rows, files, buckets)
+    numbered = with_planned_worker(
+        df, values.hashed, PlannedGrouping(), files, Fixed(plan.to_arrays()), _FILE
+    )
+    return place(numbered, files, column=_FILE).drop(_FILE)
 
 
 def explain_files(
@@ -200,14 +179,7 @@ class _Values(NamedTuple):
 
     def plan(self, counts: _Counts) -> Plan:
         """Place the values on the tasks."""
-        return _plan_files(*counts, self.files, PlannedGrouping().bucket_count(self.files))
-
-    def placed(self, plan: Plan) -> DataFrame:
-        """Move each row to a task of its value."""
-        numbered = with_planned_worker(
-            self.df, self.hashed, PlannedGrouping(), self.files, Fixed(plan.to_arrays()), _FILE
-        )
-        return place(numbered, self.files, column=_FILE).drop(_FILE)
+        return plan_values(*counts, self.files, PlannedGrouping().bucket_count(self.files))
 
 
 def _checked(df: DataFrame, by: str | Column | Sequence[str | Column], files: int) -> _Values:
@@ -234,18 +206,13 @@ def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[C
     return [each if isinstance(each, Column) else key_columns(df, each, "by")[0] for each in listed]
 
 
-def _plan_files(
-    values: NDArray[np.uint64],
-    rows: NDArray[np.int64] | NDArray[np.float64],
-    files: int,
-    buckets: int,
-) -> Plan:
+def plan_values(values: NDArray[np.uint64], rows: NDArray[Any], files: int, buckets: int) -> Plan:
     """Place values on tasks; very small values are placed together, by the bucket of their hash.
 
     Parameters
     ----------
     values, rows
-        Hashes of the values, and number of rows of each value, above 0.
+        Hashes of the values, and number of rows of each value, int64 or float64, above 0.
     files
         Number of tasks.
     buckets
