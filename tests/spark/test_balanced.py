@@ -292,6 +292,7 @@ def jobs_of(own, path):
     own.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 
 
+@pytest.mark.slow(8)
 @pytest.mark.classic("reads physical plans and jobs of the JVM")
 def test_other_calls_have_the_same_plan_and_run_no_further_job(own, clicks, people, path, jobs_of):
     other = clicks.where("n > 5")
@@ -358,6 +359,7 @@ def test_errors_of_workers_are_those_of_the_function(own, clicks, path):
     assert balancing.rerouted == ["applyInPandas(checked_count) by user"]
 
 
+@pytest.mark.slow(6)
 def test_calls_of_all_threads_are_rerouted(own, clicks, people, path):
     names = ("pandas", "arrow", "join left")
     plain = {name: sorted_rows(JOBS[name](clicks, people)) for name in names}
