@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,14 +49,19 @@ spark.stop()
 """
 
 
-def submit(*arguments, cwd=None):
+def run(*command, cwd=None):
     return subprocess.run(
-        [sys.executable, "-m", "evenkey", "submit", *map(str, arguments)],
+        [sys.executable, *map(str, command)],
         cwd=cwd,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def submit(*arguments, cwd=None):
+    return run("-m", "evenkey", "submit", *arguments, cwd=cwd)
 
 
 @pytest.fixture
@@ -123,12 +129,7 @@ def test_a_job_is_recorded_and_then_follows_its_profile(tmp_path):
     assert "measured" in second.stderr
     assert "not measured" not in second.stderr
     launcher = submit("--launcher").stdout.strip()
-    third = subprocess.run(
-        [sys.executable, launcher, "--record", str(job)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    third = run(launcher, "--record", job)
     assert third.stdout == first.stdout, third.stderr
     assert f"evenkey: recorded {profile}" in third.stderr
     (again,) = json.loads(profile.read_text())["operations"].values()
