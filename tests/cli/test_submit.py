@@ -53,7 +53,7 @@ def run(*command, cwd=None):
     return subprocess.run(
         [sys.executable, *map(str, command)],
         cwd=cwd,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
         text=True,
         check=False,
