@@ -141,6 +141,13 @@ def test_numbers_of_criteria_stand_in_the_quotation():
                     assert near, (claim.id, number, numbers)
 
 
+def test_three_quarters_of_the_settings_suffice_only_if_the_sentence_is_general():
+    general = [claim for claim in CLAIMS if any(each.per == "generally" for each in claim.criteria)]
+    assert general
+    for claim in general:
+        assert re.search(r"\b(often|generally|in general)\b", claim.quote), claim.id
+
+
 def test_a_tolerance_excludes_errors_of_one_and_a_half():
     assert all(word.tolerance**2 < 1.5 for word in words().values())
 

@@ -20,7 +20,8 @@ from evenkey.papers.publish_subscribe.publication_latency import latencies
 def test_a_publication_waits_for_its_epoch_and_for_earlier_ones(works, of_epoch, missing, gap):
     """An epoch is ready with its last publication, and begins when the previous one has ended."""
     publications = len(works) * of_epoch - min(missing, of_epoch - 1)
-    began, now = 5000, 5000
+    began = now = 5000  # the source's process has started
+    offered = began + min(of_epoch, publications) * gap
     ended, expected = {}, []
     for epoch, work in enumerate(works):
         numbers = range(epoch * of_epoch, min(publications, (epoch + 1) * of_epoch))
@@ -29,7 +30,7 @@ def test_a_publication_waits_for_its_epoch_and_for_earlier_ones(works, of_epoch,
         ended[epoch] = float(now)
         expected += [now - arrival for arrival in arrivals]
     found = latencies(
-        ended, began=began, rate=1000 / gap, of_epoch=of_epoch, publications=publications
+        ended, offered=offered, rate=1000 / gap, of_epoch=of_epoch, publications=publications
     )
     assert found.tolist() == pytest.approx(expected)
 

@@ -13,10 +13,12 @@ from tools.reproduction.__main__ import archive, known_commit, outcomes
 from tools.reproduction.pages import _making, chapter, pages
 from tools.reproduction.records import FOLDER, ROOT, Record, records, tables_of, whys
 
+WRITTEN = pages()
 
-@pytest.mark.parametrize("name", sorted(pages()))
+
+@pytest.mark.parametrize("name", sorted(WRITTEN))
 def test_pages_are_current(name):
-    assert (ROOT / "docs" / name).read_text("utf-8") == pages()[name], "run `make reproduction`"
+    assert (ROOT / "docs" / name).read_text("utf-8") == WRITTEN[name], "run `make reproduction`"
 
 
 def test_every_experiment_has_a_row_and_every_kept_one_a_page():
@@ -30,9 +32,8 @@ def test_every_experiment_has_a_row_and_every_kept_one_a_page():
 
 
 def test_every_claim_is_listed_and_every_measured_one_on_the_page_of_its_experiment():
-    written = pages()
     for name, claims in register().items():
-        listed = written[f"reproduction/claims-{name}.md"]
+        listed = WRITTEN[f"reproduction/claims-{name}.md"]
         assert all(f"`{claim.id}`" in listed for claim in claims)
     assert sum(map(len, register().values())) == int(
         chapter().partition("| all | ")[2].partition(" |")[0]

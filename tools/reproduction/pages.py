@@ -53,7 +53,8 @@ the terms.
   simulate the cost per message on two cores, and the papers' sizes would take days: they are at
   scale quick, and their pages state the number of messages.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key;
-  only Epinions, in PKG figure 8, is real. Places of the joins are those of an invented country.
+  only Epinions, in PKG figure 8 and section 6.2, is real. Places of the joins are those of an
+  invented country.
 - **Deployment of DKG's experiments**: 5 spouts, 10 splitters, which route, 10 aggregators, and
   streams that span the paper's time
   ([277](decisions/277-deployment-of-the-dkg-paper.md)). Pages whose experiment has not run in this
@@ -61,8 +62,8 @@ the terms.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
   two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
-  MurmurHash3, runs with XXH64. PKG's were made before MurmurHash3 counted by its absolute value
-  ([278](decisions/278-murmur3-by-its-absolute-value.md)).
+  MurmurHash3, runs with XXH64. DKG figure 9, and PKG's but for section 6.2, were made before
+  MurmurHash3 counted by its absolute value ([278](decisions/278-murmur3-by-its-absolute-value.md)).
 
 """
 

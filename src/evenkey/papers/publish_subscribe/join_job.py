@@ -229,7 +229,7 @@ class _JoinWork(Work[JoinReport]):
         return summary(
             latencies(
                 {epoch: span.ended for epoch, span in spans.items()},
-                began=spans[0].began,
+                offered=spans[0].offered,
                 rate=config.arrival_rate,
                 of_epoch=config.epoch_publications,
                 publications=config.publications,

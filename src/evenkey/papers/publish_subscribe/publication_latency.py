@@ -15,19 +15,21 @@ _LEAST_FOR_P99 = 100
 
 
 def latencies(
-    ended: Mapping[int, float], *, began: float, rate: float, of_epoch: int, publications: int
+    ended: Mapping[int, float], *, offered: float, rate: float, of_epoch: int, publications: int
 ) -> NDArray[np.float64]:
     """Compute the latency of each publication in ms: from its arrival to the commit of its epoch.
 
-    A publication waits for the last one of its epoch, and for the epochs before it.
+    A publication waits for the last one of its epoch, and for the epochs before it. When it arrived
+    follows from the first epoch, which the source offers when its last publication arrives. Spark
+    requests this epoch earlier, and first starts the process of the source, which is no latency.
 
     Parameters
     ----------
     ended
         When each epoch was committed, in ms, by its number. Publications of other epochs are left
         out.
-    began
-        When publications began to arrive, in ms.
+    offered
+        When the source offered the first epoch, in ms.
     rate
         Publications that arrive per second.
     of_epoch
@@ -42,14 +44,15 @@ def latencies(
 
     Examples
     --------
-    >>> latencies({0: 250, 1: 340}, began=0, rate=10, of_epoch=2, publications=3).tolist()
+    >>> latencies({0: 250, 1: 340}, offered=200, rate=10, of_epoch=2, publications=3).tolist()
     [150.0, 50.0, 40.0]
     """
     numbers = np.arange(publications)
     epochs = numbers // of_epoch
     known = np.isin(epochs, [*ended])
     commits = np.array([ended[epoch] for epoch in epochs[known].tolist()], dtype=np.float64)
-    return commits - began - 1000 * (numbers[known] + 1) / rate
+    after_first = numbers[known] + 1 - min(of_epoch, publications)
+    return commits - offered - 1000 * after_first / rate
 
 
 def summary(found: NDArray[np.float64]) -> dict[str, float | None] | None:

@@ -53,9 +53,14 @@ class Span(NamedTuple):
     held: bool = True
 
     @property
+    def offered(self) -> float:
+        """When the source offered the epoch, in ms since 1970."""
+        return self.began + self.waited
+
+    @property
     def ended(self) -> float:
         """Time of the epoch's commit, in ms since 1970."""
-        return self.began + self.waited + self.length
+        return self.offered + self.length
 
 
 def ran(progress: Any) -> bool:
