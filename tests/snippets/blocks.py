@@ -52,6 +52,10 @@ NOT_RUN = {
     },
     "docs/platforms.md": {"": _CLUSTER},
     "docs/profiles.md": {"evenkey diagnose /srv": _DATA},
+    "docs/unchanged-jobs.md": {
+        "evenkey submit job.py": _DATA,
+        "spark-submit": _CLUSTER,
+    },
     "docs/publish-subscribe.md": {
         "evenkey join run --pipeline": _MINUTES,
         "evenkey join produce": _BROKER,

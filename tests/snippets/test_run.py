@@ -87,6 +87,16 @@ def test_profiles(tmp_path, monkeypatch):
     assert rows.share(rows.keys[0]) == pytest.approx(0.6)
 
 
+@pytest.mark.usefixtures("spark")
+def test_unchanged_jobs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = snippets("docs/unchanged-jobs.md", "python")
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(code.replace("100_000", "1_000"), names)  # noqa: S102 - our own text
+    assert names["balancing"].rerouted == ["applyInPandas(newest) by user"]
+    assert len(names["second"]) == 604
+
+
 def test_planned(spark):
     (code,) = snippets("docs/plan-a-stream.md", "python")
     names: dict[str, Any] = {"df": spark.range(640).selectExpr("id % 3 as user")}

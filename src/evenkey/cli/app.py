@@ -18,6 +18,7 @@ from evenkey.cli import (
     rebalance,
     run,
     simulations,
+    submission,
 )
 from evenkey.cli.command_group import Program
 from evenkey.cli.error_lines import show_traces
@@ -38,6 +39,7 @@ _commands = (
     advise,
     diagnose,
     rebalance,
+    submission,
     dashboard,
     dataset,
     assistants,

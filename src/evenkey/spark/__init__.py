@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from evenkey.spark.aggregates.by_worker import aggregate_by_worker
     from evenkey.spark.aggregates.merge_parts import merge_workers
     from evenkey.spark.asof import asof_join
+    from evenkey.spark.balancing import balanced
+    from evenkey.spark.balancing.profiled_sessions import profiled_sessions as profiled_sessions
     from evenkey.spark.explaining import explain
     from evenkey.spark.groups import Grouped, fit, groupBy
     from evenkey.spark.joins import join
@@ -43,6 +45,7 @@ __all__ = [
     "aggregate",
     "aggregate_by_worker",
     "asof_join",
+    "balanced",
     "explain",
     "fit",
     "groupBy",

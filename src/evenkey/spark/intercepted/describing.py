@@ -21,11 +21,13 @@ from evenkey.spark.intercepted.plan_lines import (
     resolved,
     split,
 )
+from evenkey.spark.intercepted.rewritten_plans import original_lines, remember_original
 from evenkey.spark.intercepted.stable_names import stable, stable_path
 from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
     from pyspark.sql import DataFrame
 
@@ -104,9 +106,10 @@ def describe(call: InterceptedCall, plain: DataFrame | None) -> Described | None
         None: the call has no keys, as a join without a condition.
     """
     frame = call.frames[0] if plain is None else plain
-    reader = connect_plans if is_remote(frame.sparkSession) else classic_plans
-    lines = lines_of(reader.analysed(frame))
-    known = definitions(lines)
+    reader = _reader(frame)
+    printed = lines_of(reader.analysed(frame))
+    lines = original_lines(printed)
+    known = {**definitions(printed), **definitions(lines)}
     place = 0
     keys: tuple[str, ...]
     if call.kind == "write":
@@ -132,6 +135,24 @@ def describe(call: InterceptedCall, plain: DataFrame | None) -> Described | None
     # For people, a computed column is its name: its expression may contain values of keys.
     shown = tuple(stable(resolved(each, {})) for each in keys)
     return Described(digest, operator, shown, _reads(leaves, paths))
+
+
+def remember_rerouted(made: DataFrame, plain: DataFrame) -> None:
+    """Let `describe` read the plan of a rerouted call as that of Spark's own method.
+
+    Parameters
+    ----------
+    made
+        Result of the call.
+    plain
+        Result of Spark's own method.
+    """
+    reader = _reader(plain)
+    remember_original(*(lines_of(reader.analysed(each)) for each in (made, plain)))
+
+
+def _reader(frame: DataFrame) -> ModuleType:
+    return connect_plans if is_remote(frame.sparkSession) else classic_plans
 
 
 def _place(call: InterceptedCall, lines: Sequence[PlanLine]) -> int:

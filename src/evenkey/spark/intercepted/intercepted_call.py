@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
+
+
+class Repartitioned(NamedTuple):
+    """How a DataFrame was made by ``repartition``.
+
+    Parameters
+    ----------
+    frame
+        The rows that were repartitioned.
+    number
+        Number of partitions that the user passed; None: only columns.
+    columns
+        Columns that the user passed.
+    """
+
+    frame: DataFrame
+    number: int | None
+    columns: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, frame: DataFrame, arguments: tuple[Any, ...]) -> Repartitioned:
+        """Return what ``frame.repartition(*arguments)`` made."""
+        first, *others = arguments
+        if not isinstance(first, int):
+            return cls(frame, None, arguments)
+        if len(others) == 1 and isinstance(others[0], list):
+            (others,) = others
+        return cls(frame, first, tuple(others))
 
 
 @dataclass(frozen=True)
@@ -33,6 +61,10 @@ class InterceptedCall:
     run
         The same, but passes the call to other open interceptions first. All handlers except the
         first one use this to run Spark's method.
+    arguments, named
+        Arguments of the method of groups and cogroups.
+    repartitioned
+        For a write: how its input was made, if by ``repartition``.
     """
 
     kind: Literal["group", "cogroup", "join", "write"]
@@ -42,3 +74,11 @@ class InterceptedCall:
     how: str
     spark: Callable[..., Any]
     run: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict)
+    repartitioned: Repartitioned | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no other interception waits for the call."""
+        return self.run is self.spark

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from evenkey.spark.intercepted.intercepted_call import InterceptedCall
+from evenkey.spark.intercepted.intercepted_call import InterceptedCall, Repartitioned
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.starting import session_id, session_owner
 
@@ -50,10 +50,18 @@ class Interception:
         The session whose calls are passed.
     handler
         Takes the call, and returns what the user's call returns.
+    before_stop
+        Called when the user stops the session, or another one of its context, before it stops.
     """
 
-    def __init__(self, session: SparkSession, handler: Handler) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        handler: Handler,
+        before_stop: Callable[[], object] = lambda: None,
+    ) -> None:
         self.handler = handler
+        self.before_stop = before_stop
         self._session = session
         self._id = (session_owner(session), session_id(session))
         with _lock:
@@ -67,6 +75,10 @@ class Interception:
             return True
         owner, name = self._id
         return session_owner(session) is owner and session_id(session) == name
+
+    def ends_with(self, session: SparkSession) -> bool:
+        """Return whether the session ends when another one is stopped."""
+        return session_owner(session) is self._id[0]
 
     def close(self) -> None:
         """Pass no more calls; the last open interception restores the methods."""
@@ -88,7 +100,9 @@ def _handle(call: InterceptedCall) -> Any:
 
 
 def _passed(handler: Handler, call: InterceptedCall, *frames: DataFrame) -> Any:
-    return handler(replace(call, frames=frames))
+    same = all(one is other for one, other in zip(frames, call.frames, strict=True))
+    before = call.repartitioned if same else None
+    return handler(replace(call, frames=frames, repartitioned=before))
 
 
 def _called_by_evenkey() -> bool:
@@ -102,6 +116,7 @@ class _Methods:
     def __init__(self, session: SparkSession) -> None:
         frame = session.range(1)
         grouped: Any = frame.groupBy("id")
+        self._session = type(session)
         self._frame, self._writer = type(frame), type(frame.write)
         self._grouped, self._cogrouped = type(grouped), type(grouped.cogroup(grouped))
         self._replaced: list[tuple[type, str, Any, Any]] = []
@@ -109,6 +124,7 @@ class _Methods:
             WeakKeyDictionary()
         )
         self._writers: WeakKeyDictionary[Any, _Writer] = WeakKeyDictionary()
+        self._repartitioned: WeakKeyDictionary[Any, Repartitioned] = WeakKeyDictionary()
 
     def replace(self) -> None:
         """Replace the methods, unless they are replaced already."""
@@ -121,6 +137,8 @@ class _Methods:
             self._put(self._grouped, name, self._on_group(getattr(self._grouped, name)))
             self._put(self._cogrouped, name, self._on_cogroup(getattr(self._cogrouped, name)))
         self._put(self._frame, "join", self._on_join(self._frame.join))
+        self._put(self._frame, "repartition", self._remember_origin(self._frame.repartition))
+        self._put(self._session, "stop", self._on_stop(self._session.stop))
         self._write: Any = inspect.getattr_static(self._frame, "write")
         self._put(self._frame, "write", property(self._remember_writer, doc=self._write.__doc__))
         for name in _SETTERS:
@@ -168,7 +186,9 @@ class _Methods:
                 return original(self._group_by(other, *keys), *arguments, **named)
 
             name = original.__name__
-            return _handle(InterceptedCall("group", name, (frame,), (keys,), "", run, run))
+            return _handle(
+                InterceptedCall("group", name, (frame,), (keys,), "", run, run, arguments, named)
+            )
 
         return apply
 
@@ -184,8 +204,10 @@ class _Methods:
                 grouped = self._group_by(left, *keys).cogroup(self._group_by(right, *others))
                 return original(grouped, *arguments, **named)
 
-            name, frames = original.__name__, (first, second)
-            return _handle(InterceptedCall("cogroup", name, frames, (keys, others), "", run, run))
+            name, frames, by = original.__name__, (first, second), (keys, others)
+            return _handle(
+                InterceptedCall("cogroup", name, frames, by, "", run, run, arguments, named)
+            )
 
         return apply
 
@@ -202,6 +224,27 @@ class _Methods:
             return _handle(InterceptedCall("join", "join", frames, (on,), name, run, run))
 
         return join
+
+    def _remember_origin(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def repartition(frame: DataFrame, *arguments: Any, **named: Any) -> Any:
+            result = original(frame, *arguments, **named)
+            if arguments and not named and not _called_by_evenkey():
+                self._repartitioned[result] = Repartitioned.of(frame, arguments)
+            return result
+
+        return repartition
+
+    @staticmethod
+    def _on_stop(original: Any) -> Any:
+        @functools.wraps(original)
+        def stop(session: SparkSession) -> None:
+            for each in tuple(_open):
+                if each.ends_with(session):
+                    each.before_stop()
+            original(session)
+
+        return stop
 
     def _remember_writer(self, frame: DataFrame) -> Any:
         writer = self._write.fget(frame)
@@ -236,8 +279,11 @@ class _Methods:
                     set_one(fresh, *values, **named_values)
                 return original(fresh, *arguments, **named)
 
-            name = original.__name__
-            return _handle(InterceptedCall("write", name, (known.frame,), (by,), "", run, run))
+            name, frames = original.__name__, (known.frame,)
+            before = self._repartitioned.get(known.frame)
+            return _handle(
+                InterceptedCall("write", name, frames, (by,), "", run, run, repartitioned=before)
+            )
 
         return write
 

@@ -341,3 +341,8 @@ def _spreads_nulls(side: DataFrame) -> bool:
     """Return whether Spark's own joins spread rows with a null key, an option since Spark 4.3."""
     option = "spark.sql.shuffle.spreadNullJoinKeys.enabled"
     return str(side.sparkSession.conf.get(option, "false")).lower() == "true"
+
+
+def work_of_input(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the work of numbers of input rows, which a join adds to its rows of the result."""
+    return _INCOMING * rows

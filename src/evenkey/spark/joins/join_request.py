@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from evenkey.core.checking import check_one_of, check_workers
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joins.conditions import conditions_of, joined_by_spark, keyed_by_conditions
 from evenkey.spark.joins.dealt_and_copied import JoinPlan, make_join_plan
@@ -222,3 +223,18 @@ def _broadcast(plain: DataFrame) -> str | None:
     if first is None or not first[1].startswith("Broadcast"):
         return None
     return "it broadcasts a side, so the other side is not shuffled, and hot keys make no task long"
+
+
+def keys_to_follow(request: JoinRequest) -> JoinKeys:
+    """Return the key columns of two batches, by which a plan that exists already places them.
+
+    Raises
+    ------
+    ConfigurationError
+        evenkey cannot place rows by these keys, or Spark broadcasts a side.
+    """
+    keys = join_keys(request.left, request.right, request.names, request.shown)
+    reason = keys if isinstance(keys, str) else _broadcast(request.plain)
+    if isinstance(keys, str) or reason is not None:
+        raise ConfigurationError(str(reason))
+    return keys

@@ -140,12 +140,17 @@ def join(
     logger.info("%s", plan)
     if keys is None:
         return request.plain
-    if request.streams:
-        joined = joined_in_stream(
-            request.left, request.right, keys, request.kind, request.workers, state
-        )
-    else:
-        joined = _joined(request.left, request.right, keys, request.kind, plan)
+    if not request.streams:
+        return joined_by_plan(request, keys, plan)
+    joined = joined_in_stream(
+        request.left, request.right, keys, request.kind, request.workers, state
+    )
+    return joined.drop(*request.own)
+
+
+def joined_by_plan(request: JoinRequest, keys: JoinKeys, plan: JoinPlan) -> DataFrame:
+    """Join two batches by a plan."""
+    joined = _joined(request.left, request.right, keys, request.kind, plan)
     return joined.drop(*request.own)
 
 

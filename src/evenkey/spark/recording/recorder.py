@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import itertools
 import logging
+import os
 import threading
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ from evenkey.spark.intercepted import Interception, describe
 from evenkey.spark.plans.observed_rows import values_of
 from evenkey.spark.recording.keyed_inputs import keyed_inputs
 from evenkey.spark.recording.observed_keys import observe_keys, sampled_rows
-from evenkey.spark.sessions.access import is_remote
+from evenkey.spark.sessions.access import check_session, is_remote
 from evenkey.spark.sessions.query_events import wait_for_events
 
 if TYPE_CHECKING:
@@ -111,9 +112,7 @@ def record(
     >>> [(each["key"], each["rows"]) for each in operation["inputs"][0]["keys"]]
     [('{"k0":"ann"}', 80.0), ('{"k0":"bob"}', 20.0)]
     """
-    if not any(kind.__name__ == "SparkSession" for kind in type(session).__mro__):
-        message = f"session = {shown(session)}: must be a Spark session; pass record(spark, path)"
-        raise ConfigurationError(message)
+    check_session(session, "record(spark, path)")
     check_path("path", path)
     check_one_of("keys", keys, get_args(Keys))
     check_one_of("joins", joins, (True, False))
@@ -146,6 +145,7 @@ class Recording:
         self._unsampled: set[str] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self._process = os.getpid()
         self._interception = Interception(session, self._handle)
         atexit.register(self.stop)
 
@@ -161,13 +161,17 @@ class Recording:
         self.stop()
 
     def stop(self) -> None:
-        """End the recording, and add it to the file; a second call does nothing.
+        """End the recording, and add it to the file.
+
+        A second call does nothing, nor does a call in a forked process.
 
         Raises
         ------
         ConfigurationError
             The file cannot be written.
         """
+        if os.getpid() != self._process:
+            return
         with self._lock:
             if self._stopped:
                 return

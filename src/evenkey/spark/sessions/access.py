@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from evenkey.core.errors import EvenkeyError, RunError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.core.stores import Bucket, Store
 from evenkey.spark.sessions.worker_python import in_workers
 
@@ -24,6 +25,19 @@ Result = TypeVar("Result")
 def is_remote(session: SparkSession) -> bool:
     """Return whether a session is one of Spark Connect, whose client is not Spark's driver."""
     return not hasattr(session, "_jsparkSession")
+
+
+def check_session(session: object, example: str) -> None:
+    """Check that an argument is a Spark session, classic or over Connect.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not; the message shows an `example` of a call.
+    """
+    if not any(kind.__name__ == "SparkSession" for kind in type(session).__mro__):
+        message = f"session = {shown(session)}: must be a Spark session; pass {example}"
+        raise ConfigurationError(message)
 
 
 def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:

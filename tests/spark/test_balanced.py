@@ -1,0 +1,511 @@
+"""`balanced`: results equal Spark's, all other calls are untouched, and methods are restored."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import os
+import re
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyspark.errors
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.sql import functions as F
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.profiles import Profile, TaskFigures, read_profile, write_profile
+from evenkey.spark import balanced, record
+from evenkey.spark.balancing import stage_tasks
+from evenkey.spark.sessions.query_events import wait_for_events
+from tests.session import CONNECT
+from tests.spark.test_record import methods
+
+ROWS = 3000
+USERS = ["ann" if n % 2 else "bob" if n % 6 == 2 else f"user {n % 300}" for n in range(ROWS)]
+CLICKS, COUNTED = "user string, n long", "user string, n long"
+
+
+@pytest.fixture(scope="module")
+def own(spark):
+    """Return a session in which Spark broadcasts no side of a join."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    return session
+
+
+@pytest.fixture(scope="module")
+def clicks(own):
+    return own.createDataFrame([(user, n) for n, user in enumerate(USERS)], CLICKS).repartition(3)
+
+
+@pytest.fixture(scope="module")
+def people(own):
+    rows = [(user, len(user)) for user in sorted({*USERS})] + [("nobody", 0), (None, 1)]
+    return own.createDataFrame(rows, "name string, size long")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "profile.json"
+
+
+def counted(rows):
+    return rows[["user"]].head(1).assign(n=len(rows))
+
+
+def counted_by_key(key, rows):
+    return pd.DataFrame({"user": [str(key)], "n": [len(rows)]})
+
+
+def counted_in_arrow(rows):
+    return pa.table({"user": rows["user"][:1], "n": [rows.num_rows]})
+
+
+def counted_both(key, left, right):
+    return pd.DataFrame({"user": [key[0]], "n": [1000 * len(left) + len(right)]})
+
+
+def by_name(clicks, people, how="inner"):
+    return clicks.join(people.withColumnRenamed("name", "user"), "user", how)
+
+
+def aliases(clicks, people):
+    left, right = clicks.alias("l"), people.alias("r")
+    joined = left.join(right, F.col("l.user") == F.col("r.name"), "left")
+    return joined.where("r.size > 3").select("l.user", "r.size", "l.n")
+
+
+JOBS: dict[str, Any] = {
+    "pandas": lambda c, _: c.groupBy("user").applyInPandas(counted, COUNTED),
+    "key": lambda c, _: c.groupby(["user"]).applyInPandas(counted_by_key, schema=COUNTED),
+    "expression": lambda c, _: c.groupBy(F.upper(c.user), c["n"] % 2).applyInPandas(
+        counted_by_key, COUNTED
+    ),
+    "arrow": lambda c, _: c.groupBy(c.user).applyInArrow(func=counted_in_arrow, schema=COUNTED),
+    "cogroup": lambda c, p: (
+        c.groupBy("user").cogroup(p.groupBy("name")).applyInPandas(counted_both, COUNTED)
+    ),
+    **{
+        f"join {how}": lambda c, p, how=how: by_name(c, p, how)
+        for how in ("inner", "left", "right", "outer", "left_semi", "anti")
+    },
+    "condition": lambda c, p: (
+        c.join(p, c.user == p.name).select(c.n, p["size"], "name").where(p["size"] > 3)
+    ),
+    "null safe": lambda c, p: c.join(p, c.user.eqNullSafe(p.name), "full").drop(p.name),
+    "aliases": aliases,
+    "chain": lambda c, p: by_name(c, p).groupBy("user").applyInPandas(counted, COUNTED),
+}
+
+
+def sorted_rows(frame):
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_results_equal_those_of_spark(own, clicks, people, path, name):
+    job = JOBS[name]
+    plain = job(clicks, people)
+    with record(own, path):
+        assert sorted_rows(job(clicks, people)) == sorted_rows(plain)
+    with balanced(own, path, least_gain=0) as balancing:
+        frame = job(clicks, people)
+        assert sorted_rows(frame) == sorted_rows(plain)
+    assert frame.schema == plain.schema
+    assert len(balancing.rerouted) == len(read_profile(path).operations) == 1 + (name == "chain")
+    if not CONNECT:
+        assert all("not measured" not in line for line in balancing.summary), balancing.summary
+
+
+def written(files):
+    return sorted(map(tuple, files.collect()))
+
+
+@pytest.mark.parametrize("by", ["name", "number", "column"])
+def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
+    forms: dict[str, list[Any]] = {
+        "name": ["day"],
+        "number": [4, "day"],
+        "column": [F.col("day")],
+    }
+    columns = forms[by]
+    rows = own.range(1000).selectExpr("id", "if(id % 10 < 7, 1, id % 7) as day")
+
+    def job(out):
+        rows.repartition(*columns).write.mode("overwrite").partitionBy("day").parquet(str(out))
+        return own.read.parquet(str(out)), {
+            each.name: len([*each.glob("*.parquet")]) for each in out.glob("day=*")
+        }
+
+    with record(own, path):
+        plain, files = job(tmp_path / "plain")
+    assert {*files.values()} == {1}
+    with balanced(own, path, least_gain=0) as balancing:
+        found, files = job(tmp_path / "balanced")
+    assert written(found) == written(plain)
+    assert balancing.rerouted == ["write by day"]
+    # 70 % of the rows are nearly three of four tasks; each other value fits into one.
+    assert files.pop("day=1") == 3
+    assert {*files.values()} == {1}
+
+
+def test_a_write_without_a_shuffle_by_its_columns_is_left(own, path, tmp_path):
+    rows = own.range(100).selectExpr("id", "id % 3 as day")
+
+    def job():
+        for number, each in enumerate((rows, rows.repartition(2), rows.repartition("id"))):
+            each.write.partitionBy("day").mode("overwrite").json(str(tmp_path / str(number)))
+
+    with record(own, path):
+        job()
+    with balanced(own, path, least_gain=0) as balancing:
+        job()
+    assert balancing.rerouted == []
+    (line,) = balancing.summary
+    assert line.startswith("left to Spark: write by day: ")
+    assert "its rows are not repartitioned by the partition columns" in line
+
+
+def test_a_write_of_cached_rows_is_left(own, path, tmp_path):
+    def job():
+        rows = own.range(100).selectExpr("id", "id % 3 as day").repartition("day").cache()
+        rows.write.partitionBy("day").mode("overwrite").json(str(tmp_path / "out"))
+        rows.unpersist()
+
+    with record(own, path):
+        job()
+    with balanced(own, path, least_gain=0) as balancing:
+        job()
+    assert balancing.rerouted == []
+    (line,) = balancing.summary
+    assert "its repartitioned rows are cached" in line
+
+
+def changed(path, **changes):
+    """Change all operations of a profile."""
+    operations = {
+        name: replace(each, **{key: value(each) for key, value in changes.items()})
+        for name, each in read_profile(path).operations.items()
+    }
+    write_profile(path, Profile(operations))
+
+
+def other_keys(operation):
+    """Return the inputs with other hot keys than those that were recorded."""
+    return tuple(
+        replace(rows, keys=tuple(replace(key, hashed=key.hashed ^ 0x5A5A5A5A) for key in rows.keys))
+        for rows in operation.inputs
+    )
+
+
+@pytest.mark.parametrize("name", ["pandas", "cogroup", "join inner", "join left"])
+def test_replaced_hot_keys_cost_no_rows_and_are_noticed(own, clicks, people, path, caplog, name):
+    job = JOBS[name]
+    plain = sorted_rows(job(clicks, people))
+    with record(own, path):
+        job(clicks, people).collect()
+    changed(path, inputs=other_keys)
+    with caplog.at_level(logging.WARNING), balanced(own, path, least_gain=0) as balancing:
+        assert sorted_rows(job(clicks, people)) == plain
+    assert len(balancing.rerouted) == 1
+    notices = [each for each in caplog.messages if "the profile is out of date" in each]
+    assert len(notices) == (0 if CONNECT else 1), caplog.messages
+
+
+def measured(balancing):
+    """Return the tasks of each rerouted operation."""
+    return [each.found for each in balancing.measured]
+
+
+@pytest.mark.classic("reads the times of tasks")
+def test_the_tasks_have_the_rows_that_the_profile_predicts(own, clicks, people, path, caplog):
+    with record(own, path):
+        JOBS["pandas"](clicks, people).collect()
+        JOBS["join left"](clicks, people).collect()
+    changed(path, tasks=lambda _: TaskFigures("app", 0.0, (ROWS, 0), (300.0, 0.0)))
+    with caplog.at_level(logging.WARNING), balanced(own, path, least_gain=0) as balancing:
+        JOBS["pandas"](clicks, people).collect()
+        JOBS["join left"](clicks, people).collect()
+    assert "out of date" not in caplog.text
+    group, join = balancing.measured
+    found_group, found_join = measured(balancing)
+    # Half of the rows are of one key, which one task has.
+    assert found_group.rows.max() == USERS.count("ann")
+    assert found_group.rows.sum() == ROWS
+    assert group.planned.rows.max() == pytest.approx(USERS.count("ann"), rel=0.1)
+    # In the join they are divided: no task has much more than an eighth.
+    assert found_join.rows.max() < ROWS / 4
+    assert join.planned.rows.sum() == pytest.approx(found_join.rows.sum(), rel=0.1)
+    assert re.search(
+        r"^join LeftOuter by .*: 1 call rerouted, predicted \d+\.\d s in place of \d+\.\d s, "
+        r"measured \d+\.\d s$",
+        balancing.summary[1],
+    )
+
+
+def test_a_small_gain_is_left_to_spark(own, clicks, path):
+    with record(own, path):
+        JOBS["pandas"](clicks, None).collect()
+    with balanced(own, path, least_gain=50) as balancing:
+        JOBS["pandas"](clicks, None).collect()
+        JOBS["pandas"](clicks, None).collect()
+    assert balancing.rerouted == []
+    (line,) = balancing.summary
+    assert "faster, which is too little" in line
+
+
+def test_keys_that_no_plan_can_place_are_left_to_spark(own, path):
+    numbers = own.range(100).selectExpr("id", "cast(id % 2 as double) as real")
+
+    def job():
+        return numbers.join(own.range(2).selectExpr("cast(id as double) as real"), "real")
+
+    with record(own, path):
+        job().collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        assert job().count() == 100
+    assert balancing.summary[0].endswith("the profile has no keys of it; record the job again")
+
+
+def physical(frame):
+    text = frame._jdf.queryExecution().executedPlan().toString()
+    return re.sub(r"#\d+L?|plan_id=\d+|\[id=\d+\]", "", text)
+
+
+@pytest.fixture
+def jobs_of(own, path):
+    """Return a function that runs an action, and counts the jobs of Spark that it runs."""
+    tracker = own.sparkContext.statusTracker()
+
+    def count(name, action):
+        group = f"{name} {path}"
+        own.sparkContext.setJobGroup(group, group)
+        action()
+        return len(tracker.getJobIdsForGroup(group))
+
+    yield count
+    own.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+
+
+@pytest.mark.slow(8)
+@pytest.mark.classic("reads physical plans and jobs of the JVM")
+def test_other_calls_have_the_same_plan_and_run_no_further_job(own, clicks, people, path, jobs_of):
+    other = clicks.where("n > 5")
+    with record(own, path):
+        JOBS["pandas"](clicks, people).collect()
+    for name, job in JOBS.items():
+        plain = job(other, people)
+        with balanced(own, path, least_gain=0) as balancing:
+            assert jobs_of(f"call {name}", lambda job=job: job(other, people)) == 0
+            frame = job(other, people)
+        assert physical(frame) == physical(plain)
+        assert balancing.summary == []
+
+
+@pytest.mark.classic("counts the jobs of the session's Spark")
+def test_no_key_is_counted(own, clicks, people, path, jobs_of):
+    def job():
+        JOBS["pandas"](clicks, people)
+        JOBS["join left"](clicks, people)
+
+    with record(own, path):
+        JOBS["pandas"](clicks, people).collect()
+        JOBS["join left"](clicks, people).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        # The first call of a context asks for the number of slots.
+        assert jobs_of("first", job) <= 1
+        assert jobs_of("second", job) == 0
+    assert len(balancing.rerouted) == 2
+
+
+def test_errors_of_the_job_are_its_own_and_methods_are_restored(own, clicks, path):
+    with record(own, path):
+        JOBS["pandas"](clicks, None).collect()
+    before = methods(own)
+    with (
+        pytest.raises(pyspark.errors.AnalysisException, match="missing"),
+        balanced(own, path, least_gain=0),
+    ):
+        clicks.groupBy("missing").applyInPandas(counted, COUNTED).count()
+    assert methods(own) == before
+    with pytest.raises(KeyError), balanced(own, path, least_gain=0):
+        raise KeyError
+    assert methods(own) == before
+    with balanced(own, path, least_gain=0):
+        assert methods(own) != before
+
+
+def test_errors_of_workers_are_those_of_the_function(own, clicks, path):
+    def checked(most):
+        def checked_count(rows):
+            if len(rows) > most:
+                message = "too many clicks"
+                raise ValueError(message)
+            return counted(rows)
+
+        return clicks.groupBy("user").applyInPandas(checked_count, COUNTED)
+
+    with record(own, path):
+        checked(most=ROWS).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        frame = checked(most=900)
+        with pytest.raises(pyspark.errors.PythonException, match="too many clicks"):
+            frame.collect()
+    assert balancing.rerouted == ["applyInPandas(checked_count) by user"]
+
+
+@pytest.mark.slow(6)
+def test_calls_of_all_threads_are_rerouted(own, clicks, people, path):
+    names = ("pandas", "arrow", "join left")
+    plain = {name: sorted_rows(JOBS[name](clicks, people)) for name in names}
+    with record(own, path):
+        for name in names:
+            JOBS[name](clicks, people).collect()
+    found: dict[Any, Any] = {}
+
+    def work(name, number):
+        found[name, number] = sorted_rows(JOBS[name](clicks, people))
+
+    with balanced(own, path, least_gain=0) as balancing:
+        threads = [
+            threading.Thread(target=work, args=(name, n)) for name in names for n in range(2)
+        ]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert found == {(name, n): plain[name] for name in names for n in range(2)}
+    counts = collections.Counter(each.count for each in balancing.measured)
+    assert counts == {2: 3}
+    # Each operation has its own number of tasks, by which its stage is found.
+    assert len({len(each.planned.rows) for each in balancing.measured}) == 3
+
+
+def test_another_session_is_not_touched(own, clicks, people, path):
+    other = own.newSession()
+    theirs = other.createDataFrame([(user, n) for n, user in enumerate(USERS)], CLICKS)
+    theirs = theirs.repartition(3)
+    with record(own, path):
+        JOBS["pandas"](clicks, people).collect()
+    with balanced(own, path, least_gain=0) as ours:
+        JOBS["pandas"](theirs, people).collect()
+        assert ours.summary == []
+        with balanced(other, path, least_gain=0) as second:
+            assert sorted_rows(JOBS["pandas"](theirs, people)) == sorted_rows(
+                JOBS["pandas"](clicks, people)
+            )
+    assert (len(ours.rerouted), len(second.rerouted)) == (1, 1)
+
+
+def test_the_innermost_context_that_knows_a_call_decides(own, clicks, people, path, tmp_path):
+    before = methods(own)
+    inner_path = tmp_path / "inner.json"
+    with record(own, path):
+        JOBS["pandas"](clicks, people).collect()
+        JOBS["arrow"](clicks, people).collect()
+    with record(own, inner_path):
+        JOBS["pandas"](clicks, people).collect()
+    outer = balanced(own, path, least_gain=0)
+    inner = balanced(own, inner_path, least_gain=0)
+    for name in ("pandas", "arrow", "join inner"):
+        JOBS[name](clicks, people).collect()
+    outer.stop()
+    assert methods(own) != before
+    inner.stop()
+    inner.stop()
+    assert methods(own) == before
+    assert inner.rerouted == ["applyInPandas(counted) by user"]
+    assert outer.rerouted == ["applyInArrow(counted_in_arrow) by user"]
+
+
+def test_a_recording_inside_sees_the_calls(own, clicks, people, path, tmp_path):
+    again = tmp_path / "again.json"
+    plain = sorted_rows(JOBS["pandas"](clicks, people))
+    with record(own, path):
+        JOBS["pandas"](clicks, people).collect()
+    with balanced(own, path, least_gain=0) as balancing, record(own, again):
+        assert sorted_rows(JOBS["pandas"](clicks, people)) == plain
+    assert len(balancing.rerouted) == 1
+    (first,), (second,) = (read_profile(each).operations.values() for each in (path, again))
+    counts = [{key.hashed: key.rows for key in each.inputs[0].keys} for each in (first, second)]
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.classic("a client of Connect cannot be forked")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_the_methods_of_spark(own, path, clicks):
+    with record(own, path):
+        JOBS["pandas"](clicks, None).collect()
+    kinds = [type(clicks), type(clicks.groupBy("user"))]
+    names = ("applyInPandas", "groupBy", "join", "repartition", "write")
+    plain = [vars(kind).get(name) for kind in kinds for name in names]
+    with balanced(own, path) as balancing:
+        child = os.fork()
+        if not child:
+            now = [vars(kind).get(name) for kind in kinds for name in names]
+            balancing.stop()
+            os._exit(int(any(a is not b for a, b in zip(now, plain, strict=True))))
+        assert os.waitpid(child, 0)[1] == 0
+        assert [vars(kind).get(name) for kind in kinds for name in names] != plain
+
+
+@pytest.mark.classic("reads the times of tasks")
+def test_tasks_are_read_before_the_session_stops(own, clicks, path, monkeypatch):
+    stopped: list[Any] = []
+    monkeypatch.setattr(type(own), "stop", stopped.append)
+    with record(own, path):
+        JOBS["pandas"](clicks, None).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        JOBS["pandas"](clicks, None).collect()
+        own.stop()
+        (found,) = measured(balancing)
+        assert found.rows.sum() == ROWS
+    assert stopped == [own]
+
+
+@pytest.mark.classic("reads the times of tasks")
+def test_tasks_are_read_although_spark_is_late_with_events(own, clicks, path, monkeypatch):
+    def late():
+        message = "not delivered"
+        raise Py4JError(message)
+
+    with record(own, path):
+        JOBS["pandas"](clicks, None).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        JOBS["pandas"](clicks, None).collect()
+        wait_for_events()
+        monkeypatch.setattr(stage_tasks, "wait_for_events", late)
+    (found,) = measured(balancing)
+    assert found.rows.sum() == ROWS
+
+
+def test_streams_are_not_rerouted(own, clicks, people, path):
+    stream = own.readStream.format("rate").load()
+    with record(own, path):
+        JOBS["pandas"](clicks, people).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        assert stream.join(clicks, stream.value == clicks.n).isStreaming
+    assert balancing.summary == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"session": "spark"}, r"session = 'spark': .* pass balanced\(spark, profile\)"),
+        ({"profile": ""}, "profile = ''"),
+        ({"profile": "/no/such/profile.json"}, "the profile cannot be read"),
+        ({"least_gain": -1}, "least_gain = -1: must be at least 0"),
+        ({"least_gain": "much"}, "least_gain = 'much'"),
+    ],
+)
+def test_wrong_arguments(own, path, arguments, message):
+    before = methods(own)
+    write_profile(path, Profile({}))
+    with pytest.raises(ConfigurationError, match=message):
+        balanced(**{"session": own, "profile": path, **arguments})
+    assert methods(own) == before
