@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 
 import pytest
@@ -38,6 +39,14 @@ def test_every_claim_is_listed_and_every_measured_one_on_the_page_of_its_experim
     assert sum(map(len, register().values())) == int(
         chapter().partition("| all | ")[2].partition(" |")[0]
     )
+
+
+def test_every_link_leads_to_a_file():
+    for name, text in WRITTEN.items():
+        page = ROOT / "docs" / name
+        links = re.findall(r"\]\(([\w./-]+\.(?:md|png))\)", text)
+        assert [link for link in links if not (page.parent / link).exists()] == [], name
+    assert "](dkg-figure-13.md)" in WRITTEN["reproduction/claims-dkg.md"]
 
 
 def test_each_plot_has_a_picture():

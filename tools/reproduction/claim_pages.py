@@ -96,8 +96,10 @@ def _row(claim: Claim, outcomes: Mapping[str, Tables], notes: Mapping[str, str])
     reasons.append(claim.not_run and f"To run: {claim.not_run}")
     ours = []
     for each in found:
-        experiment = each.criterion.measure.experiment
-        ours.append(f"[{experiment}]({experiment}.md): {each.ours}")
+        name = each.criterion.measure.experiment
+        # Only experiments with a stored outcome have a page.
+        experiment = f"[{name}]({name}.md)" if name in outcomes else f"`{name}`"
+        ours.append(f"{experiment}: {each.ours}")
     verdict: str = claim.verdict(outcomes)
     if claim.id in notes:
         shown = "**does not hold**" if verdict == "does not hold" else verdict
