@@ -156,10 +156,10 @@ def measured(run: Callable[[], DataFrame]) -> Cost:
     return Cost(processor_seconds() - processor, time.perf_counter() - start)
 
 
-def table(spark: SparkSession, rows: int, rounds: int) -> list[dict[str, object]]:
+def table(spark: SparkSession, rows: int, rounds: int) -> list[dict[str, Any]]:
     """Measure all operators on all inputs."""
     names = spark.range(KEYS + 1).select(F.col("id").alias("key"), F.hash("id").alias("name"))
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     for kind, df in inputs(spark, rows).items():
         for each in operators(df, names):
             taken: dict[str, list[Cost]] = {"spark": [], "evenkey": []}
@@ -168,7 +168,7 @@ def table(spark: SparkSession, rows: int, rounds: int) -> list[dict[str, object]
                     cost = measured(run)
                     if number:
                         taken[way].append(cost)
-            line: dict[str, object] = {"operator": each.name, "input": kind}
+            line: dict[str, Any] = {"operator": each.name, "input": kind}
             for way, costs in taken.items():
                 processor = statistics.median(cost.processor for cost in costs)
                 line[f"{way}_processor_seconds"] = processor * MILLION / rows

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pyspark.sql import SparkSession
@@ -26,7 +27,7 @@ def typical(rows):
 
 
 # %%
-found = clicks.groupBy("user").applyInPandas(typical, "user long, amount double").toPandas()
+found: Any = clicks.groupBy("user").applyInPandas(typical, "user long, amount double").toPandas()
 
 # %%
 Path(sys.argv[1]).write_text(json.dumps(sorted(found.itertuples(index=False, name=None))))

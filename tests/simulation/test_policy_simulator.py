@@ -114,7 +114,7 @@ def test_it_equals_a_plain_count(course):
 
 @given(list_streams(), st.lists(st.integers(1, 59), max_size=5))
 def test_batches_of_the_stream_change_nothing(stream, cuts):
-    options = {"workers": 2, "epoch_messages": 7, "partitions": 5}
+    options: dict[str, Any] = {"workers": 2, "epoch_messages": 7, "partitions": 5}
     policies = ["hash", "mean(threshold=0,min_improvement=0)", "restart(wait=1,gain=1)"]
     reports, others = (
         simulate_policies(each, policies, **options)
@@ -125,7 +125,7 @@ def test_batches_of_the_stream_change_nothing(stream, cuts):
 
 def test_the_papers_hash_and_the_defaults():
     stream = generated("zipf(z=0.5,keys=50)", messages=900, seed=4)
-    progress = []
+    progress: list[int] = []
     (report,) = simulate_policies(
         stream, ["hash"], workers=3, epoch_messages=400, hash="murmur3", on_progress=progress.append
     )

@@ -57,8 +57,11 @@ def size(key, pdf):
     import pandas as pd
     from pyspark import TaskContext
 
-    task = TaskContext.get().partitionId()
-    return pd.DataFrame([(int(key[0]), len(pdf), task)], columns=["k", "n", "task"])
+    context = TaskContext.get()
+    assert context is not None
+    return pd.DataFrame(
+        [(int(key[0]), len(pdf), context.partitionId())], columns=["k", "n", "task"]
+    )
 
 
 def sizes(rows, state, **options):

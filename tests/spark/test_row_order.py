@@ -13,6 +13,7 @@ from evenkey import spark as eks
 from evenkey.spark.keys import row_numbers as row_order
 from evenkey.spark.keys.row_numbers import order_may_change
 from evenkey.spark.sessions import retries
+from evenkey.spark.sessions.printed_plans import printed_plan
 
 ROWS, WORKERS = 6000, 4
 
@@ -136,7 +137,7 @@ def test_nothing_is_sorted_where_no_key_is_split_or_the_order_is_stable(session)
         (skewed.repartition(3, "id"), True),
     ):
         placed = eks.partition_for_write(rows, "key", WORKERS)
-        assert ("Sort [" in row_order.printed_plan(placed)) == sorts
+        assert ("Sort [" in printed_plan(placed)) == sorts
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def test_sparks_own_setting_switches_the_sort_off(session, logged):
     try:
         for _ in range(2):
             placed = by_write(rows_of(session, 1))
-        assert "Sort [" not in row_order.printed_plan(placed)
+        assert "Sort [" not in printed_plan(placed)
     finally:
         session.conf.unset(retries.SORTS)
     (line,) = logged.messages
@@ -171,7 +172,7 @@ def test_a_stream_behind_a_shuffle_is_dealt_by_its_rows(session):
     """Random numbers depend on the order of rows; the contents of a row do not."""
     stream = session.readStream.format("rate").load()
     plans = [
-        row_order.printed_plan(eks.route(rows, "value", "planned", WORKERS))
+        printed_plan(eks.route(rows, "value", "planned", WORKERS))
         for rows in (stream, stream.repartition(3))
     ]
     assert ["FLOOR((rand(" in plan for plan in plans] == [True, False]

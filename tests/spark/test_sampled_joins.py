@@ -73,7 +73,7 @@ def plan_of(left, spread, right, most, counted):
     chosen = corrected(chosen, again, "left", counted[top][again])
     work[top] = chosen.work
     buckets = (HASHES & np.uint64(len(EMPTY.bucket_loads) - 1)).astype(np.int64)
-    of_buckets = np.bincount(buckets, work, minlength=len(EMPTY.bucket_loads))
+    of_buckets = np.bincount(buckets, work, len(EMPTY.bucket_loads)).astype(np.float64)
     counts = JoinCounts(
         chosen.hashes, chosen.left, chosen.right, chosen.work, of_buckets, 0, np.empty(0)
     )

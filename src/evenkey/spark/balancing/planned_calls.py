@@ -97,7 +97,8 @@ def _join(call: InterceptedCall, operation: Operation, tasks: int) -> PlannedCal
     work = join.rows if join.plan.plan is None else join.plan.plan.loads
 
     def make() -> DataFrame:
-        return join.joined(*call.frames, call.keys[0])
+        one, other = call.frames
+        return join.joined(one, other, call.keys[0])
 
     return PlannedCall(work, join.rows, join.copies, counts.work, others, make)
 

@@ -266,9 +266,9 @@ def _collected(
         return np.bincount(numbers, work, minlength=length).astype(np.float64)
 
     keys = KeyTable(
-        column["hash"].astype(np.int64).view(np.uint64),
-        *(column[name] for name in (_PARTITION, "left", "right", "spread", "unit", "work")),
-        column["variance"],
+        hashes=column["hash"].astype(np.int64).view(np.uint64),
+        tasks=column[_PARTITION],
+        **{name: column[name] for name in _SUMMED},
     )
     return _Collected(
         keys.once(is_key | is_open),

@@ -86,7 +86,8 @@ def unsure(table: KeyTable, fair: float, weight: int, above: float) -> NDArray[n
         above = max(above, float(np.partition(table.unit, -_MOST_KEYS - 1)[-_MOST_KEYS - 1]))
     open_keys = (table.unit > above) & (DEVIATIONS * table.unit * weight > _OF_WORKER * fair)
     error = DEVIATIONS * table.unit * np.sqrt(table.spread + float(weight) ** 2)
-    return open_keys & (error > _OF_KEY * table.work)
+    chosen: NDArray[np.bool_] = open_keys & (error > _OF_KEY * table.work)
+    return chosen
 
 
 def recount(
