@@ -80,8 +80,9 @@ def test_mutants_of_the_package_are_python():
     for subpackage in EVERY.values():
         drawn = sample(ROOT, subpackage, 7)
         assert len({each.name for each in drawn}) == len(drawn)
-        # The modules beside subpackages only re-export names.
-        assert len(drawn) > 50 or subpackage.name in {TOP, "papers", "pipeline", "reports"}
+        # The modules beside subpackages only re-export names, and profiles are few functions.
+        small = {TOP, "core.profiles", "papers", "pipeline", "reports"}
+        assert len(drawn) > 100 or subpackage.name in small
         for each in drawn[:20]:
             before = (ROOT / each.path).read_bytes()
             assert ast.dump(ast.parse(each.apply(before))) != ast.dump(ast.parse(before))

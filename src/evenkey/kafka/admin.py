@@ -138,14 +138,14 @@ class Admin:
         """Describe topics; leave out topics that do not exist."""
         found = {}
         with self._explained():
+            asks = {name: functools.partial(self._topic, name) for name in names}
+            first = {name: self._answer(ask) for name, ask in asks.items()}
             # A broker that has just started may not know a topic yet that another broker knows.
             deadline = time.monotonic() + _PATIENCE_SECONDS
-            for name in names:
-                ask = functools.partial(self._topic, name)
-                state = self._answer(ask)
+            for name, state in first.items():
                 while state is None and time.monotonic() < deadline:
                     time.sleep(_LOOK_AGAIN_SECONDS)
-                    state = self._answer(ask)
+                    state = self._answer(asks[name])  # noqa: PLW2901 - asked again
                 if state is not None:
                     found[name] = state
         return found
