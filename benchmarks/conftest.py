@@ -9,6 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+collect_ignore = ["unchanged"]
+"""Jobs that run when they are imported."""
 FIGURES = pytest.StashKey[list[tuple[str, str, str]]]()
 
 

@@ -10,7 +10,7 @@ import typer
 
 from evenkey.cli import app
 
-_METAVAR = re.compile(r"[A-Z][A-Z0-9/\[\],.|]*|[a-z0-9_()A-Z-]+(\|[a-z0-9_()A-Z-]+)+")
+_METAVAR = re.compile(r"[A-Z][A-Z0-9/\[\],.:|]*|[a-z0-9_()A-Z-]+(\|[a-z0-9_()A-Z-]+)+")
 _PROGRAM: Any = typer.main.get_command(app)
 
 

@@ -70,7 +70,7 @@ def test_few_rows_are_near_the_ends_and_they_are_the_outermost(session, columns)
             ("last", [count + 1 - row["n"] for row in found if row["last"]]),
         ):
             assert sorted(numbers) == [*range(1, len(numbers) + 1)], (piece, end)
-            assert 1 <= len(numbers) <= 0.1 * count, (piece, end)
+            assert 1 <= len(numbers) <= max(1, 0.1 * count), (piece, end)
 
 
 @pytest.mark.slow(4)
@@ -119,11 +119,14 @@ def test_a_sample_with_few_rows_of_a_piece(session, monkeypatch):
 
 
 def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
-    drawn = key_sample.drawn
-    monkeypatch.setattr(key_sample, "drawn", lambda df, every: drawn(df.where("user <> 0"), every))
     rows = ordered_rows.rows(session)
     columns = {"n": F.row_number(), "total": F.sum("amount"), "before": F.lag("amount", 1)}
-    assert planned(asked(rows, "id", columns)).cuts is None
+    hot = planned(asked(rows, "id", columns)).cuts
+    assert hot is not None
+    drawn = key_sample.drawn
+    monkeypatch.setattr(key_sample, "drawn", lambda df, every: drawn(df.where("user <> 0"), every))
+    found = planned(asked(rows, "id", columns)).cuts
+    assert found is None or not {*hot.hashes} <= {*found.hashes}
     assert_same(rows, ["user"], ["id"], columns, cuts=False)
 
 
