@@ -86,6 +86,36 @@ def test_the_plan_does_not_double_with_each_step_of_the_search(session, frame):
     assert many < 8 * few
 
 
+@pytest.mark.slow(6)
+def test_no_subquery_waits_for_another_and_chains_grow_by_their_length(session):
+    """All queries of a driver share Spark's threads for subqueries, 16 of them."""
+    columns = {
+        "total": F.sum("amount"),
+        "first": F.first("amount"),
+        "before": F.lag("amount", 11),
+        "fourth": F.nth_value("amount", 4),
+    }
+    chain = ordered_rows.rows(session)
+    sizes = []
+    for number in range(3):
+        named = {f"{name}_{number}": column for name, column in columns.items()}
+        chain = operators.over(chain, "user", "id", named, workers=WORKERS)
+        plan = plan_of(chain)
+        outer: list[int] = []
+        for line in plan.splitlines():
+            depth = len(line) - len(line.lstrip(" :+-"))
+            while outer and outer[-1] >= depth:
+                outer.pop()
+            if line.lstrip(" :+-").startswith("Subquery"):
+                assert not outer, line
+                outer.append(depth)
+        assert "Subquery" in plan
+        sizes.append(len(plan))
+    # The rows are read once, and once more for copies.
+    assert sizes[1] < 3.5 * sizes[0]
+    assert sizes[2] < 3.5 * sizes[1]
+
+
 def test_pieces_without_a_row_near_their_ends(session, tmp_path):
     """A stored plan has thresholds of other rows, between which all rows may lie."""
     state = tmp_path / "plan"
