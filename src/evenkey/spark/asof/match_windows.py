@@ -10,6 +10,7 @@ from pyspark.sql.types import StructField
 
 from evenkey.spark.asof.both_sides import POSITION
 from evenkey.spark.keys.given_columns import OWN
+from evenkey.spark.windows.collected_tables import why_not_collected
 from evenkey.spark.windows.given_windows import Given
 from evenkey.spark.windows.order_pieces import PIECE, SPLIT
 from evenkey.spark.windows.served_columns import Edge, Served
@@ -51,8 +52,10 @@ def window_of(
     value: Sequence[str],
     keys: Sequence[str],
     orders: Sequence[SortOrder],
-) -> tuple[Given, Served]:
+) -> tuple[Given, Served | str]:
     """Return the column of a search over Spark's own window, and its steps on pieces of a key.
+
+    In place of the steps, a text says why there are none.
 
     Parameters
     ----------
@@ -78,7 +81,8 @@ def window_of(
     here, edge, carry = (f"{OWN}{search.name}_{step}" for step in ("own", "edge", "carry"))
     pieces = Window.partitionBy(*keys).orderBy(F.col(PIECE) if search.backward else F.desc(PIECE))
     carried = _last(F.col(edge), pieces.rowsBetween(_FIRST, -1))
-    return Given(search.name, nearest(keys), None, field), Served(
+    given = Given(search.name, nearest(keys), None, field)
+    return given, why_not_collected(field.dataType) or Served(
         "carry",
         F.coalesce(F.col(here), F.col(carry).getField("value")),
         own={here: nearest([*keys, SPLIT])},

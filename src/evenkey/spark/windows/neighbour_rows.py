@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, FractionalType, IntegralType
 
 from evenkey.spark.keys.given_columns import OWN
+from evenkey.spark.windows.collected_tables import collected
 from evenkey.spark.windows.order_pieces import PIECE, where_piece
 from evenkey.spark.windows.piece_tables import joined
 from evenkey.spark.windows.served_columns import AFTER, BEFORE, COPY, NO_COPY, ROWS
@@ -58,7 +59,7 @@ def with_copies(rows: DataFrame, pieces: Pieces, frame: Frame, neighbours: Neigh
     neighbours
         Which rows the windows reach.
     """
-    bounds = _bounds(pieces, frame, neighbours)
+    bounds = collected(_bounds(pieces, frame, neighbours))
     every = rows.withColumn(COPY, F.lit(NO_COPY))
     for following, count, end in (
         (True, neighbours.before, frame.start),

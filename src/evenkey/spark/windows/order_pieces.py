@@ -10,7 +10,6 @@ from evenkey.groupings import PlannedGrouping
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.plans.lookup import HASH, PLACE, plan_words, with_dealt, with_places
 from evenkey.spark.routing.to_workers import split_column
-from evenkey.spark.sessions.deep_subqueries import with_deep_subqueries
 from evenkey.spark.windows.sort_orders import fields_of, is_less
 
 if TYPE_CHECKING:
@@ -73,8 +72,7 @@ def where_piece(rows: DataFrame, condition: Column) -> DataFrame:
     not deterministic, and keeps such a column while the filter uses it.
     """
     marked = rows.withColumn(_HERE, F.monotonically_increasing_id())
-    kept = with_deep_subqueries(marked.where((F.col(_HERE) >= 0) & condition))
-    return kept.drop(_HERE)
+    return marked.where((F.col(_HERE) >= 0) & condition).drop(_HERE)
 
 
 def exchanged(rows: DataFrame, keys: Keys, plan: Fixed, cuts: Cuts, workers: int) -> DataFrame:

@@ -93,11 +93,11 @@ def over(
     mode, a sum of integers also fails if the sum of a piece does not fit its type. As in Spark,
     functions that depend on the order of rows with equal order values may give either value.
 
-    The call runs Spark jobs, which count the keys, by default in a sample, and sample the rows of
-    hot keys. The result reads `df` several times. If these reads return different rows, it is
-    wrong, which nothing detects: write rows that are random, or that a changing source returns, to
-    a table or a checkpoint first. A cache is no guarantee, because Spark computes lost blocks
-    again.
+    The call runs Spark jobs, which count the keys, by default in a sample, sample the rows of hot
+    keys, and read these rows for what pieces carry. The result reads `df` again. If these reads
+    return different rows, the result is wrong, which nothing detects: write rows that are random,
+    or that a changing source returns, to a table or a checkpoint first. A cache is no guarantee,
+    because Spark computes lost blocks again.
 
     Columns that cannot be computed on pieces are computed by Spark's own window, in this same call;
     `explain` names them, with the reason.

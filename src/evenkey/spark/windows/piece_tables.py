@@ -11,7 +11,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from evenkey.spark.keys.given_columns import OWN
-from evenkey.spark.sessions.deep_subqueries import with_deep_subqueries
+from evenkey.spark.windows.collected_tables import collected
 from evenkey.spark.windows.order_pieces import PIECE, where_piece
 from evenkey.spark.windows.served_columns import ROWS
 from evenkey.spark.windows.sort_orders import fields_of, is_less
@@ -74,9 +74,7 @@ class HotRows:
 
 
 class Pieces:
-    """The table of the pieces: `PIECE`, the keys, the number of rows in `ROWS`, and aggregates.
-
-    Spark computes it once for all its uses in a query: it is a scalar subquery, an array of rows.
+    """The pieces, and tables about them.
 
     Parameters
     ----------
@@ -96,13 +94,13 @@ class Pieces:
         self.hot = hot
         self._count = count
         near = {_NEAR_ROWS[last]: F.count_if(hot.is_near(last=last)) for last in sorted(ends)}
-        aggregates = {**aggregates, **near}
-        named = [column.alias(name) for name, column in aggregates.items()]
-        table = hot.frame.groupBy(*hot.keys, PIECE).agg(F.count(F.lit(1)).alias(ROWS), *named)
-        row = F.struct(*(F.col(each) for each in (*hot.keys, PIECE, ROWS, *aggregates)))
-        rows = table.agg(F.collect_list(row)).scalar()
-        one_row = hot.frame.sparkSession.range(0, 1, 1, 1)
-        self.frame: DataFrame = with_deep_subqueries(one_row.select(F.inline(rows)))
+        self._aggregates = {ROWS: F.count(F.lit(1)), **aggregates, **near}
+
+    @functools.cached_property
+    def frame(self) -> DataFrame:
+        """The keys of each piece, its `PIECE`, the number of its rows in `ROWS`, and aggregates."""
+        named = [column.alias(name) for name, column in self._aggregates.items()]
+        return collected(self.hot.frame.groupBy(*self.hot.keys, PIECE).agg(*named))
 
     def near(self, number: int, *, last: bool) -> DataFrame:
         """Return hot rows, with at least the first or the last `number` of each piece.
@@ -114,9 +112,8 @@ class Pieces:
         number, last
             How many rows are wanted, and at which end; the table has the number of rows there.
         """
-        lacking = self.frame.where(F.col(_NEAR_ROWS[last]) < number)
-        listed = lacking.agg(F.collect_list(PIECE)).scalar()
-        near = self.hot.is_near(last=last) | F.array_contains(listed, F.col(PIECE))
+        lacking = self.frame.where(F.col(_NEAR_ROWS[last]) < number).select(PIECE).collect()
+        near = self.hot.is_near(last=last) | F.col(PIECE).isin([row[0] for row in lacking])
         return where_piece(self.hot.frame, near)
 
     def edges(self, edges: Mapping[str, Edge]) -> DataFrame:
@@ -150,9 +147,9 @@ class Pieces:
     def look_up(self, rows: DataFrame, table: DataFrame, names: Sequence[str]) -> DataFrame:
         """Add columns of a table to the rows of pieces, by `PIECE`; other rows have nulls there.
 
-        The table is a scalar subquery: an array with one place for each piece, which costs less for
-        each row than a join. Keys with the same hash share their pieces. The rows of such pieces
-        are in a map by key instead.
+        The table is computed here. The rows then read it as an array with one place for each piece,
+        which costs less for each row than a join. Keys with the same hash share their pieces. The
+        rows of such pieces are in a map by key instead.
 
         Parameters
         ----------
@@ -164,7 +161,8 @@ class Pieces:
             Its columns that are added.
         """
         places = table.sparkSession.range(1, self._count + 1, 1, 1).toDF(_PLACE)
-        every = places.join(F.broadcast(table), F.col(_PLACE) == F.col(PIECE), "left")
+        found = collected(table.select(*self.hot.by(of_key=False), *names))
+        every = places.join(F.broadcast(found), F.col(_PLACE) == F.col(PIECE), "left")
         key = F.struct(PIECE, *self.hot.keys)
         entry = F.struct(key.alias(_KEY), F.struct(*names).alias(_FOUND))
         entries = F.collect_list(F.when(F.col(PIECE).isNotNull(), entry))
@@ -181,9 +179,8 @@ class Pieces:
         of_piece = F.get(tables[_ALONE], F.col(PIECE) - 1)[_FOUND]
         of_key = F.when(F.col(PIECE) > 0, F.try_element_at(tables[_SHARED], key))
         row = F.coalesce(of_piece, of_key)
-        with_row = with_deep_subqueries(rows.withColumn(_LOOKED_UP, row))
         looked_up = {each: F.col(_LOOKED_UP)[each] for each in names}
-        return with_row.withColumns(looked_up).drop(_LOOKED_UP)
+        return rows.withColumn(_LOOKED_UP, row).withColumns(looked_up).drop(_LOOKED_UP)
 
 
 def _by(name: str) -> Callable[[Column, Column], Column]:
@@ -230,31 +227,29 @@ def joined(left: DataFrame, right: DataFrame, by: Sequence[str], how: str = "lef
     )
 
 
-def carries(pieces: Pieces, columns: Sequence[Served]) -> tuple[DataFrame, list[str]]:
-    """Return the table of the pieces with what is carried to each, and the names of these columns.
-
-    There are no such columns if nothing is carried.
-    """
-    table = pieces.frame
-    names: list[str] = []
-    for edges in shared_edges(columns):
-        of_key = next(iter(edges.values())).of_key
-        table = joined(table, pieces.edges(edges), pieces.hot.by(of_key=of_key))
-        if of_key:
-            names += edges
+def with_carries(rows: DataFrame, pieces: Pieces, columns: Sequence[Served]) -> DataFrame:
+    """Add what is carried to the piece of each row; rows of other keys have nulls there."""
     carried = {name: column for each in columns for name, column in each.carried.items()}
+    edges = shared_edges(columns)
+    if not (carried or edges):
+        return rows
+    table, names = pieces.frame, [*carried]
+    for each in edges:
+        of_key = next(iter(each.values())).of_key
+        table = joined(table, pieces.edges(each), pieces.hot.by(of_key=of_key))
+        if of_key:
+            names += each
     # Connect refuses to add no columns.
-    return (table.withColumns(carried) if carried else table), [*names, *carried]
+    return pieces.look_up(rows, table.withColumns(carried) if carried else table, names)
 
 
-def totals(hot: HotRows, columns: Sequence[Served]) -> tuple[DataFrame, list[str]]:
-    """Return the aggregates over all rows of each hot key, for each of its pieces, and their names.
-
-    There are no names if no column needs such aggregates.
-    """
+def with_totals(rows: DataFrame, pieces: Pieces, columns: Sequence[Served]) -> DataFrame:
+    """Add the aggregates over all rows of each hot key; rows of other keys have nulls there."""
     named = {name: column for each in columns for name, column in each.totals.items()}
+    if not named:
+        return rows
     aggregates = [column.alias(name) for name, column in named.items()]
     # The pieces of a key have consecutive numbers.
     places = F.sequence(F.min(PIECE), F.max(PIECE)).alias(PIECE)
-    table = hot.frame.groupBy(*hot.keys).agg(places, *aggregates)
-    return table.withColumn(PIECE, F.explode(PIECE)), [*named]
+    table = pieces.hot.frame.groupBy(*pieces.hot.keys).agg(places, *aggregates)
+    return pieces.look_up(rows, table.withColumn(PIECE, F.explode(PIECE)), [*named])

@@ -10,7 +10,7 @@ from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.windows.neighbour_rows import neighbour_aggregates, with_copies
 from evenkey.spark.windows.order_pieces import exchanged, is_hot, with_pieces
-from evenkey.spark.windows.piece_tables import HotRows, Pieces, carries, ends_of, totals
+from evenkey.spark.windows.piece_tables import HotRows, Pieces, ends_of, with_carries, with_totals
 from evenkey.spark.windows.served_columns import COPY, NO_COPY
 from evenkey.spark.windows.window_request import left_name
 
@@ -50,9 +50,7 @@ def piecewise(request: WindowRequest, plan: Snapshot, cuts: Cuts) -> DataFrame:
     rows = rows.withColumns({name: own for each in served for name, own in each.own.items()})
     if request.neighbours:
         rows = rows.where(F.col(COPY) == NO_COPY)
-    for table, columns in (carries(pieces, served), totals(pieces.hot, served)):
-        if columns:
-            rows = pieces.look_up(rows, table, columns)
+    rows = with_totals(with_carries(rows, pieces, served), pieces, served)
     rows = rows.withColumns(
         {
             given.name: F.col(left_name(number))

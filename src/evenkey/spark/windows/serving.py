@@ -13,12 +13,13 @@ from evenkey.spark.windows.carried_functions import (
     is_carried,
     shifted,
 )
+from evenkey.spark.windows.collected_tables import why_not_collected
 from evenkey.spark.windows.order_pieces import PIECE
 from evenkey.spark.windows.ranking_functions import RANKINGS
 from evenkey.spark.windows.served_columns import Asked, Served, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column
 
@@ -134,12 +135,12 @@ def serve(asked: Asked) -> Served | str:
     if name in RANKINGS:
         return RANKINGS[name](asked)
     if name in SHIFTS and not asked.copies and is_carried(asked.call):
-        return shifted(asked)
-    if name in SHIFTS or asked.frame.kind == "bounded":
+        served: Callable[[Asked], Served | str] = shifted
+    elif name in SHIFTS or asked.frame.kind == "bounded":
         return _by_neighbours(asked)
-    if asked.frame.kind == "both":
-        return _joined(asked)
-    return CARRIED[name](asked)
+    else:
+        served = _joined if asked.frame.kind == "both" else CARRIED[name]
+    return why_not_collected(asked.kind) or served(asked)
 
 
 def _by_neighbours(asked: Asked) -> Served:

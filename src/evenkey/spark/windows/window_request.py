@@ -15,6 +15,7 @@ from evenkey.spark.groups.weights import cost_column
 from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import default_workers
+from evenkey.spark.windows.collected_tables import why_not_collected
 from evenkey.spark.windows.column_parts import name_of
 from evenkey.spark.windows.given_windows import given_columns, key_list, order_list
 from evenkey.spark.windows.served_columns import Asked
@@ -152,6 +153,8 @@ class WindowRequest:
         if found is not None:
             return found
         for text, kind in zip(self.keys.shown, self.keys.types, strict=True):
+            if why_not_collected(kind):
+                return f"{text}: {why_not_collected(kind)}"
             if any(isinstance(part, FloatType | DoubleType) for part in parts_of_type(kind)):
                 return f"{text} has floating-point numbers, which Spark normalizes first"
         return next((reason for each in self.orders if (reason := uncuttable(each))), None)
