@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.spark.plans import key_sample
+from evenkey.spark.plans.lookup import HASH
 from evenkey.spark.windows import order_cuts
 from evenkey.spark.windows.order_pieces import PIECE, is_hot, with_pieces
 from evenkey.spark.windows.piece_tables import HotRows
@@ -46,7 +47,8 @@ def hot_rows(rows, order):
     assert cuts is not None
     keys, orders = request.keys, request.orders
     arrays = cuts.columns(keys.frame, orders)
-    placed = with_pieces(keys.frame, keys.hashed, orders, cuts, arrays).where(is_hot(cuts))
+    hashed = keys.frame.withColumn(HASH, keys.hashed).where(is_hot(cuts))
+    placed = with_pieces(hashed, orders, cuts, arrays)
     return HotRows(placed, keys.quoted_names, orders, arrays), len(cuts.workers)
 
 
