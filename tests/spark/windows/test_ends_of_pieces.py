@@ -133,6 +133,25 @@ def test_pieces_without_a_row_near_their_ends(session, tmp_path):
     assert_same(within, ["user"], ["id"], ends(), state=state)
 
 
+@pytest.mark.slow(3)
+def test_values_are_null_or_structs_with_a_field_that_is_never_null(session):
+    pair = F.when(F.col("amount").isNotNull(), F.struct("id", "amount"))
+    columns = {
+        "before": F.lag("pair", 1),
+        "first": F.first("pair"),
+        "known": F.last("pair", ignorenulls=True),
+        "fourth": F.nth_value("pair", 4),
+        "most": F.max("pair"),
+        "within": F.last(F.struct("pair")),
+    }
+    rows = ordered_rows.rows(session).withColumn("pair", pair)
+    assert_same(rows, ["user"], ["id"], columns)
+    explained = operators.explain(operators.over, rows, "user", "id", columns, workers=WORKERS)
+    *carried, within = explained.placements[0].notes[:6]
+    assert all("carried" in each for each in carried)
+    assert "PySpark refuses nulls of type struct<id:bigint,amount:bigint>, which has" in within
+
+
 @pytest.mark.slow(2)
 def test_a_stored_plan_whose_thresholds_hold_all_rows(session, tmp_path):
     state = tmp_path / "plan"

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.windows.collected_tables import collected
 from evenkey.spark.windows.order_pieces import PIECE
-from evenkey.spark.windows.served_columns import ROWS
+from evenkey.spark.windows.served_columns import ROWS, boxed
 from evenkey.spark.windows.sort_orders import fields_of, is_less
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Pieces:
         number = hot.numbered(backward=edge.backward, of_key=edge.of_key)
         found = rows.withColumn(_NUMBER, number).where(F.col(_NUMBER) <= edge.number)
         by = hot.by(of_key=edge.of_key)
-        values = [F.struct(each.value.alias("value")).alias(name) for name, each in edges.items()]
+        values = [boxed(each.value).alias(name) for name, each in edges.items()]
         if not edge.every:
             return found.where(F.col(_NUMBER) == edge.number).select(*map(F.col, by), *values)
         listed = F.array_sort(F.collect_list(F.struct(_NUMBER, *values)), _by(_NUMBER))
