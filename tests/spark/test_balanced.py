@@ -163,7 +163,10 @@ def written(files):
     return sorted(map(tuple, files.collect()))
 
 
-@pytest.mark.parametrize("by", ["name", "number", "column"])
+@pytest.mark.parametrize(
+    "by",
+    ["name", *(pytest.param(each, marks=pytest.mark.slow(2)) for each in ("number", "column"))],
+)
 def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
     forms: dict[str, list[Any]] = {
         "name": ["day"],
@@ -192,7 +195,7 @@ def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
 
 
 def test_a_write_without_a_shuffle_by_its_columns_is_left(own, path, tmp_path):
-    rows = own.range(100).selectExpr("id", "id % 3 as day")
+    rows = own.range(0, 100, 1, 1).selectExpr("id", "id % 3 as day")
 
     def job():
         for number, each in enumerate((rows, rows.repartition(2), rows.repartition("id"))):
@@ -240,7 +243,13 @@ def other_keys(operation):
     )
 
 
-@pytest.mark.parametrize("name", ["pandas", "cogroup", "join inner", "join left"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("pandas", "join inner"),
+        *(pytest.param(each, marks=pytest.mark.slow(3)) for each in ("cogroup", "join left")),
+    ],
+)
 def test_replaced_hot_keys_cost_no_rows_and_are_noticed(
     own, clicks, people, path, recorded, profiled, caplog, name
 ):
