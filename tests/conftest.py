@@ -34,13 +34,18 @@ hypothesis.settings.load_profile("evenkey")
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out tests of classic sessions when run over Connect; run long files first."""
+    """Leave out classic tests when run over Connect; run promises and long files first."""
     seconds: Counter[str] = Counter()
     for item in items:
         for each in item.iter_markers():
             if each.name in {"slow", "soak"} and each.args:
                 seconds[item.nodeid.partition("::")[0]] += each.args[0]
-    items.sort(key=lambda item: -seconds[item.nodeid.partition("::")[0]])
+    promises = "tests/promises/"  # the longest tests of those without marks
+
+    def order(item: pytest.Item) -> tuple[float, bool]:
+        return -seconds[item.nodeid.partition("::")[0]], not item.nodeid.startswith(promises)
+
+    items.sort(key=order)
     for item in items if CONNECT else ():
         marker = item.get_closest_marker("classic")
         if marker is not None:

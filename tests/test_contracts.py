@@ -48,6 +48,7 @@ def test_a_circle_through_the_init_of_a_package_is_found(graph):
     assert set(checked.metadata["circle"]) == {"evenkey.spark.plain", "evenkey.spark.keys"}
 
 
+@pytest.mark.slow(4)
 def test_names_are_counted_in_the_package(graph):
     checked = contract(FewNames, most="0").check(graph, verbose=False)
     assert any(each.startswith("evenkey.joins gives ") for each in checked.metadata["wrong"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def found(pattern):
     }
 
 
+@functools.cache
 def texts():
     """Return all texts in the code, without docstrings."""
     trees = [ast.parse(file.read_text("utf-8")) for file in SOURCES.rglob("*.py")]

@@ -64,8 +64,9 @@ logs, state = sys.argv[1:]
 SETTINGS = {"spark.sql.shuffle.partitions": "4", "spark.sql.autoBroadcastJoinThreshold": "-1"}
 spark = eks.session("local[2]", SETTINGS)
 assert spark.range(9, numPartitions=2).mapInArrow(blocked, "id long").count() == 9
+cold = (F.col("id") % 400).cast("string")
 rows = spark.range(0, 4000, 1, 2).select(
-    F.when(F.col("id") % 5 < 3, "hot").otherwise(F.col("id").cast("string")).alias("key"), "id"
+    F.when(F.col("id") % 5 < 3, "hot").otherwise(cold).alias("key"), "id"
 )
 schema = "key string, rows long, ids long"
 sums = F.count("*").alias("rows"), F.sum("id").alias("ids")
@@ -122,7 +123,7 @@ def run(program, environment, *arguments):
     return done.returncode, done.stdout.splitlines(), done.stderr
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(25)
 def test_operators_have_sparks_results_without_numba(environment, tmp_path):
     logs = ROOT / "tests" / "diagnosis" / "logs" / "apply-skewed.gz"
     code, printed, errors = run(OPERATORS, environment, logs, tmp_path / "state")

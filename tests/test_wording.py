@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tools import wording
 
 
@@ -12,5 +14,6 @@ def test_a_listed_word_is_found_across_lines_and_in_names():
     assert [*wording.made("told", "reported", []).matches("what_is_told, untoldy")] != []
 
 
+@pytest.mark.slow(6)
 def test_no_file_has_a_listed_word(capsys):
     assert wording.main([]) == 0, capsys.readouterr().out

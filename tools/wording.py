@@ -58,8 +58,9 @@ class Word:
         >>> [match.start() for match in word.matches("the log level, a level load")]
         [17]
         """
-        spared = [] if self.allowed is None else [*self.allowed.finditer(text)]
-        for match in self.pattern.finditer(text):
+        found = [*self.pattern.finditer(text)]
+        spared = [*self.allowed.finditer(text)] if found and self.allowed else []
+        for match in found:
             if not any(
                 each.start() < match.end() and match.start() < each.end() for each in spared
             ):

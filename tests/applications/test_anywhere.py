@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 
 import numpy as np
@@ -14,17 +15,21 @@ from evenkey.core.hashing import hash_strings
 from evenkey.groupings import available, parse
 
 WORKERS, SOURCES, EPOCHS = 6, 3, 4
-RECORDS = Documents(classes=3, words=400, size=8, length=600).records(0, 600)
 BAYES = NaiveBayes()
-MESSAGES = BAYES.messages(RECORDS, BAYES.start()).append_column(
-    "epoch", pa.array(np.arange(600 * 9) * EPOCHS // (600 * 9))
-)
+
+
+@functools.cache
+def sent():
+    """Return the messages of 600 documents, with their epochs."""
+    records = Documents(classes=3, words=400, size=8, length=600).records(0, 600)
+    epoch = pa.array(np.arange(600 * 9) * EPOCHS // (600 * 9))
+    return BAYES.messages(records, BAYES.start()).append_column("epoch", epoch)
 
 
 def routed(grouping):
     """Route messages in order, divided over the sources, and return them with their workers."""
-    hashes = hash_strings(MESSAGES["key"])
-    source = MESSAGES["record"].to_numpy() % SOURCES
+    hashes = hash_strings(sent()["key"])
+    source = sent()["record"].to_numpy() % SOURCES
     workers = np.empty(len(hashes), dtype=np.int32)
     keys, counts = np.unique(hashes, return_counts=True)
     scheme = parse(grouping)
@@ -34,7 +39,7 @@ def routed(grouping):
         if scheme.given_frequencies:
             router.remember(scheme.plan(keys, counts.astype(np.float64), WORKERS))
         workers[mine] = router.route(hashes[mine], mine / 10.0)
-    return MESSAGES.append_column(WORKER, pa.array(workers))
+    return sent().append_column(WORKER, pa.array(workers))
 
 
 def epochs(messages):
@@ -67,7 +72,7 @@ def test_naive_bayes_learns_the_same_model(grouping, held):
         # PKG paper, section 2: for K keys, K counters under kg, 2 K under pkg, up to W K under sg.
         assert pairs <= counters <= (parse(grouping).most_workers_of_a_key or WORKERS) * pairs
         model = BAYES.learn(model, tally.finish(merged, ["key"]))
-    words = [(key, label) for key, label in zip(*_columns(MESSAGES), strict=True)]
+    words = [(key, label) for key, label in zip(*_columns(sent()), strict=True)]
     counts = model.counts.to_pylist()
     assert {(row["word"], row["label"]): row["count"] for row in counts} == Counter(words)
 
@@ -76,7 +81,7 @@ def test_word_count_counts_the_same(held):
     count = Count()
     partials = [count.partial(share, ["key"]) for shares in held for share in shares]
     rows = count.finish(count.merge(pa.concat_tables(partials), ["key"]), ["key"]).to_pylist()
-    assert {row["key"]: row["count"] for row in rows} == Counter(_columns(MESSAGES)[0])
+    assert {row["key"]: row["count"] for row in rows} == Counter(_columns(sent())[0])
 
 
 @pytest.mark.slow(1)
@@ -84,7 +89,7 @@ def test_heavy_hitters_stay_within_their_errors(grouping, held):
     hitters = HeavyHitters(10, capacity=40, choices=parse(grouping).most_workers_of_a_key)
     partials = [hitters.partial(share, []) for shares in held for share in shares]
     rows = hitters.finish(hitters.merge(pa.concat_tables(partials), []), []).to_pylist()
-    truth = Counter(_columns(MESSAGES)[0])
+    truth = Counter(_columns(sent())[0])
     for row in rows:
         assert row["count"] - row["error"] <= truth[row["key"]] <= row["count"]
         assert row["terms"] <= (hitters.choices or WORKERS)

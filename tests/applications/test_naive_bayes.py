@@ -9,8 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.naive_bayes import MultinomialNB
 
 from evenkey.applications import Documents, NaiveBayes
 from evenkey.applications.bayes_model import UNIT
@@ -44,6 +42,9 @@ def learned(records, bayes, parts=1):
 
 def theirs(train, test, alpha):
     """Return scikit-learn's labels, and joint log-likelihoods up to a constant per document."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+
     vectors = CountVectorizer(analyzer=str.split)
     counts = vectors.fit_transform(train["text"].to_pylist())
     bayes = MultinomialNB(alpha=alpha).fit(counts, train["label"].to_pylist())

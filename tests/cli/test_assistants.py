@@ -10,22 +10,17 @@ import pytest
 
 from tests.diagnosis.writing import skewed
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-anyio = pytest.importorskip("anyio")
-jsonschema = pytest.importorskip("jsonschema")
-
-from mcp import Client, StdioServerParameters  # noqa: E402
-
-SERVER = StdioServerParameters(
-    command=sys.executable, args=["-m", "evenkey", "mcp"], env=dict(os.environ)
-)
-
 
 def called(*calls):
     """Start a server, call its tools one after another, and return the tools and the results."""
+    mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    anyio = pytest.importorskip("anyio")
+    server = mcp.StdioServerParameters(
+        command=sys.executable, args=["-m", "evenkey", "mcp"], env=dict(os.environ)
+    )
 
     async def work():
-        async with Client(SERVER) as client:
+        async with mcp.Client(server) as client:
             tools = {each.name: each for each in (await client.list_tools()).tools}
             return tools, [await client.call_tool(name, given) for name, given in calls]
 
@@ -34,6 +29,7 @@ def called(*calls):
 
 def content(tools, name, result):
     """Return what a tool gave; it must be as the tool's schema says."""
+    jsonschema = pytest.importorskip("jsonschema")
     assert not result.is_error, result.content
     jsonschema.validate(result.structured_content, tools[name].output_schema)
     return result.structured_content

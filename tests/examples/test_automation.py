@@ -29,6 +29,7 @@ def loaded(name):
     return module
 
 
+@pytest.mark.slow(5)
 def test_the_action_fails_once_and_writes_a_summary(tmp_path):
     action = yaml.safe_load((EXAMPLES / "diagnose-action" / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"

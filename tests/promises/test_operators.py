@@ -65,7 +65,7 @@ def test_group_by_of_whole_keys_balances_them(plain):
 
 def hot(session, rows):
     """Make rows; 60 % of them have user 0."""
-    user = "if(id % 10 < 6, 0L, pmod(xxhash64(id), 300L))"
+    user = "if(id % 10 < 6, 0L, pmod(xxhash64(id), 60L))"
     return session.range(0, rows, 1, 2).selectExpr(f"{user} as user", "id")
 
 

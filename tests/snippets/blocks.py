@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -94,17 +95,18 @@ class Block(NamedTuple):
         return listed[max(begins, key=len)] if begins else None
 
 
-def blocks() -> list[Block]:
+@functools.cache
+def blocks() -> tuple[Block, ...]:
     """Return all blocks of Python and shell code in README and docs."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
-    return [
+    return tuple(
         Block(page.relative_to(ROOT).as_posix(), language, text)
         for page in [*pages, *sorted((ROOT / "docs").rglob("*.md"))]
         for language, text in re.findall(
             r"^```(\w+)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
         )
         if language in LANGUAGES
-    ]
+    )
 
 
 def snippets(page: str, language: str) -> list[str]:

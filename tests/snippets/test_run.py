@@ -92,9 +92,9 @@ def test_unchanged_jobs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (code,) = snippets("docs/unchanged-jobs.md", "python")
     names: dict[str, Any] = {"__name__": "page"}
-    exec(code.replace("100_000", "1_000"), names)  # noqa: S102 - our own text
+    exec(code.replace("100_000", "200"), names)  # noqa: S102 - our own text
     assert names["balancing"].rerouted == ["applyInPandas(newest) by user"]
-    assert len(names["second"]) == 604
+    assert len(names["second"]) == 124
 
 
 def test_planned(spark):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import functools
 import logging
 import os
 import re
+import shutil
 import threading
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -26,7 +28,7 @@ from tests.session import CONNECT
 from tests.spark.test_record import methods
 
 ROWS = 3000
-USERS = ["ann" if n % 2 else "bob" if n % 6 == 2 else f"user {n % 300}" for n in range(ROWS)]
+USERS = ["ann" if n % 2 else "bob" if n % 6 == 2 else f"user {n % 30}" for n in range(ROWS)]
 CLICKS, COUNTED = "user string, n long", "user string, n long"
 
 
@@ -107,17 +109,52 @@ def sorted_rows(frame):
     return sorted((tuple(row) for row in frame.collect()), key=repr)
 
 
+class Recorded(NamedTuple):
+    """A job: its rows and schema by Spark alone, its rows while recorded, and its operations."""
+
+    plain: list[tuple[Any, ...]]
+    schema: Any
+    rows: list[tuple[Any, ...]]
+    operations: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def recorded(own, clicks, people, tmp_path_factory):
+    """Return a function that runs a job by its name, once without and once with a recording."""
+
+    @functools.cache
+    def run(name):
+        path = tmp_path_factory.mktemp("recorded") / "profile.json"
+        plain = JOBS[name](clicks, people)
+        with record(own, path):
+            rows = sorted_rows(JOBS[name](clicks, people))
+        operations = {**read_profile(path).operations}
+        return Recorded(sorted_rows(plain), plain.schema, rows, operations)
+
+    return run
+
+
+@pytest.fixture
+def profiled(recorded, path):
+    """Return a function that writes a profile of some jobs."""
+
+    def write(*names):
+        operations = [recorded(name).operations for name in names]
+        write_profile(path, Profile(dict(collections.ChainMap(*operations))))
+
+    return write
+
+
 @pytest.mark.parametrize("name", JOBS)
-def test_results_equal_those_of_spark(own, clicks, people, path, name):
-    job = JOBS[name]
-    plain = job(clicks, people)
-    with record(own, path):
-        assert sorted_rows(job(clicks, people)) == sorted_rows(plain)
+def test_results_equal_those_of_spark(own, clicks, people, path, recorded, profiled, name):
+    job = recorded(name)
+    assert job.rows == job.plain
+    profiled(name)
     with balanced(own, path, least_gain=0) as balancing:
-        frame = job(clicks, people)
-        assert sorted_rows(frame) == sorted_rows(plain)
-    assert frame.schema == plain.schema
-    assert len(balancing.rerouted) == len(read_profile(path).operations) == 1 + (name == "chain")
+        frame = JOBS[name](clicks, people)
+        assert sorted_rows(frame) == job.plain
+    assert frame.schema == job.schema
+    assert len(balancing.rerouted) == len(job.operations) == 1 + (name == "chain")
     if not CONNECT:
         assert all("not measured" not in line for line in balancing.summary), balancing.summary
 
@@ -126,7 +163,10 @@ def written(files):
     return sorted(map(tuple, files.collect()))
 
 
-@pytest.mark.parametrize("by", ["name", "number", "column"])
+@pytest.mark.parametrize(
+    "by",
+    ["name", *(pytest.param(each, marks=pytest.mark.slow(2)) for each in ("number", "column"))],
+)
 def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
     forms: dict[str, list[Any]] = {
         "name": ["day"],
@@ -155,7 +195,7 @@ def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
 
 
 def test_a_write_without_a_shuffle_by_its_columns_is_left(own, path, tmp_path):
-    rows = own.range(100).selectExpr("id", "id % 3 as day")
+    rows = own.range(0, 100, 1, 1).selectExpr("id", "id % 3 as day")
 
     def job():
         for number, each in enumerate((rows, rows.repartition(2), rows.repartition("id"))):
@@ -203,15 +243,20 @@ def other_keys(operation):
     )
 
 
-@pytest.mark.parametrize("name", ["pandas", "cogroup", "join inner", "join left"])
-def test_replaced_hot_keys_cost_no_rows_and_are_noticed(own, clicks, people, path, caplog, name):
-    job = JOBS[name]
-    plain = sorted_rows(job(clicks, people))
-    with record(own, path):
-        job(clicks, people).collect()
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("pandas", "join inner"),
+        *(pytest.param(each, marks=pytest.mark.slow(3)) for each in ("cogroup", "join left")),
+    ],
+)
+def test_replaced_hot_keys_cost_no_rows_and_are_noticed(
+    own, clicks, people, path, recorded, profiled, caplog, name
+):
+    profiled(name)
     changed(path, inputs=other_keys)
     with caplog.at_level(logging.WARNING), balanced(own, path, least_gain=0) as balancing:
-        assert sorted_rows(job(clicks, people)) == plain
+        assert sorted_rows(JOBS[name](clicks, people)) == recorded(name).plain
     assert len(balancing.rerouted) == 1
     notices = [each for each in caplog.messages if "the profile is out of date" in each]
     assert len(notices) == (0 if CONNECT else 1), caplog.messages
@@ -223,10 +268,10 @@ def measured(balancing):
 
 
 @pytest.mark.classic("reads the times of tasks")
-def test_the_tasks_have_the_rows_that_the_profile_predicts(own, clicks, people, path, caplog):
-    with record(own, path):
-        JOBS["pandas"](clicks, people).collect()
-        JOBS["join left"](clicks, people).collect()
+def test_the_tasks_have_the_rows_that_the_profile_predicts(
+    own, clicks, people, path, profiled, caplog
+):
+    profiled("pandas", "join left")
     changed(path, tasks=lambda _: TaskFigures("app", 0.0, (ROWS, 0), (300.0, 0.0)))
     with caplog.at_level(logging.WARNING), balanced(own, path, least_gain=0) as balancing:
         JOBS["pandas"](clicks, people).collect()
@@ -248,9 +293,8 @@ def test_the_tasks_have_the_rows_that_the_profile_predicts(own, clicks, people, 
     )
 
 
-def test_a_small_gain_is_left_to_spark(own, clicks, path):
-    with record(own, path):
-        JOBS["pandas"](clicks, None).collect()
+def test_a_small_gain_is_left_to_spark(own, clicks, path, profiled):
+    profiled("pandas")
     with balanced(own, path, least_gain=50) as balancing:
         JOBS["pandas"](clicks, None).collect()
         JOBS["pandas"](clicks, None).collect()
@@ -294,10 +338,11 @@ def jobs_of(own, path):
 
 @pytest.mark.slow(8)
 @pytest.mark.classic("reads physical plans and jobs of the JVM")
-def test_other_calls_have_the_same_plan_and_run_no_further_job(own, clicks, people, path, jobs_of):
+def test_other_calls_have_the_same_plan_and_run_no_further_job(
+    own, clicks, people, path, jobs_of, profiled
+):
     other = clicks.where("n > 5")
-    with record(own, path):
-        JOBS["pandas"](clicks, people).collect()
+    profiled("pandas")
     for name, job in JOBS.items():
         plain = job(other, people)
         with balanced(own, path, least_gain=0) as balancing:
@@ -308,14 +353,12 @@ def test_other_calls_have_the_same_plan_and_run_no_further_job(own, clicks, peop
 
 
 @pytest.mark.classic("counts the jobs of the session's Spark")
-def test_no_key_is_counted(own, clicks, people, path, jobs_of):
+def test_no_key_is_counted(own, clicks, people, path, jobs_of, profiled):
     def job():
         JOBS["pandas"](clicks, people)
         JOBS["join left"](clicks, people)
 
-    with record(own, path):
-        JOBS["pandas"](clicks, people).collect()
-        JOBS["join left"](clicks, people).collect()
+    profiled("pandas", "join left")
     with balanced(own, path, least_gain=0) as balancing:
         # The first call of a context asks for the number of slots.
         assert jobs_of("first", job) <= 1
@@ -323,9 +366,8 @@ def test_no_key_is_counted(own, clicks, people, path, jobs_of):
     assert len(balancing.rerouted) == 2
 
 
-def test_errors_of_the_job_are_its_own_and_methods_are_restored(own, clicks, path):
-    with record(own, path):
-        JOBS["pandas"](clicks, None).collect()
+def test_errors_of_the_job_are_its_own_and_methods_are_restored(own, clicks, path, profiled):
+    profiled("pandas")
     before = methods(own)
     with (
         pytest.raises(pyspark.errors.AnalysisException, match="missing"),
@@ -360,12 +402,10 @@ def test_errors_of_workers_are_those_of_the_function(own, clicks, path):
 
 
 @pytest.mark.slow(6)
-def test_calls_of_all_threads_are_rerouted(own, clicks, people, path):
+def test_calls_of_all_threads_are_rerouted(own, clicks, people, path, recorded, profiled):
     names = ("pandas", "arrow", "join left")
-    plain = {name: sorted_rows(JOBS[name](clicks, people)) for name in names}
-    with record(own, path):
-        for name in names:
-            JOBS[name](clicks, people).collect()
+    plain = {name: recorded(name).plain for name in names}
+    profiled(*names)
     found: dict[Any, Any] = {}
 
     def work(name, number):
@@ -386,12 +426,11 @@ def test_calls_of_all_threads_are_rerouted(own, clicks, people, path):
     assert len({len(each.planned.rows) for each in balancing.measured}) == 3
 
 
-def test_another_session_is_not_touched(own, clicks, people, path):
+def test_another_session_is_not_touched(own, clicks, people, path, profiled):
     other = own.newSession()
     theirs = other.createDataFrame([(user, n) for n, user in enumerate(USERS)], CLICKS)
     theirs = theirs.repartition(3)
-    with record(own, path):
-        JOBS["pandas"](clicks, people).collect()
+    profiled("pandas")
     with balanced(own, path, least_gain=0) as ours:
         JOBS["pandas"](theirs, people).collect()
         assert ours.summary == []
@@ -402,14 +441,14 @@ def test_another_session_is_not_touched(own, clicks, people, path):
     assert (len(ours.rerouted), len(second.rerouted)) == (1, 1)
 
 
-def test_the_innermost_context_that_knows_a_call_decides(own, clicks, people, path, tmp_path):
+def test_the_innermost_context_that_knows_a_call_decides(
+    own, clicks, people, path, tmp_path, profiled
+):
     before = methods(own)
     inner_path = tmp_path / "inner.json"
-    with record(own, path):
-        JOBS["pandas"](clicks, people).collect()
-        JOBS["arrow"](clicks, people).collect()
-    with record(own, inner_path):
-        JOBS["pandas"](clicks, people).collect()
+    profiled("pandas")
+    shutil.copy(path, inner_path)
+    profiled("pandas", "arrow")
     outer = balanced(own, path, least_gain=0)
     inner = balanced(own, inner_path, least_gain=0)
     for name in ("pandas", "arrow", "join inner"):
@@ -423,13 +462,11 @@ def test_the_innermost_context_that_knows_a_call_decides(own, clicks, people, pa
     assert outer.rerouted == ["applyInArrow(counted_in_arrow) by user"]
 
 
-def test_a_recording_inside_sees_the_calls(own, clicks, people, path, tmp_path):
+def test_a_recording_inside_sees_the_calls(own, clicks, people, path, tmp_path, recorded, profiled):
     again = tmp_path / "again.json"
-    plain = sorted_rows(JOBS["pandas"](clicks, people))
-    with record(own, path):
-        JOBS["pandas"](clicks, people).collect()
+    profiled("pandas")
     with balanced(own, path, least_gain=0) as balancing, record(own, again):
-        assert sorted_rows(JOBS["pandas"](clicks, people)) == plain
+        assert sorted_rows(JOBS["pandas"](clicks, people)) == recorded("pandas").plain
     assert len(balancing.rerouted) == 1
     (first,), (second,) = (read_profile(each).operations.values() for each in (path, again))
     counts = [{key.hashed: key.rows for key in each.inputs[0].keys} for each in (first, second)]
@@ -438,9 +475,8 @@ def test_a_recording_inside_sees_the_calls(own, clicks, people, path, tmp_path):
 
 @pytest.mark.classic("a client of Connect cannot be forked")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_has_the_methods_of_spark(own, path, clicks):
-    with record(own, path):
-        JOBS["pandas"](clicks, None).collect()
+def test_a_forked_process_has_the_methods_of_spark(own, path, clicks, profiled):
+    profiled("pandas")
     kinds = [type(clicks), type(clicks.groupBy("user"))]
     names = ("applyInPandas", "groupBy", "join", "repartition", "write")
     plain = [vars(kind).get(name) for kind in kinds for name in names]
@@ -455,11 +491,10 @@ def test_a_forked_process_has_the_methods_of_spark(own, path, clicks):
 
 
 @pytest.mark.classic("reads the times of tasks")
-def test_tasks_are_read_before_the_session_stops(own, clicks, path, monkeypatch):
+def test_tasks_are_read_before_the_session_stops(own, clicks, path, monkeypatch, profiled):
     stopped: list[Any] = []
     monkeypatch.setattr(type(own), "stop", stopped.append)
-    with record(own, path):
-        JOBS["pandas"](clicks, None).collect()
+    profiled("pandas")
     with balanced(own, path, least_gain=0) as balancing:
         JOBS["pandas"](clicks, None).collect()
         own.stop()
@@ -469,13 +504,14 @@ def test_tasks_are_read_before_the_session_stops(own, clicks, path, monkeypatch)
 
 
 @pytest.mark.classic("reads the times of tasks")
-def test_tasks_are_read_although_spark_is_late_with_events(own, clicks, path, monkeypatch):
+def test_tasks_are_read_although_spark_is_late_with_events(
+    own, clicks, path, monkeypatch, profiled
+):
     def late():
         message = "not delivered"
         raise Py4JError(message)
 
-    with record(own, path):
-        JOBS["pandas"](clicks, None).collect()
+    profiled("pandas")
     with balanced(own, path, least_gain=0) as balancing:
         JOBS["pandas"](clicks, None).collect()
         wait_for_events()
@@ -484,10 +520,9 @@ def test_tasks_are_read_although_spark_is_late_with_events(own, clicks, path, mo
     assert found.rows.sum() == ROWS
 
 
-def test_streams_are_not_rerouted(own, clicks, people, path):
+def test_streams_are_not_rerouted(own, clicks, path, profiled):
     stream = own.readStream.format("rate").load()
-    with record(own, path):
-        JOBS["pandas"](clicks, people).collect()
+    profiled("pandas")
     with balanced(own, path, least_gain=0) as balancing:
         assert stream.join(clicks, stream.value == clicks.n).isStreaming
     assert balancing.summary == []

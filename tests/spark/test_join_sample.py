@@ -26,18 +26,22 @@ FEW = 2
 """Workers with so many rows each that the small sample is large enough, as samples are."""
 
 
-@pytest.fixture(scope="module")
-def plain(session):
-    """Make a session without broadcasts, whose shuffles have many tasks that nothing merges."""
+def without_broadcasts(session, tasks):
+    """Make a session whose shuffles have as many tasks, and nothing merges these."""
     own = session.newSession()
     for name, value in {
         "autoBroadcastJoinThreshold": "-1",
         "adaptive.autoBroadcastJoinThreshold": "-1",
         "adaptive.coalescePartitions.enabled": "false",
-        "shuffle.partitions": "64",
+        "shuffle.partitions": str(tasks),
     }.items():
         own.conf.set(f"spark.sql.{name}", value)
     return own
+
+
+@pytest.fixture(scope="module")
+def plain(session):
+    return without_broadcasts(session, tasks=64)
 
 
 @pytest.fixture
@@ -134,10 +138,10 @@ def test_keys_are_unsure_only_if_that_matters():
 
 
 @pytest.mark.slow(12)
-def test_rows_are_those_of_sparks_own_join(plain, monkeypatch):
+def test_rows_are_those_of_sparks_own_join(session, monkeypatch):
     """With 50 rows of each partition counted, most keys of the sampled side are not drawn."""
     monkeypatch.setattr(key_sample, "_MOST_ALL", 50)
-    sides = skewed_joins.of_counts(plain)
+    sides = skewed_joins.of_counts(without_broadcasts(session, WORKERS))
     every = []
     for how in ("inner", "left", "right", "anti"):
         expected = sides.left.join(sides.right, sides.on, how)

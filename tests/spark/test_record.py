@@ -23,7 +23,7 @@ from evenkey.spark.intercepted import Interception, describe
 from tests.session import CONNECT
 
 ROWS = 1200
-USERS = ["ann" if n % 2 else "bob" if n % 6 == 2 else f"user {n}" for n in range(ROWS)]
+USERS = ["ann" if n % 2 else "bob" if n % 6 == 2 else f"user {n % 600}" for n in range(ROWS)]
 HOT = {user: n / ROWS for user, n in collections.Counter(USERS).items() if n > 100}
 SCHEMA = "user string, n long"
 

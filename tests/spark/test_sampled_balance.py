@@ -57,8 +57,10 @@ def maximum(plan, counted):
     return plan.loads_of(keys, rows.astype(np.float64), np.zeros(len(plan.owners))).max()
 
 
-@pytest.mark.slow(60)
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.slow(15)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.soak if INPUTS[each] else ()) for each in INPUTS]
+)
 def test_the_balance_of_samples_is_that_of_all_rows(name):
     keys = keys_of(name)
     counted = np.unique(keys, return_counts=True)

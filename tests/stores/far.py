@@ -67,7 +67,7 @@ class FarStore(Store):
 STORES: dict[str, Callable[[Path], Store]] = {
     "a directory": LocalStore,
     "far": FarStore,
-    "slow": lambda directory: FarStore(directory, delay=0.03),
+    "slow": lambda directory: FarStore(directory, delay=0.01),
     "forgetful": lambda directory: FarStore(directory, forgets=True),
 }
 """The stores, by the property in which they differ."""

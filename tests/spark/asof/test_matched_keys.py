@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+@pytest.mark.slow(8)
 def test_composite_keys(session):
     left, right = left_rows(session), right_rows(session)
     on = ["user", "kind"]
@@ -51,6 +52,7 @@ def test_keys_by_equalities(session):
     }
 
 
+@pytest.mark.slow(8)
 def test_without_keys_all_rows_have_one(session):
     left, right = left_rows(session, 300), right_rows(session, 100)
     first, second = (each.withColumn("user", F.lit(1)) for each in (left, right))
@@ -68,6 +70,7 @@ def test_keys_and_times_of_several_types_of_numbers(session):
     assert matched(left, right, "user", "whole", cuts=False) == wanted
 
 
+@pytest.mark.slow(7)
 def test_columns_are_those_of_sparks_join(session):
     left, right = left_rows(session, 50), right_rows(session, 20)
     left = left.select("id", "whole", "user", F.lit(1).alias("a.b `c`"), F.lit(2).alias("id "))
@@ -86,6 +89,7 @@ def test_columns_are_those_of_sparks_join(session):
     )
 
 
+@pytest.mark.slow(3)
 def test_values_of_all_types_stay(session):
     kinds = ["map('a', 1) as m", "array(id) as l", "named_struct('x', id) as s", "X'00' as b"]
     left = session.range(60).selectExpr("id", "if(id < 40, 0, id) as user", *kinds)
@@ -97,6 +101,7 @@ def test_values_of_all_types_stay(session):
     assert (row["s"]["x"], row["u"]["x"]) == (30, 24)
 
 
+@pytest.mark.slow(12)
 def test_empty_sides(session):
     left, right = left_rows(session, 100), right_rows(session, 100)
     found = matched(left, right.where("false"), "user", "whole")
@@ -136,6 +141,7 @@ def test_a_stored_plan_serves_other_rows(session, tmp_path):
         matched(left, right, "kind", "time", state=state, cuts=False)
 
 
+@pytest.mark.slow(7)
 def test_costs_decide_where_keys_are_cut(session):
     left, right = left_rows(session), right_rows(session)
     cost = F.when(F.col("id") < 90, 50).otherwise(1)

@@ -98,6 +98,7 @@ def test_sparks_own_join_finds_rows_of_the_same_time(session, name):
         assert sorted(found.collect(), key=str) == sorted(own.collect(), key=str), sign
 
 
+@pytest.mark.slow(7)
 def test_left_rows_without_a_match_are_left_out(session):
     left, right = left_rows(session, 200), right_rows(session, 60)
     options: dict[str, Any] = {"how": "inner", "tolerance": 10}
@@ -141,6 +142,7 @@ def test_an_order_decides_between_right_rows_of_equal_times(session, order):
     assert found == matched(left, first, "user", "day", direction="forward", cuts=False)
 
 
+@pytest.mark.slow(12)
 def test_without_an_order_the_rows_decide(session):
     left, right = left_rows(session, 300), right_rows(session, 300)
     right = right.withColumn("whole", F.expr("whole div 100"))

@@ -118,6 +118,7 @@ def test_no_subquery_waits_for_another_and_chains_grow_by_their_length(session):
     assert sizes[2] < 3.5 * sizes[1]
 
 
+@pytest.mark.slow(9)
 def test_pieces_without_a_row_near_their_ends(session, tmp_path):
     """A stored plan has thresholds of other rows, between which all rows may lie."""
     state = tmp_path / "plan"

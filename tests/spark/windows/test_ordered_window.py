@@ -54,7 +54,8 @@ def shifts():
     }
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(24, marks=pytest.mark.slow(2))])
+@pytest.mark.slow(5)
+@pytest.mark.parametrize("count", [200, 24])
 def test_values_of_rows_near_by_are_carried(session, count):
     """With few rows, they come from several pieces, or the key has no such row."""
     rows = ordered_rows.rows(session, count)
@@ -72,6 +73,7 @@ def test_rows_further_away_and_defaults_are_copied_for_all_columns(session, func
     assert_same(rows, ["user"], ["whole", "id"], {**shifts(), "more": function(*arguments)})
 
 
+@pytest.mark.slow(7)
 def test_bounded_frames_of_rows(session):
     rows = ordered_rows.rows(session)
     columns = {**aggregates(), **picks(), "n": F.row_number(), "list": F.collect_list("amount")}

@@ -73,14 +73,9 @@ def compare(session, seed):
     assert_same(rows, case.keys, case.order, case.columns, **options)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow(5)
+@pytest.mark.parametrize("seed", range(18))
 def test_some_windows(session, seed):
-    compare(session, seed)
-
-
-@pytest.mark.slow(1)
-@pytest.mark.parametrize("seed", range(2, 18))
-def test_more_windows(session, seed):
     compare(session, seed)
 
 

@@ -19,12 +19,14 @@ def columns():
     return {name: make() for name, make in COLUMNS.items()}
 
 
+@pytest.mark.slow(5)
 def test_composite_keys_and_expressions(session):
     rows = ordered_rows.rows(session)
     keys = ["user", F.col("kind"), F.col("id") >= 0]
     assert_same(rows, keys, [F.desc("time"), "id"], columns())
 
 
+@pytest.mark.slow(7)
 def test_windows_of_time_as_keys(session):
     rows = ordered_rows.rows(session).where("time is not null")
     at = rows.withColumn("at", F.timestamp_seconds(F.col("id") * 20))
@@ -64,6 +66,7 @@ def test_keys_with_one_hash_have_carries_of_their_own(session, which):
     assert_same(rows, ["a", "b"], ["whole", "id"], whole, rows_between=every)
 
 
+@pytest.mark.slow(4)
 def test_without_a_key_all_rows_are_one_partition(session):
     rows = ordered_rows.rows(session, 200)
     assert_same(rows, [], ["id"], columns())
@@ -88,6 +91,7 @@ def test_rows_that_many_operations_make(session):
     assert_same(rows, ["user"], ["whole", "id"], {**columns(), **last})
 
 
+@pytest.mark.slow(3)
 def test_columns_with_odd_names(session):
     rows = ordered_rows.rows(session).toDF(*(f"a.{name} `x`" for name in ordered_rows_names()))
     got = operators.over(rows, "a.user `x`", "a.id `x`", {"n. of": F.row_number()}, workers=WORKERS)
