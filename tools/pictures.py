@@ -31,7 +31,7 @@ _DRAWN = "section:not([hidden]) .main-svg"
 _SETTLED_MS = 1000
 _COMPARE = (
     "evenkey compare --dataset country-skew-r80 --groupings kg,dkg --workers 10 "
-    "--messages 16000 --cost-ms 5 --epochs 16 --output out"
+    "--messages 40000 --cost-ms 0.5 --epochs 16 --output out"
 )
 _JOIN = (
     "evenkey join run --pipeline sps --mode dynamic-lb-stal --skew 0.7 --publications 20000 "
