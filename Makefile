@@ -19,6 +19,7 @@ FAST := not slow and not soak and not benchmark
 # What tests start that is no Python package (tools/components.py).
 COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime
 PARTS :=
+NAMES :=
 # Programs that no Debian package has.
 export PATH := $(CURDIR)/build/programs/bin:$(PATH)
 KILLS := 100
@@ -43,7 +44,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports results lock grafana figures decisions \
-  reproduction site wheel environment release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
+  pictures reproduction site wheel environment release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -53,7 +54,7 @@ setup: $(READY) $(CLASSES) $(KERNELS) ## Set up .venv with the locked packages, 
 demo: $(READY) ## Run a job that a hot key slows down and its balanced version, in a minute; it ends with a page to open
 	@$(BIN)/python examples/demo.py build/demo
 
-test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
+test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, which take several minutes: every subpackage, the promises, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
 check: lint imports results $(CLASSES) $(KERNELS) ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
@@ -128,6 +129,9 @@ figures: $(READY) ## Write the table of all metrics into docs/figures.md
 
 decisions: $(READY) ## Write the index of the decision records, by topic, into docs/decisions/README.md
 	@$(BIN)/python -m tools.decisions
+
+pictures: $(READY) ## Draw the charts and take the screenshots of README and docs anew (NAMES="advice figure" for some)
+	@$(BIN)/python -m tools.pictures $(NAMES)
 
 reproduction: $(READY) ## Write the pages on the papers' results, from RESULTS= of COMMIT=, or from the stored results
 	@$(BIN)/python -m tools.reproduction $(RESULTS) $(COMMIT)

@@ -148,12 +148,16 @@ def shows(page, place, text):
     ],
 )
 def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
     with opened(browser, url, width, height, scheme) as page:
         assert page.title() == "evenkey"
         names = sorted(each.inner_text() for each in page.query_selector_all("article h2"))
         assert names == ["dkg", "kg"]
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
         graphs = page.query_selector_all("section:not([hidden]) .js-plotly-plot")
         assert len(graphs) == 13
         for graph in graphs:

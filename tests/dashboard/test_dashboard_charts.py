@@ -12,7 +12,7 @@ from evenkey.pipeline.exporters import HotKey
 from evenkey.reports.dashboard import dashboard_charts, heat_maps
 from evenkey.reports.dashboard.dashboard_page import CHARTS
 from evenkey.reports.dashboard.watched_runs import Run, State
-from evenkey.reports.pictures import THEMES
+from evenkey.reports.pictures import GROUPINGS, THEMES
 from tests.exporters.records import JOIN, RUN, closing_record, join_record, record
 
 THEME = THEMES["light"]
@@ -48,6 +48,22 @@ def test_runs_have_their_own_colours():
     kg, dkg = loads(TWO)
     assert (kg.name, dkg.name) == ("kg", "dkg")
     assert kg.marker.color != dkg.marker.color
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_grouping_has_its_colour_wherever_it_stands(order):
+    found = {each.name: each.marker.color for each in loads(TWO[::order])}
+    assert found == {name: THEME.runs[GROUPINGS[name]] for name in ("kg", "dkg")}
+
+
+def test_runs_of_one_grouping_have_different_colours():
+    runs = [run_of([record(0)], name) for name in ("pkg", "pkg(choices=3)", "pkg", "kg")]
+    colours = [each.marker.color for each in loads(runs)]
+    assert len(set(colours)) == len(runs)
+    assert [colours[0], colours[3]] == [THEME.runs[GROUPINGS[name]] for name in ("pkg", "kg")]
+    # The other runs get colours that are left, so the line of a run has the colour of its bars.
+    lines = over_time("epoch_dist_cost")(runs, THEME).data
+    assert [each.line.color for each in lines] == colours
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ _CLUSTER = "it needs a cluster, or an account; docs/platforms.md says what was t
 _CHECKOUT = "it sets up or tests a whole checkout; CI does so"
 _DATA = "it names files of the reader's; tests of the command run it on others"
 _MOVE = "it continues a query of the reader's; tests/spark/test_rebalance.py moves others"
+_PICTURES = "`make pictures` runs it; tests/site/test_gallery.py compares both"
 _PAGE = "it serves a page until it is stopped; tests/dashboard runs the server"
 
 NOT_RUN = {
@@ -41,6 +42,7 @@ NOT_RUN = {
         "make kafka-up": _BROKER,
         "evenkey experiment run simulated": _MINUTES,
     },
+    "docs/gallery.md": {"": _PICTURES},
     "docs/guide.md": {
         "evenkey rebalance": _MOVE,
         'spark.conf.set("spark.sql.shuffle.partitions", "12")': _MOVE,

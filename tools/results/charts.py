@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
+from evenkey.reports.pictures import GROUPINGS, THEMES
 from tools.results.stored import ROOT
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 WIDTH = 5
 FOLDER = ROOT / "docs" / "pictures"
-_PLAIN, _OURS = "#8a8f98", "#3f8f5f"
+_THEME = THEMES["light"]
+_PLAIN, _OURS = _THEME.muted, _THEME.of_run(GROUPINGS["planned"])
 _NAMES = {
     "groupBy": "groupBy",
     "groupBy with adaptive skew rules": "groupBy, adaptive execution",
@@ -35,11 +37,11 @@ _NAMES = {
     "eks.groupBy split": "evenkey",
 }
 _GROUPINGS = {
-    "kg": ("key (kg)", "#b5424a"),
-    "pkg": ("partial key (pkg)", "#d99a3d"),
-    "dkg": ("dynamic key (dkg)", "#3b7a9e"),
-    "planned": ("planned", "#3f8f5f"),
-    "sg": ("shuffle (sg)", "#8a8f98"),
+    "kg": "key (kg)",
+    "pkg": "partial key (pkg)",
+    "dkg": "dynamic key (dkg)",
+    "planned": "planned",
+    "sg": "shuffle (sg)",
 }
 
 
@@ -79,11 +81,11 @@ def _loads(printed: dict[str, Any]) -> Figure:
     for panel in grid.flat[len(shown) :]:
         panel.remove()
     for panel, name in zip(grid.flat, shown, strict=False):
-        result, (title, colour) = results[name], _GROUPINGS[name]
+        result = results[name]
         shares = sorted((100 * load / result["messages"] for load in result["loads"]), reverse=True)
-        panel.bar(range(1, len(shares) + 1), shares, color=colour)
+        panel.bar(range(1, len(shares) + 1), shares, color=_THEME.of_run(GROUPINGS[name]))
         panel.axhline(100 / len(shares), color="#444444", linewidth=0.8, linestyle="--")
-        panel.set_title(title, fontsize=11)
+        panel.set_title(_GROUPINGS[name], fontsize=11)
         panel.set_xlabel(
             f"DistCost {result['dist_cost']:.2f}\n{result['messages_per_second']:,.0f} messages/s"
         )

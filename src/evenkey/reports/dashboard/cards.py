@@ -10,7 +10,7 @@ from dash import html
 from evenkey.core.metrics import shown_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from evenkey.core.metrics import Figure
@@ -52,7 +52,12 @@ def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div
 
 def cards(runs: Sequence[Run], theme: Theme) -> list[html.Article]:
     """Make a card for each run: its name, its state and the metrics of its latest epoch."""
-    return [_card(run, theme.of_run(number)) for number, run in enumerate(runs)]
+    return [_card(run, colour) for run, colour in coloured(runs, theme)]
+
+
+def coloured(runs: Sequence[Run], theme: Theme) -> Iterator[tuple[Run, str]]:
+    """Yield each run with its colour, which is that of its grouping in all charts."""
+    yield from zip(runs, theme.of_runs(each.info.grouping for each in runs), strict=True)
 
 
 def _card(run: Run, colour: str) -> html.Article:

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenkey.core.metrics import FIGURES
+from evenkey.reports.dashboard.cards import coloured
 from evenkey.reports.dashboard.heat_maps import ticks
 from evenkey.reports.dashboard.watched_runs import thinned
 from evenkey.reports.pictures import themed
@@ -35,7 +36,7 @@ def loads(runs: Sequence[Run], theme: Theme, figure: str) -> Figure:
     """Draw the load of each worker over the mean load, for the whole run or the last epoch."""
     drawn = themed(theme, "worker", "load / mean")
     most, highest = 1, 1.0
-    for number, run in enumerate(runs):
+    for run, colour in coloured(runs, theme):
         record = run.last_with(figure)
         if record is None:
             continue
@@ -49,7 +50,7 @@ def loads(runs: Sequence[Run], theme: Theme, figure: str) -> Figure:
             y=ratios,
             customdata=list(held),
             name=name,
-            marker_color=theme.of_run(number),
+            marker_color=colour,
             hovertemplate=f"worker %{{x}}: %{{customdata:,}} {unit}, %{{y:.2f}} of the mean",
         )
     drawn.update_xaxes(range=[-0.5, most - 0.5], **ticks(most))
@@ -65,7 +66,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
     """
     figure = themed(theme, "seconds since the start", shown.unit)
     drawn: list[float | None] = []
-    for number, run in enumerate(runs):
+    for run, colour in coloured(runs, theme):
         known = [each for each in run.records if each.get(shown.name) is not None]
         records = thinned(known, _MOST_POINTS)
         if not records:
@@ -79,7 +80,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
             customdata=epochs,
             name=escape(run.info.grouping),
             mode="lines+markers" if len(records) <= _MARKED_POINTS else "lines",
-            line={"color": theme.of_run(number), "width": 2},
+            line={"color": colour, "width": 2},
             marker={"size": 6},
             connectgaps=False,
             cliponaxis=False,  # a marker on the axis is drawn whole
@@ -93,7 +94,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
                 y=[None if value is None else limit for value in y],
                 name=f"{escape(run.info.grouping)}: {FIGURES[shown.limit].label}",
                 mode="lines",
-                line={"color": theme.of_run(number), "width": 1.5, "dash": "dot"},
+                line={"color": colour, "width": 1.5, "dash": "dot"},
                 connectgaps=False,
                 hovertemplate="%{y:,.3~f}",
             )

@@ -113,9 +113,9 @@ def page(runs: Runs) -> Dash:
         serve_locally=True,
         compress=False,
     )
-    app.index_string = app.index_string.replace(
-        "{%css%}", f"<style>{_variables()}</style>{{%css%}}"
-    )
+    head = f"<style>{_variables()}</style>{{%css%}}"
+    html_page = app.index_string.replace("<html>", '<html lang="en">')
+    app.index_string = html_page.replace("{%css%}", head)
     app.layout = _layout()
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("evenkey", "theme"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 GROUPINGS = {
     "dkg": 0,
@@ -68,8 +69,27 @@ class Theme:
     heat: tuple[str, str]
 
     def of_run(self, number: int) -> str:
-        """Return the colour of run `number`; numbers are positions in the list of runs."""
+        """Return the colour at a position of `runs`, which begins again after its end."""
         return self.runs[number % len(self.runs)]
+
+    def of_runs(self, names: Iterable[str]) -> list[str]:
+        """Return a colour for each run: that of its grouping, if no earlier run has it.
+
+        Examples
+        --------
+        >>> theme = THEMES["light"]
+        >>> theme.of_runs(["kg", "pkg", "pkg(choices=3)"])[:2] == [theme.of_run(1), theme.of_run(4)]
+        True
+        >>> len(set(theme.of_runs(["kg", "pkg", "pkg(choices=3)"])))
+        3
+        """
+        known = [_place(name) for name in names]
+        others = cycle(_left(known))
+        first = [place is not None and place not in known[:at] for at, place in enumerate(known)]
+        return [
+            self.of_run(place if place is not None and own else next(others))
+            for place, own in zip(known, first, strict=True)
+        ]
 
     def style(self) -> str:
         """Return the colours and the font as declarations of CSS variables.
@@ -105,12 +125,21 @@ def places_of(names: Iterable[object]) -> dict[str, int]:
     >>> places_of(["ours", "DKG", "pkg(choices=3)", "paper"])
     {'ours': 1, 'DKG': 0, 'pkg(choices=3)': 4, 'paper': 2}
     """
-    texts = list(dict.fromkeys(map(str, names)))
-    named = {text: text.lower().partition("(")[0] for text in texts}
-    known = {text: GROUPINGS.get(_SYNONYMS.get(name, name)) for text, name in named.items()}
-    left = [each for each in range(len(GROUPINGS)) if each not in known.values()]
-    others = iter(left * len(texts))
+    known = {text: _place(text) for text in map(str, names)}
+    others = cycle(_left(known.values()))
     return {text: next(others) if place is None else place for text, place in known.items()}
+
+
+def _place(name: str) -> int | None:
+    """Return the position of a grouping's colour; None for other names."""
+    plain = name.lower().partition("(")[0]
+    return GROUPINGS.get(_SYNONYMS.get(plain, plain))
+
+
+def _left(known: Collection[int | None]) -> list[int]:
+    """Return the positions that are not taken; all, if all are."""
+    every = list(GROUPINGS.values())
+    return sorted({*every} - {*known}) or sorted(every)
 
 
 THEMES = {
