@@ -147,6 +147,12 @@ def merged(parts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([total])
 
 
+def merged_table(parts: pa.Table) -> pa.Table:
+    """Merge the results of `of_table` for the parts of a customer's rows."""
+    total = sum(parts["messages"].to_pylist())
+    return pa.table({"customer": parts["customer"][:1], "messages": [total]})
+
+
 def applied(key: str) -> Callable[[SparkSession], object]:
     return lambda spark: done(
         rows_of(spark, key).groupBy("customer").applyInPandas(of_group, COUNTED)
@@ -244,6 +250,11 @@ def left_joined(spark: SparkSession) -> DataFrame:
     return left.join(right.hint("shuffle_hash"), "customer", "left")
 
 
+def left_join_changed(spark: SparkSession) -> None:
+    both = eks.join(*sides(spark, hot(0.5)), "customer", "left", workers=SLOTS)
+    done(both.mapInPandas(of_batches, COUNTED))
+
+
 def cogrouped(spark: SparkSession) -> None:
     def work(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
         del right
@@ -285,6 +296,12 @@ JOBS = (
         ),
         ("FlatMapGroupsInArrow",),
         (("spark.sql.adaptive.enabled", "false"),),
+        lambda spark: done(
+            eks.groupBy(rows_of(spark, hot(0.45)), "customer", workers=SLOTS).applyInArrow(
+                of_table, COUNTED, merge=merged_table
+            )
+        ),
+        "split",
     ),
     Job(
         "count-skewed",
@@ -350,6 +367,9 @@ LATER = (
         "left-join-skewed",
         lambda spark: done(left_joined(spark).mapInPandas(of_batches, COUNTED)),
         ("ShuffledHashJoin",),
+        (),
+        left_join_changed,
+        "split",
     ),
     # When the limits were frozen, evenkey had no remedy for cogroups.
     Job("cogroup-skewed", cogrouped, ("FlatMapCoGroupsInPandas",)),

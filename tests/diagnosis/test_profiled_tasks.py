@@ -7,15 +7,27 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from evenkey.core.profiles import HotKey, Operation, Profile, SampledRows, read_profile
+from evenkey.core.profiles import (
+    HotKey,
+    Operation,
+    Profile,
+    SampledRows,
+    TaskFigures,
+    read_profile,
+)
 from evenkey.reports.diagnosis import diagnose, profile_lines, profile_values, with_tasks
 from tests.diagnosis.writing import Log, applied, exchange, node
 
 FINGERPRINT = "0ded32f0dba639a2"
+WORSE = (
+    "; worse than in the previous log: the longest task takes 6.0 s more than the mean, 1.5 s "
+    "before"
+)
 KEYS = (HotKey(7, 70.0, '{"k0":"ann"}'), HotKey(8, 10.0))
 
 
@@ -83,6 +95,28 @@ def test_other_stages_add_nothing(tmp_path, below):
     log.execution(0, applied(below=below))
     log.stage(0, [100, 700], [1.0, 7.0])
     assert tasks(log, tmp_path, profile(FINGERPRINT))[FINGERPRINT].tasks is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        ((1.0, 1.0, 9.0, 1.0), WORSE),
+        ((1.0, 1.0, 3.1, 1.0), ""),
+        ((2.0, 2.0, 2.0, 2.0), ""),
+    ],
+)
+def test_an_imbalance_that_grew_is_reported(tmp_path, seconds, text):
+    log = Log()
+    log.execution(0, applied(below=counted(FINGERPRINT)))
+    log.stage(0, [100] * 4, seconds)
+    before = TaskFigures("app-yesterday", 0.0, (100,) * 4, (1.0, 1.0, 3.0, 1.0))
+    earlier = Profile({FINGERPRINT: replace(profile("x").operations["x"], tasks=before)})
+    later = Profile(tasks(log, tmp_path, earlier))
+    (line,) = profile_lines(later, earlier, keys=False)
+    longest = max(seconds)
+    assert line.endswith(f"the largest task 1.0 times the mean, the longest {longest:.1f} s{text}")
+    (same,) = profile_lines(later, later, keys=False)
+    assert "worse" not in same
 
 
 def test_keys_are_named_only_if_wanted():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,7 +26,6 @@ from evenkey.reports.diagnosis import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.core.profiles import Profile
     from evenkey.reports.diagnosis import Comparison, Diagnosis, Finding
 
 _USUAL = Thresholds()
@@ -163,6 +162,7 @@ def _diagnose(
             on_progress=lambda done, total, name: show(done >> 20, total >> 20, shortened(name)),
         )
     since = None if before is None else found.since(before)
+    of_earlier_logs = recorded
     if profile is not None and recorded is not None:
         recorded = with_tasks(recorded, (each.application for each in found.applications))
         write_profile(profile, recorded)
@@ -171,7 +171,9 @@ def _diagnose(
         from evenkey.reports.diagnosis import write_page
 
         written = str(write_page(found, page))
-    _print(found, since, written, recorded, "json" if as_json else form, keys=show_keys)
+    lines = [] if recorded is None else profile_lines(recorded, of_earlier_logs, keys=show_keys)
+    values = None if recorded is None else profile_values(recorded, keys=show_keys)
+    _print(found, since, written, list(lines), values, "json" if as_json else form)
     if fail_above is not None:
         _fail((found if since is None else since).above(fail_above))
 
@@ -180,17 +182,14 @@ def _print(
     found: Diagnosis,
     since: Comparison | None,
     page: str | None,
-    profile: Profile | None,
+    lines: list[str],
+    values: dict[str, Any] | None,
     form: str,
-    *,
-    keys: bool,
 ) -> None:
     if form == "json":
         compared = None if since is None else since.to_json()
-        of_profile = None if profile is None else profile_values(profile, keys=keys)
-        print_json({**found.to_json(), "since": compared, "profile": of_profile, "page": page})
+        print_json({**found.to_json(), "since": compared, "profile": values, "page": page})
         return
-    lines = [] if profile is None else list(profile_lines(profile, keys=keys))
     if form == "markdown":
         echo(found.to_markdown(since, lines), nl=False)
         return

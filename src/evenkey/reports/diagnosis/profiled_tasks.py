@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.profiles import MARK, Profile, TaskFigures
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 """Maximum number of hot keys in a line."""
+_WORSE, _LEAST_SECONDS = 1.2, 1.0
+"""Growth of an imbalance that is reported: as a factor and in seconds, both."""
 
 
 def with_tasks(profile: Profile, applications: Iterable[Application]) -> Profile:
@@ -63,20 +66,39 @@ def _figures(application: Application, run: Run) -> TaskFigures:
     return TaskFigures(application.id, at, run.rows, seconds)
 
 
-def profile_lines(profile: Profile, *, keys: bool) -> Iterator[str]:
+def profile_lines(profile: Profile, earlier: Profile | None = None, *, keys: bool) -> Iterator[str]:
     """Yield a line for each operation of a profile.
 
     Parameters
     ----------
     profile
         The profile.
+    earlier
+        The same profile, before the tasks of newer logs were added: a line says if the imbalance of
+        tasks grew by a factor of at least 1.2, and by at least a second.
     keys
         Whether to name hot keys: by their text, or by their hash if only this was recorded. False:
         only their shares are listed.
     """
-    for each in profile.operations.values():
+    for fingerprint, each in profile.operations.items():
         by = " and ".join(each.keys)
-        yield f"{each.operator} by {by}, of {', '.join(each.reads)}: {_measured(each, keys=keys)}"
+        before = None if earlier is None else earlier.operations.get(fingerprint)
+        grown = "" if before is None else _worse(each.tasks, before.tasks)
+        measured = f"{_measured(each, keys=keys)}{grown}"
+        yield f"{each.operator} by {by}, of {', '.join(each.reads)}: {measured}"
+
+
+def _worse(tasks: TaskFigures | None, before: TaskFigures | None) -> str:
+    """Return by how much tasks are less balanced than in an earlier log; empty: they are not."""
+    if tasks is None or before is None or tasks == before:
+        return ""
+    now, then = (max(each.seconds) - fmean(each.seconds) for each in (tasks, before))
+    if now < _WORSE * then or now - then < _LEAST_SECONDS:
+        return ""
+    return (
+        f"; worse than in the previous log: the longest task takes {now:,.1f} s more than the "
+        f"mean, {then:,.1f} s before"
+    )
 
 
 def _measured(operation: Operation, *, keys: bool) -> str:
