@@ -9,7 +9,8 @@ Spark's own and by cogroup with pandas, half of the rows of both sides of one sy
 A way of `small-executors` and `joins` has a process of its own. If it fails or takes more than
 `--limit` seconds, this is its outcome. Input and outcomes stay in `--directory`. A command that was
 stopped goes on there; what the same code has measured with the same options is not run again,
-unless `--again` is given. Results are compared by their number of rows and hashes.
+unless `--again` is given. The rows that ways made are compared by their number and hashes; `equal`
+is null if fewer than two ways made rows.
 
     python benchmarks/ordered_work.py windows            # about fifteen minutes on two cores
     python benchmarks/ordered_work.py small-executors    # about five minutes
@@ -214,8 +215,9 @@ def each_once(
     for way in ways:
         task = {**base, "do": "once", "work": work, "way": way, "folder": str(folder)}
         found[way] = kept(given, task, lambda *made: of_one_run(*made, given.workers))
-    digests = {tuple(each["digest"]) for each in found.values() if "digest" in each}
-    return {"equal": len(digests) == 1 if digests else None, "ways": found}
+    digests = [tuple(each["digest"]) for each in found.values() if "digest" in each]
+    equal = len({*digests}) == 1 if len(digests) > 1 else None
+    return {"equal": equal, "ways": found}
 
 
 def small_executors(given: argparse.Namespace) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def apart(task: dict[str, Any], directory: Path, limit: float) -> tuple[dict[str
         own = {"spark.eventLog.dir": logs.as_uri(), "spark.local.dir": str(local)}
         given = task | {"settings": task["settings"] | own, "outcome": str(found)}
         program = [sys.executable, str(HERE / "ordered_ways.py"), json.dumps(given)]
-        process = subprocess.Popen(program, cwd=place, stdout=sys.stderr, start_new_session=True)
+        process = subprocess.Popen(program, stdout=sys.stderr, start_new_session=True)
         try:
             failed = f"the process ended with exit code {process.wait(limit)}"
         except subprocess.TimeoutExpired:
