@@ -109,7 +109,7 @@ def balance(logged: Logged, workers: int) -> dict[str, float]:
     }
 
 
-def spilled(logged: Logged) -> dict[str, int]:
+def spilled(logged: Logged) -> dict[str, float]:
     return {
         "spilled_memory_bytes": sum(each.spilled_memory for each in logged.tasks),
         "spilled_disk_bytes": sum(each.spilled_disk for each in logged.tasks),
