@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.spark.plans import key_sample
+from evenkey.spark.plans.lookup import HASH
 from evenkey.spark.windows import order_cuts
 from evenkey.spark.windows.order_pieces import PIECE, is_hot, with_pieces
 from evenkey.spark.windows.piece_tables import HotRows
@@ -46,7 +47,8 @@ def hot_rows(rows, order):
     assert cuts is not None
     keys, orders = request.keys, request.orders
     arrays = cuts.columns(keys.frame, orders)
-    placed = with_pieces(keys.frame, keys.hashed, orders, cuts, arrays).where(is_hot(cuts))
+    hashed = keys.frame.withColumn(HASH, keys.hashed).where(is_hot(cuts))
+    placed = with_pieces(hashed, orders, cuts, arrays)
     return HotRows(placed, keys.quoted_names, orders, arrays), len(cuts.workers)
 
 
@@ -86,6 +88,36 @@ def test_the_plan_does_not_double_with_each_step_of_the_search(session, frame):
     assert many < 8 * few
 
 
+@pytest.mark.slow(6)
+def test_no_subquery_waits_for_another_and_chains_grow_by_their_length(session):
+    """All queries of a driver share Spark's threads for subqueries, 16 of them."""
+    columns = {
+        "total": F.sum("amount"),
+        "first": F.first("amount"),
+        "before": F.lag("amount", 11),
+        "fourth": F.nth_value("amount", 4),
+    }
+    chain = ordered_rows.rows(session)
+    sizes = []
+    for number in range(3):
+        named = {f"{name}_{number}": column for name, column in columns.items()}
+        chain = operators.over(chain, "user", "id", named, workers=WORKERS)
+        plan = plan_of(chain)
+        outer: list[int] = []
+        for line in plan.splitlines():
+            depth = len(line) - len(line.lstrip(" :+-"))
+            while outer and outer[-1] >= depth:
+                outer.pop()
+            if line.lstrip(" :+-").startswith("Subquery"):
+                assert not outer, line
+                outer.append(depth)
+        assert "Subquery" in plan
+        sizes.append(len(plan))
+    # The rows are read once, and once more for copies.
+    assert sizes[1] < 3.5 * sizes[0]
+    assert sizes[2] < 3.5 * sizes[1]
+
+
 def test_pieces_without_a_row_near_their_ends(session, tmp_path):
     """A stored plan has thresholds of other rows, between which all rows may lie."""
     state = tmp_path / "plan"
@@ -99,6 +131,25 @@ def test_pieces_without_a_row_near_their_ends(session, tmp_path):
     ]
     within = rows.where(functools.reduce(operator.or_, inner))
     assert_same(within, ["user"], ["id"], ends(), state=state)
+
+
+@pytest.mark.slow(3)
+def test_values_are_null_or_structs_with_a_field_that_is_never_null(session):
+    pair = F.when(F.col("amount").isNotNull(), F.struct("id", "amount"))
+    columns = {
+        "before": F.lag("pair", 1),
+        "first": F.first("pair"),
+        "known": F.last("pair", ignorenulls=True),
+        "fourth": F.nth_value("pair", 4),
+        "most": F.max("pair"),
+        "within": F.last(F.struct("pair")),
+    }
+    rows = ordered_rows.rows(session).withColumn("pair", pair)
+    assert_same(rows, ["user"], ["id"], columns)
+    explained = operators.explain(operators.over, rows, "user", "id", columns, workers=WORKERS)
+    *carried, within = explained.placements[0].notes[:6]
+    assert all("carried" in each for each in carried)
+    assert "PySpark refuses nulls of type struct<id:bigint,amount:bigint>, which has" in within
 
 
 @pytest.mark.slow(2)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
+from evenkey.spark.windows.window_frames import frame_of
 from tests.spark.windows import ordered_rows
 from tests.spark.windows.ordered_rows import WORKERS, assert_same
 
@@ -28,6 +29,35 @@ def test_other_functions_are_computed_by_spark(session):
     }
     got = assert_same(rows, ["user"], ["whole", "id"], columns)
     assert got.columns[-6:] == list(columns)
+
+
+def test_values_that_cannot_come_to_the_driver_are_left_to_spark(session):
+    """Such values are still copied from piece to piece, as in `before`."""
+    months = F.make_ym_interval(F.lit(0), F.col("amount").cast("int"))
+    rows = ordered_rows.rows(session).withColumn("months", months)
+    columns = {
+        "total": F.sum("months"),
+        "last": F.last(F.struct("name", "months")),
+        "before": F.lag("months", 11),
+        "n": F.count("months"),
+    }
+    explained = operators.explain(operators.over, rows, "user", "id", columns, workers=WORKERS)
+    total, last, before, n = explained.placements[0].notes[:4]
+    assert "(Spark cannot bring values of type interval year to month to the driver" in total
+    assert "(Spark cannot bring values of type interval" in last
+    assert "rows" in before
+    assert "carried" in n
+    # PySpark itself cannot collect such values in all versions.
+    texts = {f"{name}_text": F.col(name).cast("string") for name in ("total", "last", "before")}
+    got = operators.over(rows, "user", "id", columns, workers=WORKERS).withColumns(texts)
+    wanted = ordered_rows.over_spark(rows, ["user"], ["id"], columns, frame_of(None, None))
+    assert got.schema.fields[:-3] == wanted.schema.fields
+    shown = ["id", *texts, "n"]
+    found, expected = (
+        sorted(map(tuple, each.select(*shown).collect()))
+        for each in (got, wanted.withColumns(texts))
+    )
+    assert found == expected
 
 
 def test_explain_says_how_each_column_is_computed(session):
@@ -55,10 +85,12 @@ def test_explain_says_how_each_column_is_computed(session):
         ("user", "id", {"x": F.collect_list}, "no column can be computed on parts of a key"),
         ("real", "id", {"x": F.sum}, "real has floating-point numbers"),
         ("user", "ids", {"x": F.sum}, "which is of type array<bigint>"),
+        ("months", "id", {"x": F.sum}, "months: Spark cannot bring values of type interval month"),
     ],
 )
 def test_explain_says_why_spark_computes_all(session, key, order, columns, reason):
-    rows = ordered_rows.rows(session).withColumn("ids", F.array("id"))
+    months = F.col("user").cast("interval month")
+    rows = ordered_rows.rows(session).withColumns({"ids": F.array("id"), "months": months})
     asked = {name: function("amount") for name, function in columns.items()}
     explained = operators.explain(operators.over, rows, key, order, asked, workers=WORKERS)
     assert reason in explained.placements[0].choice

@@ -13,7 +13,7 @@ from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.windows.collected_tables import why_not_collected
 from evenkey.spark.windows.given_windows import Given
 from evenkey.spark.windows.order_pieces import PIECE, SPLIT
-from evenkey.spark.windows.served_columns import Edge, Served
+from evenkey.spark.windows.served_columns import Edge, Served, unboxed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ def window_of(
     given = Given(search.name, nearest(keys), None, field)
     return given, why_not_collected(field.dataType) or Served(
         "carry",
-        F.coalesce(F.col(here), F.col(carry).getField("value")),
+        F.coalesce(F.col(here), unboxed(F.col(carry))),
         own={here: nearest([*keys, SPLIT])},
         edges={edge: Edge(wanted, backward=search.backward, skips_nulls=True)},
         carried={carry: carried},

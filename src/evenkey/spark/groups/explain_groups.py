@@ -56,9 +56,10 @@ class _OfBatch:
         """Return the placement of keys for one kind of work."""
         rows = self._rows
         try:
-            choice = rows.settled(rows.choice(merges=merges))
+            asked = rows.choice(merges=merges)
         except ConfigurationError as error:
             return Placement(work, f"refused ({error})")
+        choice = rows.settled(asked)
         if choice.way == "spark":
             notes = (f"cost: {self._counted(choice)}",) if choice.seconds else ()
             return Placement(work, f"Spark's own placement ({choice.why})", notes=notes)

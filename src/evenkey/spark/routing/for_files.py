@@ -98,6 +98,7 @@ def partition_for_write(
 
     Examples
     --------
+    >>> from pyspark.sql import functions as F
     >>> sales = spark.range(90).selectExpr("if(id % 3 < 2, 'mon', 'tue') as day", "id")
     >>> tasks = partition_for_write(sales, "day", files=3).groupBy("day", F.spark_partition_id())
     >>> sorted(row["day"] for row in tasks.count().collect())

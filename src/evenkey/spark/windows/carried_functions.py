@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import DayTimeIntervalType, DecimalType, NumericType, YearMonthIntervalType
 
-from evenkey.spark.windows.served_columns import ROWS, Asked, Edge, Served, named
+from evenkey.spark.windows.served_columns import ROWS, Asked, Edge, Served, named, unboxed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +150,7 @@ def _last_known(
     edge = Edge(asked.value, backward, skips)
     edges, there = named(asked, "edge", edge)
     carried, carry = named(asked, "carry", function(there, True).over(asked.other_pieces))  # noqa: FBT003
-    result = F.when(carry.isNull(), here).otherwise(carry.getField("value"))
+    result = F.when(carry.isNull(), here).otherwise(unboxed(carry))
     return Served("carry", result, own=own, edges=edges, carried=carried)
 
 
@@ -162,7 +162,7 @@ def _next(asked: Asked, function: Callable[..., Column], *, backward: bool, skip
     own, here = named(asked, "own", function(kept, skips).over(asked.framed))
     edges, there = named(asked, "edge", Edge(asked.value, backward, skips))
     carried, carry = named(asked, "carry", function(there, True).over(asked.other_pieces))  # noqa: FBT003
-    result = F.coalesce(here, carry).getField("value")
+    result = F.when(here.isNotNull(), here.getField("value")).otherwise(unboxed(carry))
     return Served("carry", result, own=own, edges=edges, carried=carried)
 
 
@@ -180,7 +180,7 @@ def nth_value(asked: Asked) -> Served | str:
     edge = Edge(asked.value, backward=False, skips_nulls=skips, number=number, of_key=True)
     edges, there = named(asked, "edge", edge)
     total, rows = named(asked, "total", F.sum(ROWS).over(asked.every_piece))
-    in_frame = F.when(steps.result >= number, there.getField("value"))
+    in_frame = F.when(steps.result >= number, unboxed(there))
     result = F.when(rows.isNull(), here).otherwise(in_frame)
     return Served(
         "carry",
@@ -268,7 +268,7 @@ def shifted(asked: Asked) -> Served:
         rows, total = named(asked, "rows", F.col(ROWS))
         carried, place = {**carried, **rows}, F.lit(count - 1) - (total - number)
     # If the row is outside of the piece, Spark's own result is null.
-    result = F.coalesce(F.get(carry, place.cast("int")).getField("value"), here)
+    result = F.coalesce(unboxed(F.get(carry, place.cast("int"))), here)
     return Served("carry", result, own={**own, **numbers}, edges=edges, carried=carried)
 
 

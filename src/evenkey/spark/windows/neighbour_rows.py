@@ -12,7 +12,7 @@ from pyspark.sql.types import DecimalType, FractionalType, IntegralType
 
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.windows.collected_tables import collected
-from evenkey.spark.windows.order_pieces import PIECE, where_piece
+from evenkey.spark.windows.order_pieces import PIECE
 from evenkey.spark.windows.piece_tables import joined
 from evenkey.spark.windows.served_columns import AFTER, BEFORE, COPY, NO_COPY, ROWS
 
@@ -145,11 +145,10 @@ def _copied(
     if by_value:
         found = pieces.look_up(found, bounds, of_piece)
         near.append(_reached(order.value, _NEXT[following], up=up))
-        found = where_piece(found, functools.reduce(operator.or_, near))
+        found = found.where(functools.reduce(operator.or_, near))
     else:
         # First, so that Spark drops other rows early (WindowGroupLimit).
-        found, by = found.where(near[0]), hot.by(of_key=False)
-        found = joined(found, bounds.select(*by, *of_piece), by)
+        found = pieces.look_up(found.where(near[0]), bounds, of_piece)
     reached: list[Column] = []
     reaches = []
     if count:

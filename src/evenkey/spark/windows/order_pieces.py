@@ -28,23 +28,22 @@ all keys. Rows of cold keys have 0."""
 SPLIT = f"{OWN}piece_split"
 """A number that determines the worker of a row. Pieces of one key are on different workers, so the
 key and this number determine the piece."""
-_WORKER, _HOT, _AT, _STEP, _HERE = (
-    f"{OWN}piece_{name}" for name in ("worker", "hot", "at", "step", "here")
-)
+_WORKER, _HOT, _AT, _STEP = (f"{OWN}piece_{name}" for name in ("worker", "hot", "at", "step"))
 
 
 def with_pieces(
-    frame: DataFrame, hashed: Column, orders: Sequence[SortOrder], cuts: Cuts, arrays: CutArrays
+    hashed: DataFrame, orders: Sequence[SortOrder], cuts: Cuts, arrays: CutArrays
 ) -> DataFrame:
-    """Add the columns `HASH` and `PIECE`.
+    """Add the column `PIECE` to rows with the column `HASH`.
 
     A binary search finds the piece: each step is a column, and compares with one value. Written as
-    one expression, the steps would double in size each time.
+    one expression, the steps would double in size each time. So they would if Spark moved a filter
+    below them, or inferred filters from them. It does neither with columns that are not
+    deterministic, so each step asks for the number of the task, which changes nothing.
     """
-    found = frame.withColumn(HASH, hashed)
     at = {f"{_AT}_{number}": field for number, field in enumerate(fields_of(orders))}
     # A cold key has no hash here, and compares as null.
-    found = found.withColumns({_HOT: F.when(is_hot(cuts), F.col(HASH)), **at})
+    found = hashed.withColumns({_HOT: F.when(is_hot(cuts), F.col(HASH)), **at})
     values = [F.col(name) for name in at]
     step = 1 << (len(cuts.workers).bit_length() - 1)
     number: Column = F.lit(0)
@@ -53,8 +52,9 @@ def with_pieces(
         other = number + F.lit(step - 1)
         hash_, after = F.get(arrays.hashes, other), [F.get(each, other) for each in arrays.after]
         lower = (hash_ < F.col(_HOT)) | ((hash_ == F.col(_HOT)) & is_less(after, values))
+        moved = F.when(lower & (F.spark_partition_id() >= 0), number + F.lit(step))
         steps.append(f"{_STEP}_{step}")
-        found = found.withColumn(steps[-1], F.when(lower, number + F.lit(step)).otherwise(number))
+        found = found.withColumn(steps[-1], moved.otherwise(number))
         number, step = F.col(steps[-1]), step // 2
     return found.withColumn(PIECE, number).drop(_HOT, *at, *steps)
 
@@ -62,17 +62,6 @@ def with_pieces(
 def is_hot(cuts: Cuts) -> Column:
     """Return whether a row belongs to a key that is cut, from the column `HASH`."""
     return F.col(HASH).isin(cuts.hashes)
-
-
-def where_piece(rows: DataFrame, condition: Column) -> DataFrame:
-    """Filter rows by `PIECE`, or by columns that were looked up by it.
-
-    Spark would move a plain filter below the search for the piece, with a copy of the search for
-    each use of `PIECE`, in turn with copies of its steps. It moves no filter below a column that is
-    not deterministic, and keeps such a column while the filter uses it.
-    """
-    marked = rows.withColumn(_HERE, F.monotonically_increasing_id())
-    return marked.where((F.col(_HERE) >= 0) & condition).drop(_HERE)
 
 
 def exchanged(rows: DataFrame, keys: Keys, plan: Fixed, cuts: Cuts, workers: int) -> DataFrame:

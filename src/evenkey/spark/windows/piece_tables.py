@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.windows.collected_tables import collected
-from evenkey.spark.windows.order_pieces import PIECE, where_piece
-from evenkey.spark.windows.served_columns import ROWS
+from evenkey.spark.windows.order_pieces import PIECE
+from evenkey.spark.windows.served_columns import ROWS, boxed
 from evenkey.spark.windows.sort_orders import fields_of, is_less
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Pieces:
         """
         lacking = self.frame.where(F.col(_NEAR_ROWS[last]) < number).select(PIECE).collect()
         near = self.hot.is_near(last=last) | F.col(PIECE).isin([row[0] for row in lacking])
-        return where_piece(self.hot.frame, near)
+        return self.hot.frame.where(near)
 
     def edges(self, edges: Mapping[str, Edge]) -> DataFrame:
         """Return the edges of each piece or key, in columns with their names.
@@ -135,7 +135,7 @@ class Pieces:
         number = hot.numbered(backward=edge.backward, of_key=edge.of_key)
         found = rows.withColumn(_NUMBER, number).where(F.col(_NUMBER) <= edge.number)
         by = hot.by(of_key=edge.of_key)
-        values = [F.struct(each.value.alias("value")).alias(name) for name, each in edges.items()]
+        values = [boxed(each.value).alias(name) for name, each in edges.items()]
         if not edge.every:
             return found.where(F.col(_NUMBER) == edge.number).select(*map(F.col, by), *values)
         listed = F.array_sort(F.collect_list(F.struct(_NUMBER, *values)), _by(_NUMBER))
@@ -236,7 +236,9 @@ def with_carries(rows: DataFrame, pieces: Pieces, columns: Sequence[Served]) -> 
     table, names = pieces.frame, [*carried]
     for each in edges:
         of_key = next(iter(each.values())).of_key
-        table = joined(table, pieces.edges(each), pieces.hot.by(of_key=of_key))
+        # Rows that follow the search are not joined by piece: Spark would write the search out.
+        found = collected(pieces.edges(each))
+        table = joined(table, found, pieces.hot.by(of_key=of_key))
         if of_key:
             names += each
     # Connect refuses to add no columns.

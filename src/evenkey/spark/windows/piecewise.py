@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.spark.keys.given_columns import OWN
+from evenkey.spark.plans.lookup import HASH
 from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.windows.neighbour_rows import neighbour_aggregates, with_copies
 from evenkey.spark.windows.order_pieces import exchanged, is_hot, with_pieces
@@ -38,8 +39,12 @@ def piecewise(request: WindowRequest, plan: Snapshot, cuts: Cuts) -> DataFrame:
     """
     keys, served = request.keys, request.served
     arrays = cuts.columns(keys.frame, request.orders)
-    rows = with_pieces(keys.frame, keys.hashed, request.orders, cuts, arrays)
-    hot = HotRows(rows.where(is_hot(cuts)), keys.quoted_names, request.orders, arrays)
+    hashed = keys.frame.withColumn(HASH, keys.hashed)
+    rows, of_hot_keys = (
+        with_pieces(each, request.orders, cuts, arrays)
+        for each in (hashed, hashed.where(is_hot(cuts)))
+    )
+    hot = HotRows(of_hot_keys, keys.quoted_names, request.orders, arrays)
     parts = {name: part for each in served for name, part in each.parts.items()}
     aggregates = parts | neighbour_aggregates(hot, request.neighbours)
     ends = ends_of(served) | request.neighbours.ends

@@ -34,7 +34,7 @@ ROWS = f"{OWN}piece_rows"
 
 @dataclass(frozen=True)
 class Edge:
-    """The value of a row at one end of a piece or of a key, as a struct; null: there is none.
+    """The value of a row at one end of a piece or of a key, `boxed`; null: there is no such row.
 
     Or an array of such values, of all rows up to the wanted one.
 
@@ -80,8 +80,7 @@ class Served:
     parts
         Aggregates over the rows of a piece.
     edges
-        Rows at the ends of pieces, whose values are structs with the field ``value``, or arrays of
-        such structs.
+        Rows at the ends of pieces, whose values are `boxed`, or arrays of such values.
     carried
         Window functions over the table of the pieces of a key, which has `parts`, `edges` and
         `ROWS`.
@@ -197,6 +196,16 @@ class Asked:
             return value
         side = AFTER if (self.after if after is None else after) else BEFORE
         return F.when(F.col(COPY) != side, value)
+
+
+def boxed(value: Column) -> Column:
+    """Return a value in an array, which is empty for null; so the array itself is never null."""
+    return F.when(value.isNull(), F.array()).otherwise(F.array(value))
+
+
+def unboxed(box: Column) -> Column:
+    """Return the value that was `boxed`; null also if there is no box."""
+    return F.get(box, F.lit(0))
 
 
 def named(asked: Asked, what: str, column: Any) -> tuple[dict[str, Any], Column]:
