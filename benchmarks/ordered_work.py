@@ -180,7 +180,7 @@ def windows(given: argparse.Namespace) -> dict[str, Any]:
                 "rounds": given.rounds,
                 "cached": given.cached,
             }
-            found = kept(given, task, lambda *made: of_runs(*made, given.workers))
+            found = kept(given, task, lambda *made: of_runs(made[0], made[1], given.workers))
             cases[name] = found if "failed" in found else found | {"ratios": ratios(name, found)}
     return {"cases": cases}
 
@@ -214,7 +214,7 @@ def each_once(
     found = {}
     for way in ways:
         task = {**base, "do": "once", "work": work, "way": way, "folder": str(folder)}
-        found[way] = kept(given, task, lambda *made: of_one_run(*made, given.workers))
+        found[way] = kept(given, task, lambda *made: of_one_run(made[0], made[1], given.workers))
     digests = [tuple(each["digest"]) for each in found.values() if "digest" in each]
     equal = len({*digests}) == 1 if len(digests) > 1 else None
     return {"equal": equal, "ways": found}
