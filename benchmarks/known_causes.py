@@ -273,7 +273,8 @@ def judge(job: Job, cause: str) -> bool:
 def cures(job: Job) -> set[str]:
     """Return the cures of skew that the diagnosis offers for any stage of a job."""
     changes = (change for each in diagnosed(job).findings for change in each.changes)
-    return {change.remedy.how for change in changes} & CURES_OF_SKEW
+    found: set[str] = {change.remedy.how for change in changes}
+    return found & CURES_OF_SKEW
 
 
 def measure_all(jobs: list[Job]) -> None:
