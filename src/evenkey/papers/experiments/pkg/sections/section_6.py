@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Simulation, series
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
-from evenkey.papers.experiments.pkg.sections.draws import FEWEST
-from evenkey.papers.experiments.pkg.sections.peaks import Peaks
+from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
-from evenkey.papers.experiments.pkg.techniques import IMBALANCE, PROBING, WORKERS, named, pkg
+from evenkey.papers.experiments.pkg.techniques import IMBALANCE, PKG, PROBING, WORKERS, named, pkg
 from evenkey.papers.experiments.timed import LEAST, MOST
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
+from evenkey.simulation import simulate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evenkey.papers.experiments import Scenario
     from evenkey.simulation import Feed
 
@@ -30,6 +34,43 @@ _PEAKED = {
 _SAMPLES = 100
 _HOURS = 672
 _A_MINUTE = 15_278
+
+
+@dataclass(frozen=True)
+class Peaks(Drawn):
+    """How far the imbalance of PKG rises at times: several sources, with local estimation.
+
+    It is measured at points of equal distance in time.
+
+    Parameters
+    ----------
+    workers, sources
+        Number of workers, and of sources.
+    points
+        Number of points.
+    """
+
+    kind: ClassVar[str] = "peaks"
+    names: ClassVar[tuple[str, ...]] = ("median", "peak", "over_median")
+
+    workers: int
+    sources: int
+    points: int
+
+    def draw(self, seed: int) -> Mapping[str, float]:
+        """Return median and maximum of I(t) over the points, in messages, and their ratio."""
+        report = simulate(
+            self.stream(seed),
+            PKG,
+            workers=self.workers,
+            sources=self.sources,
+            hash="murmur3",
+            samples=self.points,
+            replication=False,
+        )
+        imbalance = report.series["imbalance"].to_numpy()
+        median, peak = float(np.median(imbalance)), float(imbalance.max())
+        return {"median": median, "peak": peak, "over_median": peak / median}
 
 
 class BesideTheFigures(Experiment):
