@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from evenkey.aggregators import WORKER, Aggregator
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.groups.group_aggregators import aggregated
+from evenkey.spark.aggregates.aggregation import aggregate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, GroupedData
@@ -73,7 +73,7 @@ class Combining:
             )
             raise ConfigurationError(message)
         if len(ours) == 1 and not named:
-            return aggregated(self.rows, {"aggregator": ours[0]})
+            return _aggregated(self.rows, {"aggregator": ours[0]})
         members: dict[str, Any] = {}
         for name, each in (*((_name_of(each), each) for each in ours), *named.items()):
             if name in members:
@@ -82,7 +82,7 @@ class Combining:
                 )
                 raise ConfigurationError(message)
             members[name] = each
-        return aggregated(self.rows, {"aggregators": members})
+        return _aggregated(self.rows, {"aggregators": members})
 
     def count(self) -> DataFrame:
         """Count the rows of each key, as Spark's ``count``."""
@@ -130,3 +130,37 @@ def _name_of(aggregator: Aggregator) -> str:
     """Return the name of a result column, such as ``sum(amount)``, as Spark would name it."""
     columns = ", ".join(name for name in aggregator.columns if name not in ("key", WORKER))
     return f"{aggregator.name}({columns})" if columns else aggregator.name
+
+
+def _aggregated(rows: Rows, asked: dict[str, Any]) -> DataFrame:
+    """Aggregate by key as `aggregate` does, under the plan that the groupBy follows.
+
+    Parameters
+    ----------
+    rows
+        Rows of a batch, and their keys.
+    asked
+        Argument ``aggregator`` or ``aggregators`` of `aggregate`.
+
+    Raises
+    ------
+    ConfigurationError
+        The rows are a stream or have no key, there is a cost, or `aggregate` raises this error.
+    """
+    if rows.df.isStreaming:
+        message = (
+            "agg: evenkey aggregates a stream in windows; call eks.aggregate(df, key, "
+            "..., time=..., window=...)"
+        )
+        raise ConfigurationError(message)
+    if not rows.keys.names:
+        message = "agg: evenkey aggregates by key; name one, as in eks.groupBy(df, 'customer')"
+        raise ConfigurationError(message)
+    if rows.cost is not None:
+        message = "agg: evenkey's aggregators do not use a cost per row; leave out cost"
+        raise ConfigurationError(message)
+    grouping = "kg" if rows.wanted == "spark" else rows.grouping
+    names, state = rows.keys.names, rows.state
+    found = aggregate(rows.keys.frame, names, grouping, rows.workers, state=state, **asked)
+    shown = dict(zip(names, rows.keys.shown, strict=True))
+    return found.toDF(*(shown.get(name, name) for name in found.columns))
