@@ -9,11 +9,11 @@ import pytest
 
 from evenkey.core.streams import generated
 from evenkey.papers.experiments import Dataset
-from evenkey.papers.experiments.dkg.hot_key_stream import HotKeyStream
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
 from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import COURSES, HotKeyPool
+from evenkey.papers.experiments.hot_key_stream import HotKeyStream
 from evenkey.simulation import simulate
 
 COLD = "country-skew-r0"

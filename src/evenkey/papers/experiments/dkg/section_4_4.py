@@ -20,8 +20,8 @@ from evenkey.papers.experiments import (
     Simulation,
     medians,
 )
-from evenkey.papers.experiments.dkg.hot_key_stream import HotKeyStream
 from evenkey.papers.experiments.dkg.methods import SPLITTERS, SPOUTS, dataset
+from evenkey.papers.experiments.hot_key_stream import HotKeyStream
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 from evenkey.simulation import simulate
 

@@ -22,8 +22,8 @@ from evenkey.papers.experiments import (
     medians,
     series,
 )
-from evenkey.papers.experiments.dkg.hot_key_stream import HotKeyStream
 from evenkey.papers.experiments.dkg.methods import NO_KEY_SPACE
+from evenkey.papers.experiments.hot_key_stream import HotKeyStream
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""DKG, figures 10 and 11: each method, and each metric, against the skewness."""
+"""DKG, figure 10: each method against the skewness."""
 
 from __future__ import annotations
 
@@ -24,10 +24,3 @@ class MethodsAgainstSkewness(Skewness):
     def plots(self, frame: Frame) -> list[Plot]:
         metrics = self.way.metrics
         return [plot_parts(frame, self.varied, metrics, group="metric", panel="method")]
-
-
-class MetricsAgainstSkewness(Skewness):
-    id = "dkg-figure-11"
-    title = "Each metric against the skewness"
-    panels = "a to d"
-    summary = "Country streams, 5 spouts, 10 workers."
