@@ -147,22 +147,21 @@ class Pieces:
     def look_up(self, rows: DataFrame, table: DataFrame, names: Sequence[str]) -> DataFrame:
         """Add columns of a table to the rows of pieces, by `PIECE`; other rows have nulls there.
 
-        The table is computed here. The rows then read it as an array with one place for each piece,
-        which costs less for each row than a join. Keys with the same hash share their pieces. The
-        rows of such pieces are in a map by key instead.
+        The rows read the table as an array with one place for each piece, which costs less for each
+        row than a join. Keys with the same hash share their pieces. The rows of such pieces are in
+        a map by key instead.
 
         Parameters
         ----------
         rows
             Rows with `PIECE`.
         table
-            A table with at most one row for each piece of a key.
+            A table of `collected`, with at most one row for each piece of a key.
         names
             Its columns that are added.
         """
         places = table.sparkSession.range(1, self._count + 1, 1, 1).toDF(_PLACE)
-        found = collected(table.select(*self.hot.by(of_key=False), *names))
-        every = places.join(F.broadcast(found), F.col(_PLACE) == F.col(PIECE), "left")
+        every = places.join(F.broadcast(table), F.col(_PLACE) == F.col(PIECE), "left")
         key = F.struct(PIECE, *self.hot.keys)
         entry = F.struct(key.alias(_KEY), F.struct(*names).alias(_FOUND))
         entries = F.collect_list(F.when(F.col(PIECE).isNotNull(), entry))
@@ -242,7 +241,9 @@ def with_carries(rows: DataFrame, pieces: Pieces, columns: Sequence[Served]) -> 
         if of_key:
             names += each
     # Connect refuses to add no columns.
-    return pieces.look_up(rows, table.withColumns(carried) if carried else table, names)
+    table = table.withColumns(carried) if carried else table
+    by = pieces.hot.by(of_key=False)
+    return pieces.look_up(rows, collected(table.select(*by, *names)), names)
 
 
 def with_totals(rows: DataFrame, pieces: Pieces, columns: Sequence[Served]) -> DataFrame:
@@ -254,4 +255,4 @@ def with_totals(rows: DataFrame, pieces: Pieces, columns: Sequence[Served]) -> D
     # The pieces of a key have consecutive numbers.
     places = F.sequence(F.min(PIECE), F.max(PIECE)).alias(PIECE)
     table = pieces.hot.frame.groupBy(*pieces.hot.keys).agg(places, *aggregates)
-    return pieces.look_up(rows, table.withColumn(PIECE, F.explode(PIECE)), [*named])
+    return pieces.look_up(rows, collected(table.withColumn(PIECE, F.explode(PIECE))), [*named])

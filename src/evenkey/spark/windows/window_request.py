@@ -153,8 +153,8 @@ class WindowRequest:
         if found is not None:
             return found
         for text, kind in zip(self.keys.shown, self.keys.types, strict=True):
-            if why_not_collected(kind):
-                return f"{text}: {why_not_collected(kind)}"
+            if (why := why_not_collected(kind)) is not None:
+                return f"{text}: {why}"
             if any(isinstance(part, FloatType | DoubleType) for part in parts_of_type(kind)):
                 return f"{text} has floating-point numbers, which Spark normalizes first"
         return next((reason for each in self.orders if (reason := uncuttable(each))), None)
