@@ -18,17 +18,19 @@ from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, scale_named
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
-from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace
+from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace, WorkersOfKeys
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
 from evenkey.papers.experiments.dkg.section_5_3 import LoadThroughTime
 from evenkey.papers.experiments.joins.join_run import JoinRun
 from evenkey.papers.experiments.joins.rehearsal import (
+    MovedPartitions,
     RehearsedJoin,
     RehearsedMoves,
     SkewReached,
 )
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
+from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
@@ -57,7 +59,7 @@ PAPERS = {
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
-    *("joins-section-3-2", "joins-section-3-3", "joins-section-4-6"),
+    *(f"joins-section-{number}" for number in ("3-2", "3-3", "4-2", "4-6")),
 }
 
 PLANS = ("greedy", "fewest", "best")
@@ -169,6 +171,17 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {name: rng.uniform(1, 9) for name in names}
 
 
+@figures_of.register(WorkersOfKeys)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    names = ("of_hot", "of_others", "others_grown", "dist_cost")
+    return {name: rng.uniform(1, 9) for name in names}
+
+
+@figures_of.register(ComparedRows)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"of_partition": rng.uniform(1, 9), "compared": rng.uniform(1, 9)}
+
+
 @figures_of.register(PlannedCases)
 @figures_of.register(SkewReached)
 @figures_of.register(RehearsedJoin)
@@ -183,6 +196,7 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         ],
     }
     values[RehearsedMoves] = [*values[RehearsedJoin], "fall", "mldc_crossings"]
+    values[MovedPartitions] = [*values[RehearsedJoin], "moved"]
     made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
     figures: dict[str, Any] = {**medians([made, made])}
     figures["series"] = [
