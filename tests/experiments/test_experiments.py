@@ -295,7 +295,10 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
             assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
         elif isinstance(scenario, ApplicationState):
             assert scenario.records().num_rows == scenario.dataset.messages
-        elif not (scenario.dataset.is_file or isinstance(scenario, SkewReached | RehearsedJoin)):
+        elif not (
+            scenario.dataset.is_file
+            or isinstance(scenario, SkewReached | RehearsedJoin | ComparedRows)
+        ):
             assert generated(scenario.dataset.name).name == scenario.dataset.name
         if isinstance(scenario, PipelineRun):
             assert scenario.config().messages == scenario.dataset.messages
