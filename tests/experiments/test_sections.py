@@ -257,8 +257,8 @@ def test_loads_of_applications_are_those_of_their_messages():
     assert grouped > shuffled
 
 
-def test_fewest_workers_keep_up_with_the_rate_and_one_fewer_does_not():
-    needed = {
+def test_no_scheme_keeps_up_with_fewer_workers_than_balanced_loads_need():
+    needed: dict[str, Any] = {
         grouping: FewestWorkers(
             Dataset("zipf(z=1,keys=100)", 10_000), grouping, 9000, 2500, draws=1
         )
