@@ -273,7 +273,7 @@ def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, historie
         shows(page, "#cards", "4,000")
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 @pytest.mark.usefixtures("served")
 def test_the_page_goes_on_when_its_server_is_back(browser, tmp_path, histories):
     context = browser.new_context()

@@ -94,7 +94,7 @@ def test_thresholds(golden):
         assert minus_root.thresholds(workers) == (out_at, in_at), workers
 
 
-@pytest.mark.slow(6)
+@pytest.mark.slow(2)
 def test_assignments_and_pools_of_some_workers(golden):
     compare_with_golden(golden, WORKERS[::4])
 
@@ -135,8 +135,8 @@ def test_the_stream_shows_what_it_is_for(golden):
     assert HOT in keys[BEFORE:]
 
 
-@pytest.mark.slow(5)
-@pytest.mark.parametrize("workers", most_in_soak([1, 3, 10, 150], 5, slow=[10]))
+@pytest.mark.slow(1)
+@pytest.mark.parametrize("workers", most_in_soak([1, 3, 10, 150], 1, slow=[10]))
 @given(
     seed=st.integers(0, 2**32 - 1),
     expected_keys=st.sampled_from([1, 9, 19, 27, 100]),
