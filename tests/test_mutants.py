@@ -165,7 +165,7 @@ def test_killed_and_surviving_mutants_are_distinguished(tmp_path):
     assert (copy.root / path).read_bytes() == module
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_the_fast_tier_kills_alone_and_not_by_a_test_that_fails_anyway(tmp_path):
     root, place = tmp_path / "repository", tmp_path / "place"

@@ -143,7 +143,6 @@ def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
     assert rest[-1] == "raised: True"
 
 
-@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -166,7 +165,7 @@ def test_the_death_of_java_is_reported_with_its_cause_and_the_fix(monkeypatch, c
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(1)
 def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monkeypatch):
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", _DIES_LATE])
@@ -176,7 +175,6 @@ def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monk
         raise Py4JError
 
 
-@pytest.mark.slow(4)
 def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -190,7 +188,6 @@ def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
         Gateway.proc.wait()
 
 
-@pytest.mark.slow(4)
 def test_the_log_level_is_error_or_what_the_environment_sets():
     assert gateway.log_level({}) == "ERROR"
     assert gateway.log_level({"EVENKEY_SPARK_LOG": "info"}) == "INFO"
@@ -232,7 +229,6 @@ ConnectionResetError: [Errno 104] Connection reset by peer
 LEFT_AT_THE_END = b"PySpark daemon failed to flush the output to the worker process:\n%s\n" % LEFT
 
 
-@pytest.mark.slow(4)
 @pytest.mark.parametrize("trace", [LEFT, LEFT_WITH_SOURCES, LEFT_WHILE_PLANNING, LEFT_AT_THE_END])
 def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
     lines = b"one\n" + trace + b"Traceback (most recent call last):\n" + trace + b"two\n"
@@ -240,7 +236,6 @@ def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
     assert b"".join(gateway._worth_showing(lines.splitlines(keepends=True))) == shown
 
 
-@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("ours", "other"),
     [(b"BrokenPipeError", b"ValueError"), (b"/pyspark/daemon.py", b"/job.py")],

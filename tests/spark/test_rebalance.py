@@ -25,6 +25,7 @@ from evenkey.spark.rebalancing import moving, new_state
 from evenkey.spark.rebalancing.old_state import unequal_keys
 from tests.epochs import run_epochs
 from tests.spark.visits import OUT, InPandas, InRows, counted, fired, states, visits
+from tests.tiers import most_in_soak
 
 eks: Any = operators
 BEFORE, AFTER = 80, 120  # visits of the old query, and of both queries
@@ -165,7 +166,7 @@ class Steps:
 
 @pytest.mark.slow(20)
 @pytest.mark.classic("steps are counted in the process of the driver")
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("after", most_in_soak([False, True], 20, slow=[True]))
 def test_a_move_that_is_killed_at_any_step_begins_again(session, old, tmp_path, monkeypatch, after):
     checkpoint, _ = old
     state = tmp_path / "state"
