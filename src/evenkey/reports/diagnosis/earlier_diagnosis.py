@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.stable_names import stable
 from evenkey.reports.diagnosis.findings import stage_title
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class Comparison:
     """Stages to change, compared with those of an earlier diagnosis.
 
     A stage is the same if its application's name, its operator, its keys and the file of its call
-    site are the same. Of several applications with one name, the last one in the earlier diagnosis
-    counts.
+    site are the same. Dates, numbers of six and more digits, and temporary names in them are
+    ignored. Of several applications with one name, the last one in the earlier diagnosis counts.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def compared(
         if each.verdict in _TO_CHANGE
     }
     # An application that did not run again was not fixed.
-    ran = {each.application.name for each in findings}
+    ran = {stable(each.application.name) for each in findings}
     return Comparison(
         tuple(each for each in found.values() if each.before is None),
         tuple(each for each in found.values() if _is_worse(each, least_seconds)),
@@ -168,9 +169,9 @@ def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, An
         findings = application["findings"]
         keys = _numbered(
             (
-                str(application["name"]),
+                stable(str(application["name"])),
                 str(each["operator"]),
-                tuple(map(str, each["keys"])),
+                tuple(stable(str(key)) for key in each["keys"]),
                 _file(str(each["call_site"] or "")),
             )
             for each in findings
@@ -180,7 +181,8 @@ def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, An
 
 def _key(application: Application, finding: Finding) -> _Key:
     run = finding.run
-    return (application.name, run.read.operator, finding.keys, _file(run.execution.call_site))
+    keys = tuple(map(stable, finding.keys))
+    return (stable(application.name), run.read.operator, keys, _file(run.execution.call_site))
 
 
 def _numbered(keys: Iterable[_Key]) -> Iterator[_Key]:
@@ -192,7 +194,7 @@ def _numbered(keys: Iterable[_Key]) -> Iterator[_Key]:
 
 
 def _file(call_site: str) -> str:
-    return _LINE_NUMBER.sub("", call_site)
+    return stable(_LINE_NUMBER.sub("", call_site))
 
 
 def _line(key: _Key) -> str:

@@ -12,6 +12,7 @@ import re
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
+from evenkey.core.stable_names import stable, stable_path
 from evenkey.spark.intercepted import classic_plans, connect_plans
 from evenkey.spark.intercepted.plan_lines import (
     bracketed,
@@ -22,7 +23,6 @@ from evenkey.spark.intercepted.plan_lines import (
     split,
 )
 from evenkey.spark.intercepted.rewritten_plans import original_lines, remember_original
-from evenkey.spark.intercepted.stable_names import stable, stable_path
 from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
