@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from evenkey.spark.intercepted.describing import Described
+
 
 class Repartitioned(NamedTuple):
     """How a DataFrame was made by ``repartition``.
@@ -49,7 +51,7 @@ class InterceptedCall:
         ``group``: a function on the rows of each key; ``cogroup``: the same on two DataFrames;
         ``join``; ``write``: files by the value of columns.
     method
-        Name of PySpark's method, such as ``applyInPandas``.
+        Name of PySpark's method, such as ``applyInPandas``; ``sql`` for a join in a text.
     frames
         The inputs: one DataFrame, or two.
     keys
@@ -65,6 +67,8 @@ class InterceptedCall:
         Arguments of the method of groups and cogroups.
     repartitioned
         For a write: how its input was made, if by ``repartition``.
+    described
+        For a join in the text of ``sql``: its fingerprint. None: `describe` computes it.
     """
 
     kind: Literal["group", "cogroup", "join", "write"]
@@ -77,6 +81,7 @@ class InterceptedCall:
     arguments: tuple[Any, ...] = ()
     named: Mapping[str, Any] = field(default_factory=dict)
     repartitioned: Repartitioned | None = None
+    described: Described | None = None
 
     @property
     def is_last(self) -> bool:
