@@ -217,6 +217,18 @@ def test_an_application_with_a_date_in_its_name_is_the_same_one_the_next_day(tmp
     assert (compared.new, compared.worse, compared.fixed) == ((), (), ())
 
 
+def test_several_runs_of_one_job_are_compared_by_the_last_one(tmp_path):
+    for name in ("first", "second"):
+        skewed().write(tmp_path / name)
+    found = diagnose(tmp_path)
+    assert len(found.named) == 2
+    compared = found.since(found.to_json())
+    assert (compared.new, compared.worse, compared.fixed) == ((), (), ())
+    skewed(seconds_a_row=0.02).write(tmp_path / "third")
+    (worse,) = diagnose(tmp_path).since(found.to_json()).worse
+    assert worse.before is not None
+
+
 def test_a_log_that_cannot_be_read_does_not_stop_the_others(tmp_path):
     skewed().write(tmp_path / "app-orders")
     (tmp_path / "app-half").write_bytes(GOOD.splitlines(keepends=True)[0])

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
@@ -56,7 +57,7 @@ class Comparison:
 
     A stage is the same if its application's name, its operator, its keys and the file of its call
     site are the same. Dates, numbers of six and more digits, and temporary names in them are
-    ignored. Of several applications with one name, the last one in the earlier diagnosis counts.
+    ignored. Of several applications with one name, the last one of each diagnosis counts.
 
     Parameters
     ----------
@@ -141,15 +142,14 @@ def compared(
     except (LookupError, TypeError, ValueError, AttributeError):
         message = f"the earlier diagnosis lacks figures of this version of evenkey; {_FIX}"
         raise ConfigurationError(message) from None
-    findings = list(findings)
-    keys = list(_numbered(_key(each.application, each) for each in findings))
-    found = {
-        key: Later(each, saved.get(key))
-        for key, each in zip(keys, findings, strict=True)
-        if each.verdict in _TO_CHANGE
-    }
-    # An application that did not run again was not fixed.
-    ran = {stable(each.application.name) for each in findings}
+    found: dict[_Key, Later] = {}
+    ran: set[object] = set()  # an application that did not run again was not fixed
+    for _, its in groupby(findings, key=lambda each: id(each.application)):
+        for key, each in zip(*_keyed(its), strict=True):
+            ran.add(key[0])
+            found.pop(key, None)  # of an earlier run
+            if each.verdict in _TO_CHANGE:
+                found[key] = Later(each, saved.get(key))
     return Comparison(
         tuple(each for each in found.values() if each.before is None),
         tuple(each for each in found.values() if _is_worse(each, least_seconds)),
@@ -177,6 +177,12 @@ def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, An
             for each in findings
         )
         yield from zip(keys, findings, strict=True)
+
+
+def _keyed(findings: Iterable[Finding]) -> tuple[list[_Key], list[Finding]]:
+    """Return the keys of the findings of one application, and the findings."""
+    findings = list(findings)
+    return list(_numbered(_key(each.application, each) for each in findings)), findings
 
 
 def _key(application: Application, finding: Finding) -> _Key:
