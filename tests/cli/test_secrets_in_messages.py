@@ -57,8 +57,8 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.slow(1)
-@pytest.mark.parametrize("debug", most_in_soak(["", "--debug"], 1, slow=["--debug"]))
+@pytest.mark.slow(0.5)
+@pytest.mark.parametrize("debug", most_in_soak(["", "--debug"], 0.5, slow=["--debug"]))
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_password_is_not_printed(invoke, monkeypatch, tmp_path, command, debug):
     def refuse(*_arguments, **_options):
