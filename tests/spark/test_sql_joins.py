@@ -56,7 +56,8 @@ MORE_TEXTS = {
     "from first": "from clicks |> join people on user = name |> where size > 3",
 }
 JOINS = {"two joins": 2, "in where": 2, "union": 2, "same names": 2}
-ALL = [*TEXTS, *(pytest.param(each, marks=pytest.mark.slow(4)) for each in MORE_TEXTS)]
+FIRST, *FURTHER = [*TEXTS, *MORE_TEXTS]
+ALL = [FIRST, *(pytest.param(each, marks=pytest.mark.slow(4)) for each in FURTHER)]
 
 pytestmark = pytest.mark.classic("reads plans of the JVM")
 
@@ -225,6 +226,7 @@ def test_an_error_leaves_the_text_to_spark_with_one_line(own, profile_of, monkey
     assert lines == ["left to Spark: SQL join Inner by (user = name): division by zero"]
 
 
+@pytest.mark.slow(2)
 def test_without_sql_joins_in_the_profile_texts_are_not_read(own, path, monkeypatch):
     clicks, people = own.table("clicks"), own.table("people")
     with record(own, path):
@@ -246,10 +248,10 @@ def test_cached_rows_are_still_read_from_the_cache(own, path):
         assert sorted_rows(own.sql(text)) == plain
     with balanced(own, path, least_gain=0) as balancing:
         frame = own.sql(text)
-        assert "InMemoryTableScan" in physical(frame)
+        assert "In-memory table" in physical(frame)
         assert sorted_rows(frame) == plain
         own.catalog.uncacheTable("kept_clicks")
-        assert "InMemoryTableScan" not in physical(own.sql(text))
+        assert "In-memory table" not in physical(own.sql(text))
         assert sorted_rows(own.sql(text)) == plain
     assert len(balancing.rerouted) == 1
     own.catalog.dropTempView("kept_clicks")
@@ -279,6 +281,7 @@ def test_calls_on_the_result_keep_their_fingerprints(own, path):
     own.catalog.dropTempView("made")
 
 
+@pytest.mark.slow(4)
 def test_the_result_has_the_columns_of_spark_for_later_methods(own, profile_of):
     def later(frame):
         rows = frame.where("p.size > 4").orderBy("c.n").select("c.user", frame["size"])

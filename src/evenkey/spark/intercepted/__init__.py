@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenkey.spark.intercepted.describing import SQL_JOIN, Described, describe, remember_rerouted
-from evenkey.spark.intercepted.intercepted_call import InterceptedCall
+from evenkey.spark.intercepted.describing import SQL_JOIN, describe, remember_rerouted
+from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall
 from evenkey.spark.intercepted.joins_in_texts import SqlJoins
 from evenkey.spark.intercepted.replaced_methods import Interception
 

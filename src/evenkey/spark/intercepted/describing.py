@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.stable_names import stable, stable_path
 from evenkey.spark.intercepted import classic_plans, connect_plans
+from evenkey.spark.intercepted.intercepted_call import Described
 from evenkey.spark.intercepted.plan_lines import (
     bracketed,
     children,
@@ -66,27 +67,6 @@ _IGNORED = (
 _NAMED_RELATION = re.compile(r"Relation ([^\s\[]+)\[")
 _SPLITS = re.compile(r", splits=(?:None|Some\(\d+\))")
 _DIGEST_BYTES = 8
-
-
-class Described(NamedTuple):
-    """The fingerprint of a call, and its parts for people.
-
-    Parameters
-    ----------
-    fingerprint
-        16 hexadecimal digits.
-    operator
-        What was called, such as ``applyInPandas(typical)`` or ``join left``.
-    keys
-        Expressions of the key: one text for each input, or the condition of a join.
-    reads
-        The tables, paths and other relations that are read.
-    """
-
-    fingerprint: str
-    operator: str
-    keys: tuple[str, ...]
-    reads: tuple[str, ...]
 
 
 def describe(call: InterceptedCall, plain: DataFrame | None) -> Described | None:

@@ -10,7 +10,26 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from evenkey.spark.intercepted.describing import Described
+
+class Described(NamedTuple):
+    """The fingerprint of a call, and its parts for people.
+
+    Parameters
+    ----------
+    fingerprint
+        16 hexadecimal digits.
+    operator
+        What was called, such as ``applyInPandas(typical)`` or ``join left``.
+    keys
+        Expressions of the key: one text for each input, or the condition of a join.
+    reads
+        The tables, paths and other relations that are read.
+    """
+
+    fingerprint: str
+    operator: str
+    keys: tuple[str, ...]
+    reads: tuple[str, ...]
 
 
 class Repartitioned(NamedTuple):

@@ -19,14 +19,12 @@ from evenkey.spark.intercepted.catalyst_nodes import (
     name_of,
 )
 from evenkey.spark.intercepted.describing import describe_sql_join, remember_rerouted
-from evenkey.spark.intercepted.intercepted_call import InterceptedCall
+from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import Column, DataFrame
-
-    from evenkey.spark.intercepted.describing import Described
 
 _KINDS = {
     "Cross": "inner",  # a cross join whose condition was in WHERE

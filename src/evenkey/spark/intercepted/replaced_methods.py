@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from evenkey.spark.intercepted.intercepted_call import InterceptedCall, Repartitioned
+from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall, Repartitioned
 from evenkey.spark.intercepted.joins_in_texts import SqlJoins, with_joins_passed
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.starting import session_id, session_owner
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pyspark.sql import DataFrame, SparkSession
-
-    from evenkey.spark.intercepted.describing import Described
 
     Handler: TypeAlias = Callable[[InterceptedCall], Any]
 
