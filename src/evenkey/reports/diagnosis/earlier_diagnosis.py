@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.reports.diagnosis.findings import Finding
-    from evenkey.reports.diagnosis.reading.spark_application import Application
 
 _WORSE = 1.2
 """A stage got worse if the possible saving grew by at least this factor."""
@@ -144,8 +143,9 @@ def compared(
         raise ConfigurationError(message) from None
     found: dict[_Key, Later] = {}
     ran: set[object] = set()  # an application that did not run again was not fixed
-    for _, its in groupby(findings, key=lambda each: id(each.application)):
-        for key, each in zip(*_keyed(its), strict=True):
+    for _, group in groupby(findings, key=lambda each: id(each.application)):
+        its = list(group)
+        for key, each in zip(_numbered(map(_key, its)), its, strict=True):
             ran.add(key[0])
             found.pop(key, None)  # of an earlier run
             if each.verdict in _TO_CHANGE:
@@ -179,16 +179,15 @@ def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, An
         yield from zip(keys, findings, strict=True)
 
 
-def _keyed(findings: Iterable[Finding]) -> tuple[list[_Key], list[Finding]]:
-    """Return the keys of the findings of one application, and the findings."""
-    findings = list(findings)
-    return list(_numbered(_key(each.application, each) for each in findings)), findings
-
-
-def _key(application: Application, finding: Finding) -> _Key:
+def _key(finding: Finding) -> _Key:
     run = finding.run
     keys = tuple(map(stable, finding.keys))
-    return (stable(application.name), run.read.operator, keys, _file(run.execution.call_site))
+    return (
+        stable(finding.application.name),
+        run.read.operator,
+        keys,
+        _file(run.execution.call_site),
+    )
 
 
 def _numbered(keys: Iterable[_Key]) -> Iterator[_Key]:

@@ -107,11 +107,7 @@ def read_server(
     application = application or (shown[1] if shown else None)
     most = NEWEST if last_hours is None else MOST
     listed = _applications(address, base, application, _query(most, last_hours))
-    read: list[Application] = []
-    cautions = []
-    if len(listed) > most:
-        more = "" if last_hours is not None else "; with last_hours, all of that time are read"
-        cautions.append(f"The server lists more: only its newest {most:,} were read{more}.")
+    read, cautions = [], []
     for each in listed[:most]:
         try:
             read.append(_read(address, base, each))
@@ -120,7 +116,10 @@ def read_server(
                 raise
             cautions.append(str(error))
     if not read:
-        raise ConfigurationError(cautions[-1])
+        raise ConfigurationError(cautions[0])
+    if len(listed) > most:
+        more = "" if last_hours is not None else "; with last_hours, all of that time are read"
+        cautions.append(f"The server lists more: only its newest {most:,} were read{more}.")
     return read, cautions
 
 
