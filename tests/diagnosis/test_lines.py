@@ -203,6 +203,28 @@ def test_a_window_in_pieces(df, order, key):
     assert sorted_rows(result, *columns) == sorted_rows(expected, *columns)
 
 
+@pytest.mark.slow(4)
+@pytest.mark.parametrize(("kind", "how"), [("Inner", "inner"), ("LeftOuter", "left")])
+@pytest.mark.parametrize("sign", [">=", "<"])
+def test_an_as_of_join_of_divided_keys(spark, df, kind, how, sign):
+    sides = "[customer#1L], [customer#5L], [amount#3L], [at#6L]"
+    text = f"SortMergeAsOfJoin {sides}, (amount#3L {sign} at#6L), (amount#3L - at#6L), {kind}"
+    plan = node("SortMergeAsOfJoin", text, exchange(7), exchange(8, "customer#5L"))
+    right = spark.range(0, 500, 7).selectExpr("id % 4 as customer", "id as at")
+    joined, _ = value_of(lines_of(plan, "split"), {"left": df, "right": right})
+    best = F.max("at") if sign == ">=" else F.min("at")
+    matches = df.join(right, ["customer"]).where(f"amount {sign} at")
+    nearest = matches.groupBy("customer", "shop name", "amount").agg(best.alias("at"))
+    own = df.join(nearest, ["customer", "shop name", "amount"], how)
+    columns = ("customer", "shop name", "amount", "at")
+    assert sorted_rows(joined, *columns) == sorted_rows(own, *columns)
+
+
+def test_the_first_rows_of_each_key_need_no_remedy():
+    limit = node("WindowGroupLimit", "WindowGroupLimit [customer#1L], ...", exchange(7))
+    assert remedies_for(read_of(node("Window", "", limit)), WORKERS, stream=False) == []
+
+
 def test_rows_behind_a_repartition(df):
     plan = node("MapInPandas", "", exchange(7, origin="REPARTITION_BY_NUM"))
     placed, _ = value_of(lines_of(plan, "split"), {"df": df})

@@ -146,6 +146,7 @@ def test_a_corrupt_partition_fails_the_query_and_says_which(sides, tmp_path):
         joined.collect()
 
 
+@pytest.mark.slow(12)
 def test_a_null_static_key_is_reported(sides):
     stream, static = sides
     holed = static.drop("t").withColumn("k", F.when(F.col("k") > 3, F.col("k")))

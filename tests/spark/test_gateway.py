@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import chain, zip_longest
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -44,6 +45,7 @@ spark.stop()
 
 FAILING_QUERY = """
 import sys
+from itertools import chain, zip_longest
 from pyspark.errors import StreamingQueryException
 from evenkey.spark.sessions.java_process import ending_unlogged
 from evenkey.spark.sessions.starting import session
@@ -231,9 +233,22 @@ LEFT_AT_THE_END = b"PySpark daemon failed to flush the output to the worker proc
 
 @pytest.mark.parametrize("trace", [LEFT, LEFT_WITH_SOURCES, LEFT_WHILE_PLANNING, LEFT_AT_THE_END])
 def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
-    lines = b"one\n" + trace + b"Traceback (most recent call last):\n" + trace + b"two\n"
-    shown = b"one\nTraceback (most recent call last):\ntwo\n"
-    assert b"".join(gateway._worth_showing(lines.splitlines(keepends=True))) == shown
+    lines = (b"one\n" + trace + b"two\n").splitlines(keepends=True)
+    assert list(gateway._worth_showing(lines)) == [b"one\n", b"two\n"]
+
+
+@pytest.mark.parametrize("one", [LEFT_WITH_SOURCES, LEFT_WHILE_PLANNING, LEFT_AT_THE_END])
+@pytest.mark.parametrize("other", [LEFT, LEFT_WITH_SOURCES])
+def test_traces_that_two_processes_print_at_the_same_time_are_not_shown(one, other):
+    pairs = zip_longest(*(each.splitlines(keepends=True) for each in (one, other)), fillvalue=b"")
+    lines = [b"one\n", *filter(None, chain.from_iterable(pairs)), b"two\n"]
+    assert list(gateway._worth_showing(lines)) == [b"one\n", b"two\n"]
+
+
+def test_a_trace_that_does_not_end_is_shown():
+    unended = b"".join(LEFT_WITH_SOURCES.splitlines(keepends=True)[:4]) + b"two\n"
+    lines = (unended + LEFT).splitlines(keepends=True)
+    assert b"".join(gateway._worth_showing(lines)) == unended
 
 
 @pytest.mark.parametrize(

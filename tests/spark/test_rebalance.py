@@ -63,6 +63,7 @@ def go_on(session, place, moved, stop, *keys, **options):
     return fired(run_epochs(transformed(grouped, **options), place / "checkpoint"))
 
 
+@pytest.mark.slow(25)
 def test_states_and_timers_move_to_other_workers(session, old, tmp_path):
     checkpoint, expired = old
     whole = counted(BEFORE)

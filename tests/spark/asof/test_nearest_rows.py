@@ -36,6 +36,7 @@ def rule(name: str, direction: str, exact: bool, bounded: bool) -> dict[str, Any
     return {"direction": direction, "allow_exact_matches": exact, "tolerance": tolerance}
 
 
+@pytest.mark.slow(16)
 def test_some_matches(session):
     left, right = left_rows(session, 200), right_rows(session, 100)
     options = rule("whole", "nearest", False, True)  # noqa: FBT003
@@ -109,6 +110,7 @@ def test_left_rows_without_a_match_are_left_out(session):
     assert 0 < len(found) < 200
 
 
+@pytest.mark.slow(5)
 def test_a_row_is_the_nearest_though_its_distance_fits_no_bigint(session):
     first, last = -(1 << 63), (1 << 63) - 1
     left = session.createDataFrame([("a", 1), ("b", -2), ("c", 1)], "key string, at long")

@@ -178,6 +178,7 @@ def test_a_sample_with_few_rows_of_a_piece(session, monkeypatch):
     assert_same(rows, ["user"], ["id"], ends(), cuts=False, rows_between=(-3, 2))
 
 
+@pytest.mark.slow(4)
 def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
     rows = ordered_rows.rows(session)
     columns = {"n": F.row_number(), "total": F.sum("amount"), "before": F.lag("amount", 1)}

@@ -99,6 +99,7 @@ def test_other_bounded_frames_of_rows(session, frame):
     assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=frame)
 
 
+@pytest.mark.slow(8)
 def test_bounded_frames_of_values(session):
     rows = ordered_rows.rows(session, 300)
     columns = {"total": F.sum("amount"), "most": F.max("price"), **ranks(), "lag": F.lag("whole")}

@@ -141,6 +141,7 @@ def test_costs_decide_where_keys_are_cut(session):
     assert_same(rows, ["user"], ["id"], columns(), cost=F.when(F.col("id") < 90, 50).otherwise(1))
 
 
+@pytest.mark.slow(4)
 def test_one_order_value_stays_in_one_piece(session, caplog):
     caplog.set_level("INFO", "evenkey")
     rows = ordered_rows.rows(session).withColumn("same", F.expr("if(id % 4 < 3, 0, id)"))
