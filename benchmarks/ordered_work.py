@@ -297,8 +297,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     given.directory = given.directory.absolute()
     given.directory.mkdir(parents=True, exist_ok=True)
-    options = {name: each for name, each in vars(given).items() if name not in ("run", "json")}
-    outcome = {**options, "directory": str(given.directory), "commit": commit(), **given.run(given)}
+    unprinted = ("run", "json", "directory")
+    options = {name: each for name, each in vars(given).items() if name not in unprinted}
+    outcome = {**options, "commit": commit(), **given.run(given)}
     if given.json:
         sys.stdout.write(json.dumps(outcome, indent=1) + "\n")
     else:
