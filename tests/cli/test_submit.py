@@ -106,6 +106,7 @@ def test_the_path_of_the_launcher_is_printed(invoke):
         (["missing.py"], "JOB = 'missing.py': there is no such file"),
         ([], "Missing argument 'JOB'"),
         (["{program}", "--profile", "{program}"], "is no profile, because it is not JSON"),
+        (["{program}", "--profile", "no/such/p.json"], "the profile cannot be written"),
         (["{program}", "--least-gain", "much"], "it must be a number"),
     ],
 )
@@ -139,6 +140,19 @@ def test_a_job_is_recorded_and_then_follows_its_profile(job):
     assert "evenkey: applyInPandas(newest) by user: 1 call rerouted" in second.stderr
     assert "measured" in second.stderr
     assert "not measured" not in second.stderr
+
+
+@pytest.mark.slow(15)
+def test_a_lost_recording_does_not_change_the_exit_code(job, tmp_path):
+    place = tmp_path / "profiles"
+    place.mkdir()
+    end = f"\nimport shutil, sys\nshutil.rmtree({str(place)!r})\nsys.exit(7)\n"
+    job.write_text(job.read_text() + end)
+    said = submit("--profile", place / "p.json", job)
+    assert said.returncode == 7, said.stderr
+    assert "evenkey: not recorded: " in said.stderr
+    assert "the profile cannot be written" in said.stderr
+    assert "Traceback" not in said.stderr
 
 
 @pytest.mark.soak(40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import stat
@@ -16,7 +17,9 @@ from evenkey.core.profiles import (
     Profile,
     SampledRows,
     TaskFigures,
+    check_writable,
     read_profile,
+    update_profile,
     write_profile,
 )
 
@@ -67,6 +70,33 @@ def test_a_reader_never_sees_a_part(tmp_path):
         reads += 1
     writer.join()
     assert [each.name for each in tmp_path.iterdir()] == ["p.json"]
+
+
+def test_nothing_is_lost_if_several_programs_change_it_at_the_same_time(tmp_path):
+    path = tmp_path / "p.json"
+    operation = next(iter(PROFILE.operations.values()))
+
+    def add(name):
+        for number in range(10):
+            added = Profile({f"{name}-{number}": operation})
+            update_profile(path, functools.partial(added.merged, at=operation.at))
+
+    writers = [threading.Thread(target=add, args=(name,)) for name in "abcd"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    names = {f"{name}-{number}" for name in "abcd" for number in range(10)}
+    assert set(read_profile(path).operations) == names
+    assert [each.name for each in tmp_path.iterdir()] == ["p.json"]
+
+
+def test_whether_it_can_be_written_is_known_before(tmp_path):
+    path = tmp_path / "p.json"
+    check_writable(path)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        check_writable(tmp_path / "no" / "p.json")
 
 
 def test_another_format_is_refused_in_one_line(tmp_path):

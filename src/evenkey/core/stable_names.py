@@ -13,7 +13,10 @@ _CHANGING = (
         r"(?:[T _]?[0-2]\d(?:[:_-]?[0-5]\d)*(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)"
     ),
     # numbers of six and more digits, such as 20261125, seconds since 1970 and numbers of runs
-    re.compile(r"(?<![\d.])\d{6,}(?:T\d+Z?)?(?![\d.])"),
+    # but no part of a number with decimals
+    re.compile(r"(?<!\d)(?<!\d\.)\d{6,}(?:T\d+Z?)?(?!\d|\.\d)"),
+    # processes of notebooks, in the names of their cells
+    re.compile(r"(?<=ipykernel_)\d+"),
     # names of temporary files of Python, and hexadecimal names that have a digit
     re.compile(r"\btmp[a-z0-9_]{8}\b"),
     re.compile(r"(?<![0-9a-zA-Z])(?=[0-9a-f]*\d)[0-9a-f]{12,}(?![0-9a-zA-Z])"),
@@ -29,6 +32,8 @@ def stable(text: str) -> str:
     --------
     >>> stable("sales_20261125 (day = 2026-11-25) AND (amount > 100)")
     'sales_* (day = *) AND (amount > 100)'
+    >>> stable("clicks_20261125.parquet, etl.20261125, (share > 0.12345678)")
+    'clicks_*.parquet, etl.*, (share > 0.12345678)'
     """
     for pattern in _CHANGING:
         text = pattern.sub("*", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from evenkey.cli.error_lines import reported
 from evenkey.cli.output import echo
 from evenkey.cli.submission.run_file import run_program
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.profiles import read_profile
+from evenkey.core.profiles import check_writable, read_profile
 
 _EXAMPLE = (
     "Example: evenkey submit job.py -- --day 2026-11-26\n"
@@ -78,25 +79,30 @@ def _submit(
     # The program may change the working directory before it makes a session.
     path = (profile or job.with_suffix(".profile.json")).absolute()
     records = record or not path.exists()
-    if not records:
+    if path.exists():
         read_profile(path)
+    if records:
+        check_writable(path)
     from evenkey import spark as eks
 
-    ended: list[Any] = []
-    try:
-        with eks.profiled_sessions(path, records=records, least_gain=least_gain) as ended:
-            code = run_program(job, arguments or [])
-    finally:
-        _report(path, ended, records=records)
+    sessions = eks.profiled_sessions(path, records=records, least_gain=least_gain)
+    with contextlib.ExitStack() as stack:
+        # The report follows the end of the sessions, also if the program ends this process.
+        reporting = stack.enter_context(contextlib.ExitStack())
+        found = stack.enter_context(sessions)
+        reporting.callback(_report, path, found, records=records)
+        code = run_program(job, arguments or [])
     if code:
         raise typer.Exit(code)
 
 
-def _report(path: Path, ended: list[Any], *, records: bool) -> None:
-    if not ended:
+def _report(path: Path, found: Any, *, records: bool) -> None:
+    if not found.ended:
         echo("evenkey: the program started no Spark session", err=True)
-    elif records:
+    elif records and not found.faults:
         echo(f"evenkey: recorded {path}; the next run follows it", err=True)
-    for each in () if records else ended:
+    for fault in found.faults:
+        echo(f"evenkey: {'not recorded: ' if records else ''}{fault}", err=True)
+    for each in () if records else found.ended:
         for line in each.summary or ["no call is in the profile"]:
             echo(f"evenkey: {line}", err=True)

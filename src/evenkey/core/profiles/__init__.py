@@ -8,7 +8,13 @@ from evenkey.core.profiles.operations import (
     SampledRows,
     TaskFigures,
 )
-from evenkey.core.profiles.profile_file import Profile, read_profile, write_profile
+from evenkey.core.profiles.profile_file import (
+    Profile,
+    check_writable,
+    read_profile,
+    update_profile,
+    write_profile,
+)
 
 __all__ = [
     "HALF_LIFE_DAYS",
@@ -18,6 +24,8 @@ __all__ = [
     "Profile",
     "SampledRows",
     "TaskFigures",
+    "check_writable",
     "read_profile",
+    "update_profile",
     "write_profile",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import tempfile
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +14,13 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles.operations import HotKey, Operation, SampledRows, TaskFigures
 from evenkey.core.whole_files import check_format, replacing
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -98,11 +105,71 @@ def write_profile(path: Path, profile: Profile) -> None:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
     except OSError as error:
-        message = (
-            f"{path}: the profile cannot be written ({error.strerror}); pass a file in a directory "
-            "that exists and that you may write to"
-        )
-        raise ConfigurationError(message) from None
+        raise _unwritable(path, error) from None
+
+
+def update_profile(path: Path, change: Callable[[Profile], Profile]) -> Profile:
+    """Change a profile, or write a new one, while no other program changes it.
+
+    Programs wait for each other on file systems that have locks, and not on Windows.
+
+    Parameters
+    ----------
+    path
+        The file; if it does not exist, an empty profile is changed.
+    change
+        Function that returns the new profile from the one in the file.
+
+    Returns
+    -------
+    Profile
+        The new profile.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read or written, or is no profile.
+    """
+    with _locked(path.parent):
+        changed = change(read_profile(path) if path.exists() else Profile({}))
+        write_profile(path, changed)
+    return changed
+
+
+def check_writable(path: Path) -> None:
+    """Check that a profile can be written, before anything else is done for it.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=path.parent, prefix="."):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigurationError:
+    message = (
+        f"{path}: the profile cannot be written ({error.strerror}); pass a file in a directory "
+        "that exists and that you may write to"
+    )
+    return ConfigurationError(message)
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Keep other programs out of this block, if they lock the same directory."""
+    with contextlib.ExitStack() as stack:
+        if fcntl is not None:
+            # A directory that cannot be opened or locked makes no error here: writing reports it.
+            with contextlib.suppress(OSError):
+                descriptor = os.open(directory, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 def _values(operation: Operation) -> dict[str, Any]:

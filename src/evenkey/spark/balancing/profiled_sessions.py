@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from evenkey.core.errors import EvenkeyError
 from evenkey.spark.balancing.balancer import balanced
 from evenkey.spark.intercepted.new_sessions import new_sessions
 from evenkey.spark.recording import record
@@ -19,10 +21,26 @@ if TYPE_CHECKING:
     from evenkey.spark.recording.recorder import Recording
 
 
+@dataclass
+class ProfiledSessions:
+    """The sessions that a program made.
+
+    Parameters
+    ----------
+    ended
+        What was opened in each session, and ends with the context.
+    faults
+        Why a session's recording or balancing could not be ended, one text for each.
+    """
+
+    ended: list[Recording | Balancing] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
 @contextlib.contextmanager
 def profiled_sessions(
     path: Path, *, records: bool, least_gain: float
-) -> Iterator[list[Recording | Balancing]]:
+) -> Iterator[ProfiledSessions]:
     """Open a `record` or a `balanced` in each new session, and end all of them with the context.
 
     Parameters
@@ -34,17 +52,21 @@ def profiled_sessions(
     least_gain
         As for `balanced`.
     """
-    opened: list[Recording | Balancing] = []
+    sessions = ProfiledSessions()
 
     def begin(session: SparkSession) -> None:
         if records:
-            opened.append(record(session, path))
+            sessions.ended.append(record(session, path))
         else:
-            opened.append(balanced(session, path, least_gain=least_gain))
+            sessions.ended.append(balanced(session, path, least_gain=least_gain))
 
     try:
         with new_sessions(begin):
-            yield opened
+            yield sessions
     finally:
-        for each in opened:
-            each.stop()
+        for each in sessions.ended:
+            # The program is over, and its result does not depend on this.
+            try:
+                each.stop()
+            except EvenkeyError as error:
+                sessions.faults.append(str(error))

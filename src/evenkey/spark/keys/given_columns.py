@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from evenkey.core.checking import check_text, columns_listed, shown
 from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterator, Sequence
 
 _ROW_IN_PARTITION = (1 << 33) - 1
@@ -165,17 +167,24 @@ def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -
 
 @contextlib.contextmanager
 def unlogged_errors() -> Iterator[None]:
-    """Keep PySpark from logging analysis errors in code that only tests if a query is valid."""
+    """Keep PySpark from logging analysis errors in code that only tests if a query is valid.
+
+    Errors of other threads are logged.
+    """
+
+    def is_of_another_thread(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    thread = threading.get_ident()
     # Use PySpark's method: loggers that `logging` creates first do not accept PySpark's arguments.
     loggers = [PySparkLogger.getLogger(name) for name in _LOGS_OF_ERRORS]
-    before = [logger.disabled for logger in loggers]
     for logger in loggers:
-        logger.disabled = True
+        logger.addFilter(is_of_another_thread)
     try:
         yield
     finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+        for logger in loggers:
+            logger.removeFilter(is_of_another_thread)
 
 
 def quoted(name: str) -> Column:

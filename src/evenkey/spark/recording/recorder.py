@@ -19,8 +19,9 @@ from evenkey.core.profiles import (
     Operation,
     Profile,
     SampledRows,
+    check_writable,
     read_profile,
-    write_profile,
+    update_profile,
 )
 from evenkey.spark.intercepted import Interception, SqlJoins, describe
 from evenkey.spark.plans.observed_rows import values_of
@@ -136,6 +137,7 @@ class Recording:
         elif not path.parent.is_dir():
             message = f"path = {str(path)!r}: its directory does not exist; create it first"
             raise ConfigurationError(message)
+        check_writable(path)
         self._path = path
         self._clear = clear
         self._joins = joins
@@ -187,8 +189,7 @@ class Recording:
             name: Operation(each.operator, each.keys, each.reads, at, 1.0, inputs.get(name, ()))
             for name, each in self._operations.items()
         }
-        before = read_profile(self._path) if self._path.exists() else Profile({})
-        write_profile(self._path, before.merged(Profile(operations), at))
+        update_profile(self._path, lambda before: before.merged(Profile(operations), at))
         logger.info(
             "recorded %d operations, %d of them with keys: %s",
             len(operations),

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SIZE = re.compile(r"Statistics\(sizeInBytes=([\d.E+]+) (\w+)")
 _UNITS = {f"{prefix}B": 1 << 10 * n for n, prefix in enumerate(["", *(f"{c}i" for c in "KMGTPE")])}
-_printing = threading.Lock()
 
 
 def printed_plan(df: DataFrame, mode: str = "simple") -> str:
     """Return the plan of a DataFrame as Spark prints it, in a mode of ``explain``."""
-    # A classic DataFrame can print its plan but not return it.
-    with _printing, contextlib.redirect_stdout(io.StringIO()) as printed:
-        df.explain(mode=mode)
-    return printed.getvalue()
+    # `explain` only prints the plan, and what other threads print meanwhile must not be taken.
+    plan: str
+    if is_remote(df.sparkSession):
+        plan = df._explain_string(mode=mode)  # type: ignore[operator] # noqa: SLF001
+    else:
+        java: Any = df.sparkSession.sparkContext._jvm  # noqa: SLF001
+        plan = java.PythonSQLUtils.explainString(df._jdf.queryExecution(), mode)  # noqa: SLF001
+    return plan
 
 
 def estimated_bytes(df: DataFrame) -> float:
