@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,6 +16,9 @@ _MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _OF_FILE_SYSTEMS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
+
+_starting = threading.Lock()
+"""Held while a query starts, so that another run does not take the manager for the user's."""
 
 
 @contextlib.contextmanager
@@ -33,14 +37,15 @@ def fewer_processes(session: SparkSession, checkpoint: str) -> Iterator[None]:
     checkpoint
         Path or URI of the checkpoint; nothing changes if it is not on a local file system.
     """
-    if session.conf.get(_MANAGER, None) is not None or not _is_local(session, checkpoint):
-        yield
-        return
-    session.conf.set(_MANAGER, _OF_FILE_SYSTEMS)
-    try:
-        yield
-    finally:
-        session.conf.unset(_MANAGER)
+    with _starting:
+        if session.conf.get(_MANAGER, None) is not None or not _is_local(session, checkpoint):
+            yield
+            return
+        session.conf.set(_MANAGER, _OF_FILE_SYSTEMS)
+        try:
+            yield
+        finally:
+            session.conf.unset(_MANAGER)
 
 
 def _is_local(session: SparkSession, checkpoint: str) -> bool:
