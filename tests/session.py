@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Spark's default manager starts several processes (readlink, chmod) for each file of a checkpoint.
-# Programs that tests start, also those that are killed, use the default.
+# Programs that tests start, also those that are killed, have the manager that users have.
 _CHECKPOINTS = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming"

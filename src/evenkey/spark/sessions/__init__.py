@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evenkey.spark.sessions.access import at_state, is_remote, returned
 from evenkey.spark.sessions.java_process import ending_unlogged, java_deaths_named
+from evenkey.spark.sessions.local_checkpoints import fewer_processes
 from evenkey.spark.sessions.session_change import change_session
 from evenkey.spark.sessions.starting import local_master, temporary_directory
 from evenkey.spark.sessions.task_id import BATCH, TaskId, current_epoch, current_task, within_query
@@ -24,6 +25,7 @@ __all__ = [
     "current_epoch",
     "current_task",
     "ending_unlogged",
+    "fewer_processes",
     "from_arrow_schema",
     "from_arrow_type",
     "in_workers",

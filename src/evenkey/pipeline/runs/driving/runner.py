@@ -23,7 +23,13 @@ from evenkey.pipeline.runs.input.input_files import check_same_input, digested
 from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.output_location import below, on_a_disk, output_store
-from evenkey.spark.sessions import check_sources, ending_unlogged, is_remote, java_deaths_named
+from evenkey.spark.sessions import (
+    check_sources,
+    ending_unlogged,
+    fewer_processes,
+    is_remote,
+    java_deaths_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -237,12 +243,13 @@ def execute(
         end.write(work.emitted(rows), epoch)
         work.after(epoch)
 
-    query = (
-        work.rows.writeStream.foreachBatch(write)
-        .option("checkpointLocation", directory.checkpoint)
-        .outputMode("append")
-        .start()
-    )
+    with fewer_processes(spark, directory.checkpoint):
+        query = (
+            work.rows.writeStream.foreachBatch(write)
+            .option("checkpointLocation", directory.checkpoint)
+            .outputMode("append")
+            .start()
+        )
     watch = Watch(job.name, work.expected, work.measures, on_progress, timeline, work.offsets)
     of_topics = contextlib.nullcontext() if topics is None else topics.faults_named()
     with faults_named(directory), of_topics, ending_unlogged(query):
