@@ -11,6 +11,7 @@ from evenkey.reports.diagnosis.causes import cause_of
 from evenkey.reports.diagnosis.reading import spark_settings as settings
 from evenkey.reports.diagnosis.reading.spark_application import Execution, Task
 from evenkey.reports.diagnosis.reading.spark_plans import keyed_reads, node_of
+from evenkey.reports.diagnosis.remedies import remedies_for
 from evenkey.reports.diagnosis.spark_answers import answers_of_spark, notes_of_spark
 from evenkey.reports.diagnosis.stage_runs import Run, Writing
 from evenkey.reports.diagnosis.thresholds import Thresholds
@@ -177,6 +178,19 @@ def test_few_tasks_get_partitions():
     numbered = applied(partitions=2, origin="REPARTITION_BY_NUM")
     (answer,) = answers(run_of(numbered, [500, 500]), "few tasks", slots=8)
     assert answer.code == 'df.repartition(16, "customer")'
+
+
+def test_columns_with_a_dollar_sign_stay_as_they_are():
+    sides = "[customer#7L], [customer#8L], [at$utc#2L], [$at#3L]"
+    text = f"SortMergeAsOfJoin {sides}, (at$utc#2L >= $at#3L), (at$utc#2L - $at#3L), Inner"
+    (read,) = keyed_reads(node_of(node("SortMergeAsOfJoin", text, exchange(7), exchange(8))))
+    (remedy,) = remedies_for(read, 4, stream=False)
+    assert remedy.code == (
+        'eks.asof_join(left, right, ["customer"], F.expr("at$utc"), F.expr("$at"), "inner", '
+        "workers=4)"
+    )
+    (read,) = keyed_reads(node_of(applied(key="customer$key#1L")))
+    assert "customer$key" in remedies_for(read, 4, stream=False)[0].condition
 
 
 def test_an_as_of_join_is_a_note_without_a_gain():

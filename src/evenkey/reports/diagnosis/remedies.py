@@ -144,6 +144,7 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
         "keys": listed,
         "other_keys": quoted_names(other),
         "order": order,
+        "times": _times(read),
         "workers": workers,
         "method": "applyInArrow" if read.operator.endswith("InArrow") else "applyInPandas",
     }
@@ -175,7 +176,7 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
 def why_none(read: KeyedRead, *, stream: bool) -> str:
     """Return the reason why evenkey has no remedy for a stage."""
     kind = kind_of(read)
-    own = read.exchanges[0].origin != "ENSURE_REQUIREMENTS"
+    own = bool(read.exchanges) and read.exchanges[0].origin != "ENSURE_REQUIREMENTS"
     if kind == "own aggregate" and own:
         return "remove the repartition before it: Spark then combines rows before its own shuffle"
     reasons = {
@@ -184,6 +185,8 @@ def why_none(read: KeyedRead, *, stream: bool) -> str:
         "as-of join": "evenkey has no remedy for an as-of join of this kind",
         "own aggregate": "Spark's own aggregate, which it combines as far as it can",
         "first rows": "before its shuffle Spark keeps only the first rows of each key",
+        "scan": "its tasks read files, and wrote rows to disk that did not fit into memory: give "
+        "executors more memory (spark.executor.memory)",
     }
     if kind in reasons:
         return reasons[kind]
@@ -271,14 +274,17 @@ def _of_as_of_join(read: KeyedRead) -> list[Remedy]:
     how, match = KIND_OF_JOIN.get(read.join_type or ""), as_of_match(read.text)
     if how is None or match is None or len(read.exchanges) < 2:  # noqa: PLR2004 - it has two sides
         return []
-    times = ", ".join(
-        f"F.expr({name})" if names_of([time])[1] else name
-        for time, name in ((each, quoted_names([each])) for each in match.times)
-    )
     options = f"{match.options}, " if match.options else ""
-    code = f'eks.asof_join(left, right, [$keys], {times}, "{how}", {options}workers=$workers)'
+    code = f'eks.asof_join(left, right, [$keys], $times, "{how}", {options}workers=$workers)'
     notes = " ".join(_notes_on_names(read))
     return [Remedy("split", notes, code, 2, readings=4, certainty="medium")]
+
+
+def _times(read: KeyedRead) -> str:
+    """Return the times of both sides of an as-of join as arguments in code; empty if unknown."""
+    match = as_of_match(read.text) if kind_of(read) == "as-of join" else None
+    named = [(each, quoted_names([each])) for each in ([] if match is None else match.times)]
+    return ", ".join(f"F.expr({name})" if names_of([time])[1] else name for time, name in named)
 
 
 def _notes_on_names(read: KeyedRead) -> list[str]:
