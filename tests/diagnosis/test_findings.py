@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.reports.diagnosis import diagnose
+from evenkey.reports.diagnosis.judging import find
 from tests.diagnosis.writing import Log, adaptive, applied, exchange, node, skewed
 
 
@@ -212,6 +213,42 @@ def test_failed_tasks_and_stages_are_left_out(tmp_path):
     (one,) = diagnose(log.write(tmp_path / "log")).applications
     assert len(one.findings[0].work.runs) == 1
     assert "1 stages failed or did not end: left out." in one.cautions
+
+
+def spilling_scan(name="files"):
+    """Make a log of a stage that reads files, and spills a half of what it reads."""
+    log = Log(name)
+    log.execution(0, node("Scan parquet ", "FileScan parquet [customer#1L]"))
+    log.stage(0, [{}] * 4, [5.0, 6.0, 5.0, 5.0])
+    for event in log.events:
+        if event["Event"] == "SparkListenerTaskEnd":
+            metrics = event["Task Metrics"]
+            metrics["Input Metrics"] = {"Records Read": 1000, "Bytes Read": 100_000}
+            metrics["Disk Bytes Spilled"] = 50_000
+    return log
+
+
+def test_a_stage_that_reads_files_and_spills_has_a_reason(tmp_path):
+    found = only(tmp_path, spilling_scan())
+    assert (found.cause, found.verdict, found.changes) == ("spill", "none", ())
+    assert "spark.executor.memory" in found.reason
+
+
+def test_an_application_that_cannot_be_judged_does_not_stop_the_others(tmp_path, monkeypatch):
+    def failing(application, thresholds):
+        if application.name == "strange":
+            raise IndexError
+        return find(application, thresholds)
+
+    monkeypatch.setattr("evenkey.reports.diagnosis.diagnosing.find", failing)
+    skewed().write(tmp_path / "app-1")
+    skewed(name="strange").write(tmp_path / "app-2")
+    found = diagnose(tmp_path)
+    assert [each.application.name for each in found.applications] == ["orders"]
+    (caution,) = found.cautions
+    assert caution.startswith("strange (app-strange) is left out: it cannot be judged (IndexError:")
+    with pytest.raises(IndexError):
+        diagnose(tmp_path, application="app-strange")
 
 
 def test_stages_of_rdds_are_counted(tmp_path):

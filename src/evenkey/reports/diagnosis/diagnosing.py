@@ -15,7 +15,7 @@ from evenkey.reports.diagnosis.findings import Diagnosed
 from evenkey.reports.diagnosis.judging import find
 from evenkey.reports.diagnosis.markdown_report import markdown_of
 from evenkey.reports.diagnosis.reading.history_server import is_address, read_server
-from evenkey.reports.diagnosis.reading.log_reader import read_log
+from evenkey.reports.diagnosis.reading.log_reader import STRANGE, read_log
 from evenkey.reports.diagnosis.reading.logs import find_logs, listed
 from evenkey.reports.diagnosis.thresholds import Thresholds
 
@@ -198,8 +198,20 @@ def diagnose(
         ids = ", ".join(each.id for each in known)
         message = f"application = {application!r}: {source} has the ids {ids}; pass one of them"
         raise ConfigurationError(message)
-    diagnosed = tuple(_diagnosed(each, limits) for each in wanted)
-    return Diagnosis(str(source), limits, diagnosed, tuple(cautions))
+    diagnosed = []
+    for each in wanted:
+        try:
+            diagnosed.append(_diagnosed(each, limits))
+        except _UNJUDGED as error:  # must not hide what is known about the others
+            if len(wanted) == 1:
+                raise
+            why = f"{type(error).__name__}: {error}"
+            cautions.append(f"{each.name} ({each.id}) is left out: it cannot be judged ({why}).")
+    return Diagnosis(str(source), limits, tuple(diagnosed), tuple(cautions))
+
+
+_UNJUDGED = (*STRANGE, ArithmeticError)
+"""Errors of the code that judges an application, if its log is of a kind that we do not know."""
 
 
 def _applications(

@@ -49,7 +49,8 @@ def find(application: Application, thresholds: Thresholds) -> list[Finding]:
         place = execution.query or execution.call_site or shape_of(execution.plan)
         folded.setdefault((place, run.read.signature), []).append(run)
     findings = [_finding(application, runs, thresholds) for runs in folded.values()]
-    listed = [each for each in findings if each.keys or each.verdict in ("change", "unsure")]
+    # Of the scans that are fast, or too short to gain from a change, there is nothing to say.
+    listed = [each for each in findings if each.keys or each.verdict not in ("balanced", "small")]
     return sorted(listed, key=lambda each: (_RANKS.get(each.verdict, 2), -each.saved))
 
 
