@@ -175,7 +175,13 @@ def test_stages_that_are_new_or_fixed(invoke, tmp_path, log):
     assert fixed in " ".join(said.split())
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"applications": [{"findings": [{}]}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", '{"applications": [{"findings": [{}]}]}',
+        '{"applications": [{"name": "orders", "findings": []}]}',
+    ],
+)  # fmt: skip
 def test_an_earlier_diagnosis_must_be_one(invoke, tmp_path, log, text):
     earlier = tmp_path / "earlier.json"
     earlier.write_text(text)

@@ -70,7 +70,7 @@ def answers():
     }  # fmt: skip
     listed = {
         "id": "app-1", "name": "orders",
-        "attempts": [{"appSparkVersion": "4.3.0", "duration": 60_000, "completed": False}],
+        "attempts": [{"appSparkVersion": "4.3.0", "startTimeEpoch": 5000, "duration": 60_000}],
     }  # fmt: skip
     executor = {"id": "1", "isActive": True, "totalCores": 4}
     return {
@@ -129,7 +129,7 @@ def test_an_application_that_runs(served):
         assert found.changes[0].gain == pytest.approx(2.5)
         assert found.adaptive == ("coalesced",)
         assert found.run.execution.call_site == "collect at /srv/orders.py:17"
-        assert one.application.slots == 4
+        assert (one.application.slots, one.application.started) == (4, 5.0)
         assert one.cautions[0].startswith("Read over REST: the rows of a join's two sides")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.reports.diagnosis import diagnose
-from tests.diagnosis.writing import Log, skewed
+from tests.diagnosis.writing import Log, applied, skewed
 
 GOOD = skewed().text().encode()
 
@@ -215,6 +215,48 @@ def test_an_application_with_a_date_in_its_name_is_the_same_one_the_next_day(tmp
     before = diagnose(tmp_path / "before").to_json()
     compared = diagnose(tmp_path / "after").since(before)
     assert (compared.new, compared.worse, compared.fixed) == ((), (), ())
+
+
+def fine(started=0):
+    """Make a log of the job of `skewed`, without skew."""
+    log = Log(started=started)
+    log.execution(0, applied())
+    log.stage(0, [250] * 4, [3.0] * 4)
+    return log
+
+
+def compared_days(tmp_path, *days):
+    """Compare two days, given the logs of each by name."""
+    found = []
+    for day, logs in zip(("before", "after"), days, strict=True):
+        (tmp_path / day).mkdir()
+        for name, log in logs.items():
+            log.write(tmp_path / day / name)
+        found.append(diagnose(tmp_path / day))
+    since = found[1].since(found[0].to_json())
+    return [len(each) for each in (since.new, since.worse, since.fixed)]
+
+
+NEITHER = [0, 0, 0]
+
+
+def test_the_last_run_is_the_one_that_started_last_whatever_its_name(tmp_path):
+    day = {"app_10000": skewed(seconds_a_row=0.02, started=200), "app_9999": fine(started=100)}
+    assert compared_days(tmp_path, {"app_1": skewed()}, day) == [0, 1, 0]
+
+
+def test_the_last_run_of_the_earlier_diagnosis_is_the_one_that_started_last(tmp_path):
+    day = {"app_10000": fine(started=200), "app_9999": skewed(started=100)}
+    assert compared_days(tmp_path, day, {"app_1": skewed()}) == [1, 0, 0]
+
+
+def test_a_stage_is_fixed_if_its_application_has_no_keyed_stage_any_more(tmp_path):
+    assert compared_days(tmp_path, {"app_1": skewed()}, {"app_2": Log()}) == [0, 0, 1]
+
+
+def test_a_stage_that_the_last_run_does_not_have_is_not_new(tmp_path):
+    day = {"app_2": skewed(started=100), "app_3": Log(started=200)}
+    assert compared_days(tmp_path, {"app_1": fine()}, day) == NEITHER
 
 
 def test_several_runs_of_one_job_are_compared_by_the_last_one(tmp_path):

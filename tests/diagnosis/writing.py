@@ -58,6 +58,7 @@ class Log:
     name: str = "orders"
     version: str = "4.3.0"
     slots: int = 4
+    started: int = 0
     events: list[dict[str, Any]] = field(default_factory=list)
     stages: int = 0
 
@@ -69,7 +70,7 @@ class Log:
             {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.x": "y"}},
             {
                 "Event": "SparkListenerApplicationStart", "App Name": self.name,
-                "App ID": f"app-{self.name}", "Timestamp": 0, "User": "u",
+                "App ID": f"app-{self.name}", "Timestamp": 1000 * self.started, "User": "u",
             },
         ]  # fmt: skip
 
@@ -114,7 +115,7 @@ class Log:
         return number
 
     def text(self, *, ended: bool = True) -> str:
-        end = {"Event": "SparkListenerApplicationEnd", "Timestamp": 60_000}
+        end = {"Event": "SparkListenerApplicationEnd", "Timestamp": 1000 * self.started + 60_000}
         events = [*self.events, *([end] if ended else [])]
         return "".join(json.dumps(each) + "\n" for each in events)
 
@@ -148,9 +149,11 @@ def task(
     }  # fmt: skip
 
 
-def skewed(slots: int = 4, name: str = "orders", seconds_a_row: float = 0.01) -> Log:
+def skewed(
+    slots: int = 4, name: str = "orders", seconds_a_row: float = 0.01, started: int = 0
+) -> Log:
     """Make a log of four tasks on four slots: one has 700 of 1,000 rows; 0.5 s are fixed."""
-    log, rows = Log(name, slots=slots), [100, 700, 100, 100]
+    log, rows = Log(name, slots=slots, started=started), [100, 700, 100, 100]
     log.execution(0, applied())
     log.stage(0, rows, [0.5 + seconds_a_row * each for each in rows])
     return log

@@ -105,8 +105,7 @@ class Diagnosis:
         >>> diagnosis.since(diagnosis.to_json())
         Comparison(new=(), worse=(), fixed=())
         """
-        every = (finding for one in self.applications for finding in one.findings)
-        return compared(every, earlier, self.thresholds.least_seconds)
+        return compared(self.applications, earlier, self.thresholds.least_seconds)
 
     def to_markdown(self, since: Comparison | None = None, profile: Sequence[str] = ()) -> str:
         """Return the diagnosis as Markdown: the stages to change, then a table of all stages.

@@ -6,8 +6,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.stable_names import stable
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from evenkey.reports.diagnosis.findings import Finding
+    from evenkey.reports.diagnosis.findings import Diagnosed, Finding
 
 _WORSE = 1.2
 """A stage got worse if the possible saving grew by at least this factor."""
@@ -26,6 +25,7 @@ _TO_CHANGE = ("change", "unsure")
 _LINE_NUMBER = re.compile(r":\d+$")
 
 _Key = tuple[object, ...]
+_Run = TypeVar("_Run")
 
 
 class Later(NamedTuple):
@@ -56,7 +56,8 @@ class Comparison:
 
     A stage is the same if its application's name, its operator, its keys and the file of its call
     site are the same. Dates, numbers of six and more digits, and temporary names in them are
-    ignored. Of several applications with one name, the last one of each diagnosis counts.
+    ignored. Of several applications with one name, the one that started last counts, in each
+    diagnosis.
 
     Parameters
     ----------
@@ -117,14 +118,14 @@ def _reason(error: Exception) -> str:
 
 
 def compared(
-    findings: Iterable[Finding], earlier: Mapping[str, Any], least_seconds: float
+    applications: Iterable[Diagnosed], earlier: Mapping[str, Any], least_seconds: float
 ) -> Comparison:
-    """Compare findings with an earlier diagnosis.
+    """Compare applications with an earlier diagnosis.
 
     Parameters
     ----------
-    findings
-        All findings of the later diagnosis.
+    applications
+        All applications of the later diagnosis.
     earlier
         The earlier diagnosis, as `Diagnosis.to_json` returns it.
     least_seconds
@@ -136,24 +137,24 @@ def compared(
         `earlier` is no diagnosis of this version of evenkey.
     """
     try:
-        before = {key: each for key, each in _earlier(earlier) if each["verdict"] in _TO_CHANGE}
-        saved = {key: float(each["saved_seconds"]) for key, each in before.items()}
+        saved = dict(_saved_earlier(earlier))
     except (LookupError, TypeError, ValueError, AttributeError):
         message = f"the earlier diagnosis lacks figures of this version of evenkey; {_FIX}"
         raise ConfigurationError(message) from None
-    found: dict[_Key, Later] = {}
-    ran: set[object] = set()  # an application that did not run again was not fixed
-    for _, group in groupby(findings, key=lambda each: id(each.application)):
-        its = list(group)
-        for key, each in zip(_numbered(map(_key, its)), its, strict=True):
-            ran.add(key[0])
-            found.pop(key, None)  # of an earlier run
-            if each.verdict in _TO_CHANGE:
-                found[key] = Later(each, saved.get(key))
+    last = _last_runs(
+        (each.application.name, each.application.started, each) for each in applications
+    )
+    found = {
+        key: Later(each, saved.get(key))
+        for one in last.values()
+        for key, each in zip(_numbered(map(_key, one.findings)), one.findings, strict=True)
+        if each.verdict in _TO_CHANGE
+    }
     return Comparison(
         tuple(each for each in found.values() if each.before is None),
         tuple(each for each in found.values() if _is_worse(each, least_seconds)),
-        tuple(_line(key) for key in before if key not in found and key[0] in ran),
+        # The stages of an application that did not run again are not fixed.
+        tuple(_line(key) for key in saved if key not in found and key[0] in last),
     )
 
 
@@ -164,8 +165,21 @@ def _is_worse(later: Later, least_seconds: float) -> bool:
     return now >= _WORSE * later.before and now - later.before >= least_seconds
 
 
-def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, Any]]]:
-    for application in earlier["applications"]:
+def _last_runs(applications: Iterable[tuple[str, float, _Run]]) -> dict[object, _Run]:
+    """Return the application that started last of each name, given names and times of starts.
+
+    Of two that started at the same time, it is the one that comes later.
+    """
+    in_order = sorted(applications, key=lambda each: each[1])
+    return {stable(name): each for name, _, each in in_order}
+
+
+def _saved_earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, float]]:
+    """Yield the stages to change of an earlier diagnosis, and what a change would have saved."""
+    last = _last_runs(
+        (str(each["name"]), float(each["started"]), each) for each in earlier["applications"]
+    )
+    for application in last.values():
         findings = application["findings"]
         keys = _numbered(
             (
@@ -176,7 +190,9 @@ def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, An
             )
             for each in findings
         )
-        yield from zip(keys, findings, strict=True)
+        for key, each in zip(keys, findings, strict=True):
+            if each["verdict"] in _TO_CHANGE:
+                yield key, float(each["saved_seconds"])
 
 
 def _key(finding: Finding) -> _Key:

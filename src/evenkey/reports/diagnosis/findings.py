@@ -251,6 +251,7 @@ class Diagnosed:
             "name": known.name,
             "spark": known.version,
             "slots": known.slots,
+            "started": known.started,
             "seconds": known.seconds,
             "source": known.source,
             "cautions": list(self.cautions),

@@ -61,6 +61,7 @@ def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
         text(listed["name"]),
         text(attempt.get("appSparkVersion", "")),
         slots or 1,
+        figure(attempt.get("startTimeEpoch", 0)) / 1000,
         max(0.0, figure(attempt.get("duration", 0))) / 1000,
         executions,
         tuple(_stages(ask, of_stages)),

@@ -119,6 +119,7 @@ class _Seen:
             self.name,
             self.version,
             self.slots or 1,
+            self.first / 1000,
             max(0.0, self.last - self.first) / 1000,
             executions,
             stages,

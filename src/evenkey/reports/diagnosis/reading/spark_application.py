@@ -109,8 +109,9 @@ class Application:
         Spark's id of the application, its name, and the version of Spark.
     slots
         Number of tasks that could run at the same time, S.
-    seconds
-        Time from the start of the application to its end, or to the last known event.
+    started, seconds
+        When the application started, in seconds since 1970, and the time from then to its end, or
+        to the last known event.
     executions, stages
         The SQL executions by number, and the stages, as far as they are known.
     cautions
@@ -123,6 +124,7 @@ class Application:
     name: str
     version: str
     slots: int
+    started: float
     seconds: float
     executions: Mapping[int, Execution]
     stages: tuple[Stage, ...]
