@@ -67,6 +67,21 @@ def test_time_that_does_not_depend_on_rows_stays():
     assert work.predicted(SPLIT) > 11.5 - 4.5
 
 
+@pytest.mark.parametrize("hot", [18.0, 22.0])
+def test_the_work_of_all_tasks_takes_its_share_of_the_slots(hot):
+    # The hot task is faster than its rows say: by the line, nearly all of its time could be saved.
+    rows = [60 + each * 80 // 198 for each in range(199)]
+    seconds = [0.1 * each for each in rows]
+    work = Work.of([run_of([*rows, 400], [*seconds, hot])], 200)
+    least = (sum(seconds) + hot) / 200
+    assert work.explained > 0.5
+    assert work.predicted(SPLIT) == pytest.approx(least)
+    assert work.predicted(WHOLE) >= least
+    dropped = Remedy.of_spark("drop", "", "", "high")
+    share = 300 / sum([*rows, 400])
+    assert work.predicted(dropped) == pytest.approx(least * (1 - share))
+
+
 def test_runs_add_up():
     runs = [by_rows([100, 700, 100, 100]), by_rows([10, 70, 10, 10])]
     work = Work.of(runs, 4)

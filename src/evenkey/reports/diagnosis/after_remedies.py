@@ -92,8 +92,9 @@ class Work:
 
         A remedy saves only time that depends on rows. The saved time is the makespan of the tasks
         as they are, less the makespan of the tasks with the remedy. In both, `line` gives the
-        seconds of a task from its rows. Other time, such as that of a slow host, stays. The time to
-        count keys is added (see `counting`).
+        seconds of a task from its rows. Other time, such as that of a slow host, stays. The wall
+        time is at least the tasks' seconds divided by the slots. The time to count keys is added
+        (see `counting`).
         """
         saved = sum(saved_time(self._played(run), remedy) for run in self.runs)
         return self.seconds - saved + self.counting(remedy)
