@@ -14,6 +14,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.reports.diagnosis import diagnose
+from evenkey.reports.diagnosis.reading.logs import EventLog
 from tests.diagnosis.writing import Log, applied, skewed
 
 GOOD = skewed().text().encode()
@@ -215,6 +216,22 @@ def test_an_application_with_a_date_in_its_name_is_the_same_one_the_next_day(tmp
     before = diagnose(tmp_path / "before").to_json()
     compared = diagnose(tmp_path / "after").since(before)
     assert (compared.new, compared.worse, compared.fixed) == ((), (), ())
+
+
+@pytest.mark.parametrize(("name", "pack"), [("app-1.gz", gzip.compress), ("app-1.zstd", zstd)])
+def test_all_complete_events_before_a_cut_are_read(tmp_path, name, pack):
+    # Each part holds fewer bytes than one read; the last part is cut.
+    parts = [
+        b"".join(b'{"Event":"E","n":%60d}\n' % number for number in range(1200)) for _ in range(4)
+    ]
+    packed = [pack(each) for each in parts]
+    (tmp_path / name).write_bytes(b"".join(packed)[:-40])
+    log = EventLog(name, (tmp_path / name,))
+    positions: list[int] = []
+    log.on_bytes = positions.append
+    assert len(list(log.events({"E"}))) >= 3600
+    assert log.cut
+    assert positions == sorted(positions)
 
 
 def fine(started=0):

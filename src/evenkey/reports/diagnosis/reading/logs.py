@@ -143,7 +143,8 @@ class EventLog:
         before = self._bytes_read
 
         def read(position: int) -> None:
-            self._bytes_read = before + position
+            # The position in a damaged file goes back to its start, where it is read once more.
+            self._bytes_read = max(self._bytes_read, before + position)
             if self.on_bytes is not None:
                 self.on_bytes(self._bytes_read)
 

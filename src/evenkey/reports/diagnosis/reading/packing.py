@@ -91,16 +91,63 @@ def _plain(packed: BinaryIO) -> Iterator[bytes]:
 
 def _streamed(codec: str) -> Callable[[BinaryIO], Iterator[bytes]]:
     def chunks(packed: BinaryIO) -> Iterator[bytes]:
+        length = 0
         try:
-            with pa.CompressedInputStream(pa.PythonFile(packed), codec) as content:
+            with _content(packed, codec) as content:
                 while chunk := content.read(_CHUNK_BYTES):
+                    length += len(chunk)
                     yield chunk
-        except (OSError, MemoryError) as error:
-            if getattr(error, "errno", None) is not None:  # a disk error: codecs set no errno
+        except _FAILED as error:
+            if _is_of_disk(error):
                 raise
+            yield from _rest(packed, codec, length)
             raise CutError from error
 
     return chunks
+
+
+_FAILED = (OSError, MemoryError)
+
+
+def _is_of_disk(error: BaseException) -> bool:
+    return getattr(error, "errno", None) is not None  # codecs set no errno
+
+
+def _rest(packed: BinaryIO, codec: str, length: int) -> Iterator[bytes]:
+    """Yield what can be decompressed of a damaged file, after the first `length` bytes.
+
+    A read that fails drops all bytes that it has decompressed. So the file is read once more to
+    the same place, and from there byte by byte.
+    """
+    packed.seek(0)
+    rest = bytearray()
+    try:
+        with _content(packed, codec) as content:
+            while length and (chunk := content.read(min(length, _CHUNK_BYTES))):
+                length -= len(chunk)
+                yield b""  # the caller can stop if it takes too long
+            while byte := content.read(1):
+                rest += byte
+    except _FAILED as error:
+        if _is_of_disk(error):
+            raise
+    yield bytes(rest)
+
+
+def _content(packed: BinaryIO, codec: str) -> pa.CompressedInputStream:
+    return pa.CompressedInputStream(pa.PythonFile(_KeptOpen(packed), "r"), codec)
+
+
+class _KeptOpen:
+    """A file that Arrow reads and does not close."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.read = file.read
+
+    def close(self) -> None:
+        """Do nothing: the caller closes the file."""
 
 
 def _lz4(packed: BinaryIO) -> Iterator[bytes]:
