@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,7 @@ from evenkey.core.profiles import (
     read_profile,
     write_profile,
 )
+from evenkey.reports.diagnosis import diagnose
 from tests.diagnosis.writing import Log, adaptive, applied, node, skewed
 
 
@@ -217,6 +221,60 @@ def test_a_profile_gets_the_tasks_of_the_log_and_keeps_its_keys(invoke, tmp_path
     assert "secret" not in said.stdout + said.stderr
     assert "0000000000000007" not in said.stdout
     assert "secret" in invoke(*arguments, "--show-keys").stdout
+
+
+def test_a_recording_that_ends_while_logs_are_read_is_kept(invoke, tmp_path, log, monkeypatch):
+    path = profiled(tmp_path)
+
+    def reading(*given, **options):
+        known = read_profile(path)
+        write_profile(path, Profile({**known.operations, "1f": known.operations["0f"]}))
+        return diagnose(*given, **options)
+
+    monkeypatch.setattr("evenkey.cli.diagnose.diagnose", reading)
+    said = invoke("diagnose", log, "--profile", path)
+    assert said.exit_code == 0, said.stderr
+    assert [*read_profile(path).operations] == ["0f", "1f"]
+
+
+def test_the_diagnosis_is_printed_if_the_profile_or_page_cannot_be_written(
+    invoke, tmp_path, log, monkeypatch
+):
+    def failing(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path, page = profiled(tmp_path), tmp_path / "page.html"
+    monkeypatch.setattr("evenkey.core.profiles.profile_file.replacing", failing)
+    monkeypatch.setattr("evenkey.reports.diagnosis.diagnosis_page.write", failing)
+    arguments = ("diagnose", log, "--profile", path, "--page", page)
+    said = invoke(*arguments, "--format", "markdown")
+    assert said.exit_code == 2
+    assert said.stdout.startswith("## 1 stage to change")
+    assert "applyInPandas(f)" in said.stdout
+    first, second, *_ = said.stderr.strip().splitlines()
+    assert "the profile cannot be written (No space left on device)" in first
+    assert "No space left on device" in second
+    failed = invoke(*arguments, "--fail-above", 1.5)
+    assert failed.exit_code == 3
+    assert "the profile cannot be written" in failed.stderr
+    assert "2.5x faster, 4.5 s saved" in failed.stderr.splitlines()[-1]
+    assert "page:" not in failed.stdout
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no folder that nobody can write to")
+def test_a_page_that_cannot_be_written_is_refused_before_the_logs_are_read(invoke, tmp_path):
+    said = invoke("diagnose", tmp_path / "missing", "--page", "/proc/page.html")
+    assert said.exit_code == 2
+    assert "page = '/proc/page.html': it cannot be written" in said.stderr
+
+
+def test_keys_are_only_shown_of_a_profile(invoke, log):
+    said = invoke("diagnose", log, "--show-keys")
+    assert said.exit_code == 2
+    assert (
+        said.stderr.strip()
+        == "error: --show-keys: only a profile has keys; pass --profile FILE too"
+    )
 
 
 def test_a_profile_of_another_format_is_refused_before_the_logs_are_read(invoke, tmp_path):

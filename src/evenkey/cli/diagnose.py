@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from evenkey.cli.diagnosis_text import print_diagnosis
-from evenkey.cli.error_lines import reported
+from evenkey.cli.error_lines import report_error, reported
 from evenkey.cli.output import JsonOption, echo, print_json, shortened
 from evenkey.cli.progress_bars import step_bar
 from evenkey.core.checking import number
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.profiles import read_profile, write_profile
+from evenkey.core.profiles import check_writable, read_profile, update_profile
 from evenkey.reports.diagnosis import (
     Thresholds,
     diagnose,
@@ -26,6 +26,7 @@ from evenkey.reports.diagnosis import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evenkey.core.profiles import Profile
     from evenkey.reports.diagnosis import Comparison, Diagnosis, Finding
 
 _USUAL = Thresholds()
@@ -155,8 +156,13 @@ def _diagnose(
         raise ConfigurationError(message)
     if fail_above is not None:
         number("fail_above", fail_above, least=1)
+    if show_keys and profile is None:
+        message = "--show-keys: only a profile has keys; pass --profile FILE too"
+        raise ConfigurationError(message)
     before = None if earlier is None else read_earlier(earlier)
     recorded = None if profile is None else read_profile(profile)
+    if profile is not None:
+        check_writable(profile)
     if page is not None:
         from evenkey.reports.diagnosis import check_page
 
@@ -172,44 +178,78 @@ def _diagnose(
             on_progress=lambda done, total, name: show(done >> 20, total >> 20, shortened(name)),
         )
     since = None if before is None else found.since(before)
-    of_earlier_logs = recorded
+    # A file that cannot be written must not hide what was found.
+    faults: list[Exception] = []
+    lines: list[str] = []
+    values = None
     if profile is not None and recorded is not None:
-        recorded = with_tasks(recorded, (each.application for each in found.applications))
-        write_profile(profile, recorded)
-    written = None
+        recorded, of_earlier_logs = _add_tasks(profile, recorded, found, faults)
+        lines = list(profile_lines(recorded, of_earlier_logs, keys=show_keys))
+        values = profile_values(recorded, keys=show_keys)
+    form = "json" if as_json else form
+    _print(found, since, page, lines, values, form)
     if page is not None:
-        from evenkey.reports.diagnosis import write_page
+        _write_page(found, page, form, faults)
+    above = () if fail_above is None else (found if since is None else since).above(fail_above)
+    _end(above, faults)
 
-        written = str(write_page(found, page))
-    lines = [] if recorded is None else profile_lines(recorded, of_earlier_logs, keys=show_keys)
-    values = None if recorded is None else profile_values(recorded, keys=show_keys)
-    _print(found, since, written, list(lines), values, "json" if as_json else form)
-    if fail_above is not None:
-        _fail((found if since is None else since).above(fail_above))
+
+def _add_tasks(
+    path: Path, known: Profile, found: Diagnosis, faults: list[Exception]
+) -> tuple[Profile, Profile]:
+    """Add tasks to a profile, and return it with and without them.
+
+    The file is read again, because recordings may have ended while the logs were read.
+    """
+    newest = known
+
+    def changed(profile: Profile) -> Profile:
+        nonlocal newest
+        newest = profile
+        return with_tasks(profile, (each.application for each in found.applications))
+
+    try:
+        written = update_profile(path, changed)
+    except ConfigurationError as error:
+        faults.append(error)
+        written = changed(newest)
+    return written, newest
+
+
+def _write_page(found: Diagnosis, page: Path, form: str, faults: list[Exception]) -> None:
+    from evenkey.reports.diagnosis import write_page
+
+    try:
+        write_page(found, page)
+    except Exception as error:  # noqa: BLE001 - reported at the end
+        faults.append(error)
+    else:
+        if form == "text":
+            echo(f"page: {page}")
 
 
 def _print(
     found: Diagnosis,
     since: Comparison | None,
-    page: str | None,
+    page: Path | None,
     lines: list[str],
     values: dict[str, Any] | None,
     form: str,
 ) -> None:
     if form == "json":
         compared = None if since is None else since.to_json()
-        print_json({**found.to_json(), "since": compared, "profile": values, "page": page})
-        return
-    if form == "markdown":
+        shown = None if page is None else str(page)
+        print_json({**found.to_json(), "since": compared, "profile": values, "page": shown})
+    elif form == "markdown":
         echo(found.to_markdown(since, lines), nl=False)
-        return
-    print_diagnosis(found, since, lines)
-    if page is not None:
-        echo(f"page: {page}")
+    else:
+        print_diagnosis(found, since, lines)
 
 
-def _fail(findings: Sequence[Finding]) -> None:
-    for each in findings:
+def _end(above: Sequence[Finding], faults: Sequence[Exception]) -> None:
+    """Print what failed and the stages above the limit, and end with the exit code for them."""
+    code = max((report_error(each) for each in faults), default=0)
+    for each in above:
         echo(each.line, err=True)
-    if findings:
-        raise typer.Exit(_ABOVE)
+    if above or code:
+        raise typer.Exit(_ABOVE if above else code)

@@ -178,7 +178,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:  # noqa: BLE001 - the outermost handler
-            raise typer.Exit(_report(error)) from None
+            raise typer.Exit(report_error(error)) from None
 
     signature = inspect.signature(command, eval_str=True)
     option = typer.Option("--debug", help="Print the full trace of an error.")
@@ -191,7 +191,8 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
     return with_reports
 
 
-def _report(error: Exception) -> int:
+def report_error(error: Exception) -> int:
+    """Print an error in one line on standard error, and return the exit code of the program."""
     explanation = explain(error)
     if _TRACES.get():
         echo(without_password("".join(traceback.format_exception(error))), err=True, nl=False)

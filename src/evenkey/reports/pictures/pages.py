@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
@@ -44,7 +45,8 @@ def check_page(option: str, file: Path) -> None:
     Raises
     ------
     ConfigurationError
-        A package is not installed, the file is a directory, or its directory does not exist.
+        A package is not installed, the file is a directory, or its directory does not exist or
+        cannot be written to.
     """
     check_packages()
     if file.is_dir() or not file.absolute().parent.is_dir():
@@ -52,6 +54,15 @@ def check_page(option: str, file: Path) -> None:
             f"{option} = {str(file)!r}: name a file in a folder that exists, such as page.html"
         )
         raise ConfigurationError(message)
+    try:
+        with tempfile.TemporaryFile(dir=file.parent, prefix="."):
+            pass
+    except OSError as error:
+        message = (
+            f"{option} = {str(file)!r}: it cannot be written ({error.strerror}); name a file in a "
+            "folder that you may write to"
+        )
+        raise ConfigurationError(message) from None
 
 
 def write_page(
