@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -64,13 +65,40 @@ def usual_seconds(slow: SlowPlace | None, run: Run) -> list[float]:
 
 
 def _places(runs: Sequence[Run], kind: str) -> Iterator[SlowPlace]:
-    paces: dict[str, list[float]] = {}
-    for run in runs:
-        for task, rows in zip(run.tasks, run.rows, strict=True):
-            if rows and getattr(task, kind):
-                paces.setdefault(getattr(task, kind), []).append(task.seconds / rows)
-    for name, here in paces.items():
-        elsewhere = [pace for other in paces if other != name for pace in paces[other]]
-        if min(len(here), len(elsewhere)) < _LEAST_TASKS or not statistics.median(elsewhere):
+    named = sorted(
+        (task.seconds / rows, getattr(task, kind))
+        for run in runs
+        for task, rows in zip(run.tasks, run.rows, strict=True)
+        if rows and getattr(task, kind)
+    )
+    paces = [pace for pace, _ in named]
+    ranks: dict[str, list[int]] = {}  # indices into `paces`, by place
+    for rank, (_, name) in enumerate(named):
+        ranks.setdefault(name, []).append(rank)
+    for name, here in ranks.items():
+        if min(len(here), len(paces) - len(here)) < _LEAST_TASKS:
             continue
-        yield SlowPlace(kind, name, statistics.median(here) / statistics.median(elsewhere))
+        elsewhere = _median_without(paces, here)
+        if elsewhere:
+            median = statistics.median(paces[rank] for rank in here)
+            yield SlowPlace(kind, name, median / elsewhere)
+
+
+def _median_without(values: Sequence[float], left_out: Sequence[int]) -> float:
+    """Return the median of sorted values without those at some indices, which are sorted too.
+
+    Examples
+    --------
+    >>> _median_without([1.0, 2.0, 5.0, 6.0, 9.0], [1])
+    5.5
+    """
+    count = len(values) - len(left_out)
+
+    def at(place: int) -> float:
+        # Before the k-th index that is left out, that index less k values are kept.
+        before = bisect_right(
+            range(len(left_out)), place, key=lambda number: left_out[number] - number
+        )
+        return values[place + before]
+
+    return (at((count - 1) // 2) + at(count // 2)) / 2
