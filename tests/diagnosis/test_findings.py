@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
-from evenkey.reports.diagnosis import diagnose
+from evenkey.reports.diagnosis import Application, diagnose
 from evenkey.reports.diagnosis.judging import find
+from evenkey.reports.diagnosis.reading.log_reader import read_log
 from tests.diagnosis.writing import Log, adaptive, applied, exchange, node, skewed
 
 
@@ -249,6 +252,33 @@ def test_an_application_that_cannot_be_judged_does_not_stop_the_others(tmp_path,
     assert caution.startswith("strange (app-strange) is left out: it cannot be judged (IndexError:")
     with pytest.raises(IndexError):
         diagnose(tmp_path, application="app-strange")
+
+
+def test_only_what_findings_need_of_an_application_is_kept(tmp_path, monkeypatch):
+    alive: list[weakref.ref[Application]] = []
+    most: list[int] = []
+
+    def reading(log):
+        most.append(sum(each() is not None for each in alive))
+        found = read_log(log)
+        alive.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr("evenkey.reports.diagnosis.diagnosing.read_log", reading)
+    for name in ("a", "b", "c"):
+        log = skewed(name=name)
+        log.stage(0, [{}] * 4, [1.0] * 4)  # reads no shuffle
+        log.write(tmp_path / name)
+    found = diagnose(tmp_path)
+    assert most == [0, 0, 0]
+    for one in found.applications:
+        (finding,) = one.findings
+        (stage,) = one.application.stages
+        assert finding.application is one.application
+        assert finding.run.tasks == stage.tasks
+        assert [each.rows for each in stage.tasks] == [100, 700, 100, 100]
+        assert not any(each.counted for each in stage.tasks)
+        assert one.application.executions[0].plan.children == ()
 
 
 def test_stages_of_rdds_are_counted(tmp_path):

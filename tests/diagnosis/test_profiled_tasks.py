@@ -45,7 +45,7 @@ def counted(fingerprint, *below, place=0, number=3):
 
 def tasks(log, tmp_path, known):
     found = diagnose(log.write(tmp_path / "log"))
-    return with_tasks(known, (each.application for each in found.applications)).operations
+    return with_tasks(known, found.applications).operations
 
 
 def test_a_stage_belongs_to_the_operation_whose_rows_it_reads(tmp_path):

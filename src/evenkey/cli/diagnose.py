@@ -206,7 +206,7 @@ def _add_tasks(
     def changed(profile: Profile) -> Profile:
         nonlocal newest
         newest = profile
-        return with_tasks(profile, (each.application for each in found.applications))
+        return with_tasks(profile, found.applications)
 
     try:
         written = update_profile(path, changed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,7 +12,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.stores import local_path, scheme_of
 from evenkey.reports.diagnosis.earlier_diagnosis import compared
 from evenkey.reports.diagnosis.findings import Diagnosed
-from evenkey.reports.diagnosis.judging import find
+from evenkey.reports.diagnosis.judging import find, without_unused
 from evenkey.reports.diagnosis.markdown_report import markdown_of
 from evenkey.reports.diagnosis.reading.history_server import is_address, read_server
 from evenkey.reports.diagnosis.reading.log_reader import STRANGE, read_log
@@ -191,33 +191,55 @@ def diagnose(
     if last_hours is not None:
         number("last_hours", last_hours, least=0)
     limits = Thresholds(least_fullness, least_gain, least_seconds)
-    known, cautions = _applications(str(source), application, last_hours, on_progress)
-    wanted = [each for each in known if application in (None, each.id)]
-    if not wanted:
-        ids = ", ".join(each.id for each in known)
+    found = _Found(application, limits)
+    cautions = _applications(found.take, str(source), application, last_hours, on_progress)
+    if found.failed is not None and not found.diagnosed:
+        raise found.failed
+    if not found.diagnosed:
+        ids = ", ".join(found.ids)
         message = f"application = {application!r}: {source} has the ids {ids}; pass one of them"
         raise ConfigurationError(message)
-    diagnosed = []
-    for each in wanted:
-        try:
-            diagnosed.append(_diagnosed(each, limits))
-        except _UNJUDGED as error:  # must not hide what is known about the others
-            if len(wanted) == 1:
-                raise
-            why = f"{type(error).__name__}: {error}"
-            cautions.append(f"{each.name} ({each.id}) is left out: it cannot be judged ({why}).")
-    return Diagnosis(str(source), limits, tuple(diagnosed), tuple(cautions))
+    return Diagnosis(str(source), limits, tuple(found.diagnosed), (*cautions, *found.cautions))
 
 
 _UNJUDGED = (*STRANGE, ArithmeticError)
 """Errors of the code that judges an application, if its log is of a kind that we do not know."""
 
 
+@dataclass
+class _Found:
+    """The findings of the applications that were read; an application itself is not kept."""
+
+    wanted: str | None
+    thresholds: Thresholds
+    ids: list[str] = field(default_factory=list)
+    diagnosed: list[Diagnosed] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+    failed: Exception | None = None
+
+    def take(self, application: Application) -> None:
+        """Judge an application, if it is wanted."""
+        self.ids.append(application.id)
+        if self.wanted not in (None, application.id):
+            return
+        try:
+            self.diagnosed.append(_diagnosed(application, self.thresholds))
+        except _UNJUDGED as error:  # must not hide what is known about the others
+            self.failed = error
+            who, why = f"{application.name} ({application.id})", f"{type(error).__name__}: {error}"
+            self.cautions.append(f"{who} is left out: it cannot be judged ({why}).")
+
+
 def _applications(
-    source: str, application: str | None, last_hours: float | None, on_progress: OnBytes | None
-) -> tuple[Sequence[Application], list[str]]:
+    take: Callable[[Application], None],
+    source: str,
+    application: str | None,
+    last_hours: float | None,
+    on_progress: OnBytes | None,
+) -> list[str]:
+    """Read the applications of a source one by one, and return what could not be read."""
     if is_address(source):
-        return read_server(source, application, last_hours)
+        return read_server(take, source, application, last_hours)
     if scheme_of(source) != "file":
         message = (
             f"{source}: event logs are read from paths of this machine and from servers; copy the "
@@ -236,31 +258,31 @@ def _applications(
             raise ConfigurationError(message)
     # The name of a log usually contains the id of its application, so other logs are not opened.
     named = [log for log in logs if application is not None and application in Path(log.name).name]
-    read, cautions = _read(named or logs, on_progress)
+    cautions = _read(take, named or logs, on_progress)
     if skipped and not named:
         files = "1 file is" if len(skipped) == 1 else f"{len(skipped):,} files are"
         cautions.append(f"{files} left out ({listed(skipped)}).")
-    return read, cautions
+    return cautions
 
 
 def _read(
-    logs: Sequence[EventLog], on_progress: OnBytes | None
-) -> tuple[Sequence[Application], list[str]]:
+    take: Callable[[Application], None], logs: Sequence[EventLog], on_progress: OnBytes | None
+) -> list[str]:
     """Read logs; a log that cannot be read becomes a caution, and the other logs are still read."""
-    read, cautions = [], []
+    cautions = []
     sizes = [log.size for log in logs]
     for place, log in enumerate(logs):
         if on_progress is not None:
             log.on_bytes = _reporting(on_progress, sizes, place, Path(log.name).name)
         try:
-            read.append(read_log(log))
+            take(read_log(log))
         except ConfigurationError as error:
             if len(logs) == 1:
                 raise
             cautions.append(str(error))
-    if not read:
+    if len(cautions) == len(logs):
         raise ConfigurationError(cautions[0])
-    return read, cautions
+    return cautions
 
 
 def _reporting(
@@ -282,4 +304,5 @@ def _diagnosed(application: Application, thresholds: Thresholds) -> Diagnosed:
         cautions.append(
             f"{of_rdds:,} stages of RDDs read a shuffle: they have no plan and are not diagnosed."
         )
-    return Diagnosed(application, tuple(findings), tuple(cautions))
+    kept, findings = without_unused(application, findings)
+    return Diagnosed(kept, tuple(findings), tuple(cautions))

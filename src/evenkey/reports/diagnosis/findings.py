@@ -227,7 +227,8 @@ class Diagnosed:
     Parameters
     ----------
     application
-        The application.
+        The application, with the stages and executions in `findings` only. Its tasks have no counts
+        by accumulator, and its plans have only their roots.
     findings
         One finding for each stage with a keyed shuffle; the stages to change come first.
     cautions

@@ -57,6 +57,47 @@ def find(application: Application, thresholds: Thresholds) -> list[Finding]:
 _RANKS = {"change": 0, "unsure": 1}
 
 
+def without_unused(
+    application: Application, findings: Sequence[Finding]
+) -> tuple[Application, list[Finding]]:
+    """Return an application and its findings without what nothing needs after they were judged.
+
+    A large application has millions of tasks. Kept are the tasks of the stages in findings, without
+    their counts by accumulator, and the root of each plan.
+    """
+    runs = [run for each in findings for run in each.work.runs]
+    numbers = {run.stage for run in runs}
+    tasks = {
+        stage.number: {task.index: replace(task, counted={}) for task in stage.tasks}
+        for stage in application.stages
+        if stage.number in numbers
+    }
+    executions = {
+        each.number: replace(each, plan=replace(each.plan, children=()))
+        for each in {run.execution.number: run.execution for run in runs}.values()
+    }
+    stages = tuple(
+        replace(stage, tasks=tuple(tasks[stage.number].values()))
+        for stage in application.stages
+        if stage.number in numbers
+    )
+    application = replace(application, executions=executions, stages=stages)
+
+    def light(run: Run) -> Run:
+        of_stage = tasks[run.stage]
+        its = tuple(of_stage[task.index] for task in run.tasks)
+        return replace(run, tasks=its, execution=executions[run.execution.number])
+
+    return application, [
+        replace(
+            each,
+            application=application,
+            work=replace(each.work, runs=[light(run) for run in each.work.runs]),
+        )
+        for each in findings
+    ]
+
+
 def _finding(application: Application, runs: Sequence[Run], thresholds: Thresholds) -> Finding:
     work = Work.of(runs, application.slots)
     stream = is_streaming(work.worst.execution.plan)

@@ -12,12 +12,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.profiles import MARK, Profile, TaskFigures
-from evenkey.reports.diagnosis.stage_runs import runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from evenkey.core.profiles import HotKey, Operation
+    from evenkey.reports.diagnosis.findings import Diagnosed
     from evenkey.reports.diagnosis.reading.spark_application import Application
     from evenkey.reports.diagnosis.stage_runs import Run
 
@@ -27,7 +27,7 @@ _WORSE, _LEAST_SECONDS = 1.2, 1.0
 """Growth of an imbalance that is reported: as a factor and in seconds, both."""
 
 
-def with_tasks(profile: Profile, applications: Iterable[Application]) -> Profile:
+def with_tasks(profile: Profile, applications: Iterable[Diagnosed]) -> Profile:
     """Return a profile with rows and seconds of each operation's tasks in its newest run.
 
     A stage without a shuffle, such as a write or a join with a broadcast, adds nothing.
@@ -37,15 +37,17 @@ def with_tasks(profile: Profile, applications: Iterable[Application]) -> Profile
     profile
         Profile of the job.
     applications
-        Applications in which the job ran while it was recorded.
+        Applications in which the job ran while it was recorded, with their findings: each stage
+        that reads a shuffle by key has one.
     """
     operations = dict(profile.operations)
-    for application in applications:
-        for run in runs_of(application):
+    for each in applications:
+        runs = (run for finding in each.findings for run in finding.work.runs)
+        for run in sorted(runs, key=lambda run: run.stage):
             fingerprint = _fingerprint(run)
             if fingerprint not in operations:
                 continue
-            known, found = operations[fingerprint], _figures(application, run)
+            known, found = operations[fingerprint], _figures(each.application, run)
             if known.tasks is None or known.tasks.at <= found.at:
                 operations[fingerprint] = replace(known, tasks=found)
     return Profile(operations)

@@ -32,7 +32,7 @@ from evenkey.reports.diagnosis.reading.log_reader import STRANGE, read_log
 from evenkey.reports.diagnosis.reading.logs import find_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from urllib.parse import SplitResult
 
     from evenkey.reports.diagnosis.reading.logs import EventLog
@@ -75,12 +75,17 @@ def is_address(source: str) -> bool:
 
 
 def read_server(
-    address: str, application: str | None = None, last_hours: float | None = None
-) -> tuple[Sequence[Application], list[str]]:
+    take: Callable[[Application], None],
+    address: str,
+    application: str | None = None,
+    last_hours: float | None = None,
+) -> list[str]:
     """Read the applications of a server.
 
     Parameters
     ----------
+    take
+        Called with each application, before the next one is read.
     address
         Address of any page of the server, or of its REST API.
     application
@@ -92,8 +97,8 @@ def read_server(
 
     Returns
     -------
-    applications, cautions
-        The applications, and sentences about applications that could not be, or were not, read.
+    list of str
+        Sentences about applications that could not be, or were not, read.
 
     Raises
     ------
@@ -107,20 +112,20 @@ def read_server(
     application = application or (shown[1] if shown else None)
     most = NEWEST if last_hours is None else MOST
     listed = _applications(address, base, application, _query(most, last_hours))
-    read, cautions = [], []
+    cautions = []
     for each in listed[:most]:
         try:
-            read.append(_read(address, base, each))
+            take(_read(address, base, each))
         except ConfigurationError as error:
             if len(listed) == 1:
                 raise
             cautions.append(str(error))
-    if not read:
+    if len(cautions) == len(listed[:most]):
         raise ConfigurationError(cautions[0])
     if len(listed) > most:
         more = "" if last_hours is not None else "; with last_hours, all of that time are read"
         cautions.append(f"The server lists more: only its newest {most:,} were read{more}.")
-    return read, cautions
+    return cautions
 
 
 def _query(most: int, last_hours: float | None) -> str:

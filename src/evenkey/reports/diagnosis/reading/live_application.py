@@ -7,6 +7,7 @@ take the exchange whose total number of rows equals the number of rows that the 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +103,8 @@ def _task(answer: Mapping[str, Any]) -> Task:
         whole(source.get("recordsRead", 0)),
         whole(source.get("bytesRead", 0)),
         whole(metrics.get("diskBytesSpilled", 0)),
-        text(answer.get("executorId", "")),
-        text(answer.get("host", "")),
+        sys.intern(text(answer.get("executorId", ""))),
+        sys.intern(text(answer.get("host", ""))),
     )
 
 

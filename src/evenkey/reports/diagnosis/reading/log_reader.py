@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -240,8 +241,8 @@ def _task_end(seen: _Seen, event: dict[str, Any]) -> None:
         whole(source.get("Records Read", 0)),
         whole(source.get("Bytes Read", 0)),
         whole(metrics.get("Disk Bytes Spilled", 0)),
-        text(info.get("Executor ID", "")),
-        text(info.get("Host", "")),
+        sys.intern(text(info.get("Executor ID", ""))),
+        sys.intern(text(info.get("Host", ""))),
     )
     seen.tasks.setdefault(whole(event["Stage ID"]), {})[task.index] = task
     seen.last = max(seen.last, finished)
