@@ -204,7 +204,7 @@ def write_page(comparisons: Sequence[Comparison], found: diagnosis.Diagnosis, fi
 
 
 def timeline(made: Comparison, tasks: Sequence[diagnosis.Task]) -> pictures.Timeline:
-    """Put the tasks of both jobs on one time axis."""
+    """Put the tasks of both jobs that read rows by key on one time axis."""
     jobs = {
         f"{name}: {job.seconds:.1f} s": [
             pictures.Span(task.started - job.began, task.started - job.began + task.seconds, colour)
@@ -216,7 +216,8 @@ def timeline(made: Comparison, tasks: Sequence[diagnosis.Task]) -> pictures.Time
             ("evenkey", made.fast, pictures.GROUPINGS["planned"]),
         )
     }
-    return pictures.Timeline(f"Tasks if {made.name}, one bar per task", jobs)
+    title = f"Tasks that read rows by key if {made.name}, one bar per task"
+    return pictures.Timeline(title, jobs)
 
 
 def times(comparisons: Sequence[Comparison]) -> pictures.Table:
