@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,14 @@ def test_a_skewed_stage_is_named_with_its_figures(tmp_path):
     assert split.gain == pytest.approx(2.5)
     assert whole.seconds == pytest.approx(0.5 + 6.0)  # the hottest key's own 600 rows
     assert split.remedy.code.startswith('eks.groupBy(df, "customer", workers=4).applyInPandas(')
+
+
+def test_a_line_has_gain_and_saving_of_the_same_change(tmp_path):
+    found = only(tmp_path, skewed())
+    split, whole = found.changes
+    unsure = replace(found, changes=(replace(split, confidence="low"), whole))
+    assert unsure.saved == pytest.approx(4.5)
+    assert unsure.line.endswith(": 1.2x faster, 1.0 s saved (skewed keys)")
 
 
 def test_the_plan_that_ran_is_the_newest(tmp_path):

@@ -139,21 +139,30 @@ class Finding:
         return self.best.gain if self.best else 1.0
 
     @property
+    def best_sure(self) -> Change | None:
+        """The best change with at least medium confidence; None if there is none."""
+        sure = (each for each in self.changes if each.confidence != "low")
+        return max(sure, key=lambda each: each.gain, default=None)
+
+    @property
     def sure_gain(self) -> float:
         """Speedup by the best change with at least medium confidence; 1 if there is none."""
-        return max((each.gain for each in self.changes if each.confidence != "low"), default=1.0)
+        return self.best_sure.gain if self.best_sure else 1.0
 
     @property
     def saved(self) -> float:
         """Wall time that the best change would save, in seconds."""
-        return max(0.0, self.work.seconds - self.best.seconds) if self.best else 0.0
+        return self._saved(self.best)
+
+    def _saved(self, change: Change | None) -> float:
+        return max(0.0, self.work.seconds - change.seconds) if change else 0.0
 
     @property
     def line(self) -> str:
-        """The stage, its speedup and its cause in a line, for logs and alerts."""
+        """The stage, its speedup by the best sure change and its cause in a line, for alerts."""
         return (
             f"{self.application.name}: {stage_title(self)}: {self.sure_gain:.1f}x faster, "
-            f"{self.saved:,.1f} s saved ({self.cause})"
+            f"{self._saved(self.best_sure):,.1f} s saved ({self.cause})"
         )
 
     @property
