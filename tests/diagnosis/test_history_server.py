@@ -9,6 +9,7 @@ import re
 import socket
 import tempfile
 import threading
+import time
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -182,6 +183,54 @@ def test_a_history_server_with_many_applications(served):
     known["/applications"] = []
     with pytest.raises(ConfigurationError, match="no Spark application of the last hours; name"):
         diagnose(address, last_hours=24)
+
+
+def archive_of(log):
+    return archive({"log": log.text()})
+
+
+def test_the_attempt_of_a_page_is_read(served):
+    address, known = served
+    attempts = [{"attemptId": "2"}, {"attemptId": "1"}]
+    known["/applications/app-1"] = {"id": "app-1", "name": "orders", "attempts": attempts}
+    for attempt in ("1", "2"):
+        log = skewed(name=f"attempt {attempt}")
+        known[f"/applications/app-1/{attempt}/logs"] = archive_of(log)
+
+    def read(page):
+        (one,) = diagnose(f"{address}/history/{page}").applications
+        return one.application.name
+
+    assert read("app-1/1/jobs/") == read("app-1/1") == "attempt 1"
+    assert read("app-1/2/jobs/") == read("app-1/jobs/") == read("app-1") == "attempt 2"
+    with pytest.raises(ConfigurationError, match="no attempt 3 of it; leave it out of the address"):
+        read("app-1/3/jobs/")
+
+
+def test_one_application_of_a_server_can_be_older_than_the_last_hours(served):
+    address, known = served
+    now = 1000 * time.time()
+    hour = 3_600_000
+    for name, ended in {"app-orders": now - 2 * hour, "app-running": -1}.items():
+        attempts = [{"endTimeEpoch": ended}]
+        known[f"/applications/{name}"] = {"id": name, "name": "orders", "attempts": attempts}
+        known[f"/applications/{name}/logs"] = archive_of(skewed(name=name.removeprefix("app-")))
+
+    def read(name, hours):
+        return len(diagnose(address, application=name, last_hours=hours).applications)
+
+    assert read("app-orders", 3) == read("app-running", 3) == read("app-running", 1) == 1
+    with pytest.raises(ConfigurationError, match=r"ended before the last hours; name more of them"):
+        read("app-orders", 1)
+
+
+def test_hours_before_all_time_are_any_time(served):
+    address, known = served
+    known["/applications"] = [{"id": "app-orders", "name": "orders", "attempts": [{}]}]
+    known["/applications/app-orders/logs"] = archive_of(skewed())
+    for hours in (1e8, 1e300):
+        assert len(diagnose(address, last_hours=hours).applications) == 1
+    assert "minEndDate=1970-01-01T00:00:00.000GMT" in " ".join(known["asked"])
 
 
 def test_a_server_that_is_not_spark_is_refused_in_one_line(served):

@@ -48,7 +48,7 @@ _API = "/api/v1"
 _PAGES = re.compile(
     r"/(?:api/v1|history/|(?:jobs|stages|SQL|executors|environment|storage|StreamingQuery)\b)"
 )
-_HISTORY = re.compile(r"/history/([^/]+)")
+_HISTORY = re.compile(r"/history/(?P<id>[^/]+)(?:/(?P<attempt>\d+)(?=/|$))?")
 _NOT_IN_URLS = re.compile(r"[\s\x00-\x1f\x7f]")
 _PATIENCE_SECONDS = 60
 _CHUNK_BYTES = 1 << 18
@@ -90,7 +90,8 @@ def read_server(
         Address of any page of the server, or of its REST API.
     application
         Id of the only application to read. None: if `address` is a page of one application, that
-        application; otherwise all applications of the last hours, or the newest 20.
+        application; otherwise all applications of the last hours, or the newest 20. Of several
+        attempts of an application, that of the page is read, or the newest.
     last_hours
         Number of hours before now in which an application must have ended, or still run. None:
         any time.
@@ -109,9 +110,13 @@ def read_server(
     front = _PAGES.split(parts.path, maxsplit=1)[0].rstrip("/")
     base = f"{parts.scheme}://{parts.netloc}{front}{_API}"
     shown = _HISTORY.search(parts.path)
-    application = application or (shown[1] if shown else None)
+    attempt = shown["attempt"] if shown and application in (None, shown["id"]) else None
+    application = application or (shown["id"] if shown else None)
     most = NEWEST if last_hours is None else MOST
-    listed = _applications(address, base, application, _query(most, last_hours))
+    first = None if last_hours is None else _hours_ago(last_hours)
+    listed = _applications(address, base, application, _query(most, first))
+    if application is not None:
+        listed[0]["attempts"] = [_attempt(base, listed[0], attempt, first)]
     cautions = []
     for each in listed[:most]:
         try:
@@ -128,12 +133,44 @@ def read_server(
     return cautions
 
 
-def _query(most: int, last_hours: float | None) -> str:
+def _hours_ago(hours: float) -> dt.datetime:
+    """Return the time so many hours before now, at the earliest 1970."""
+    return dt.datetime.fromtimestamp(max(0.0, time.time() - 3600 * hours), dt.UTC)
+
+
+def _query(most: int, first: dt.datetime | None) -> str:
     """Return a query for one application more than will be read, so that others are noticed."""
-    if last_hours is None:
+    if first is None:
         return f"limit={most + 1}"
-    first = dt.datetime.now(dt.UTC) - dt.timedelta(hours=last_hours)
     return f"limit={most + 1}&minEndDate={first:%Y-%m-%dT%H:%M:%S}.000GMT"
+
+
+def _attempt(
+    base: str, listed: Mapping[str, Any], wanted: str | None, first: dt.datetime | None
+) -> Mapping[str, Any]:
+    """Return the attempt of an application with an id, or the newest; check when it ended."""
+    what = f"application = {listed['id']!r}: {base} has"
+    try:
+        attempts = [
+            each
+            for each in listed.get("attempts") or [{}]
+            if wanted in (None, str(each.get("attemptId")))
+        ]
+        if not attempts:
+            message = f"{what} no attempt {wanted} of it; leave it out of the address"
+            raise ConfigurationError(message)
+        newest: Mapping[str, Any] = attempts[0]
+        # An attempt that still runs has the end -1.
+        ended = limits.figure(newest.get("endTimeEpoch", -1)) / 1000
+    except STRANGE as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        message = f"{what} an answer about it that is not Spark's; pass the path of its event log"
+        raise ConfigurationError(message) from error
+    if first is not None and 0 <= ended < first.timestamp():
+        message = f"{what} it, but it ended before the last hours; name more of them"
+        raise ConfigurationError(message)
+    return newest
 
 
 def _checked(address: str) -> SplitResult:
