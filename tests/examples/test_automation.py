@@ -30,7 +30,7 @@ def loaded(name):
 
 
 @pytest.mark.slow(5)
-def test_the_action_fails_once_and_writes_a_summary(tmp_path):
+def test_the_action_fails_until_a_stage_is_accepted_and_writes_a_summary(tmp_path):
     action = yaml.safe_load((EXAMPLES / "diagnose-action" / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"
     last = action["runs"]["steps"][-1]
@@ -66,8 +66,12 @@ def test_the_action_fails_once_and_writes_a_summary(tmp_path):
     again = step()  # the same stage is neither new nor worse
     assert again.returncode == 0, again.stderr
     skewed(seconds_a_row=0.03).write(tmp_path / "logs" / "app-1")
-    worse = step()
-    assert worse.returncode == 3
+    for _ in range(2):  # the accepted diagnosis stays as it is
+        worse = step()
+        assert worse.returncode == 3
+    (tmp_path / "diagnosis.json.new").replace(tmp_path / "diagnosis.json")
+    accepted = step()
+    assert accepted.returncode == 0, accepted.stderr
     assert "**Worse since the earlier diagnosis**" in (tmp_path / "summary.md").read_text()
 
 
@@ -75,13 +79,19 @@ def test_the_dag_of_airflow(tmp_path):
     pytest.importorskip("airflow.sdk", reason="Airflow is not installed")
     failed = pytest.importorskip("airflow.sdk.exceptions").AirflowFailException
     example = loaded("airflow_diagnosis")
-    example.EARLIER = tmp_path / "earlier.json"
+    example.ACCEPTED, example.NEWEST = tmp_path / "accepted.json", tmp_path / "newest.json"
     example.LOGS = str(skewed().write(tmp_path / "log"))
     dag = example.diagnose_spark_jobs()
     (task,) = dag.tasks
     with pytest.raises(failed, match=r"orders: stage 0: .* 2\.5x faster"):
         task.python_callable()
     task.python_callable()  # nothing is new
+    skewed(seconds_a_row=0.03).write(tmp_path / "log")
+    for _ in range(2):  # the accepted diagnosis stays as it is
+        with pytest.raises(failed, match="orders: stage 0"):
+            task.python_callable()
+    example.NEWEST.replace(example.ACCEPTED)
+    task.python_callable()
 
 
 class Webhook(http.server.ThreadingHTTPServer):
