@@ -134,6 +134,16 @@ def test_an_application_that_runs(served):
         assert one.cautions[0].startswith("Read over REST: the rows of a join's two sides")
 
 
+def test_a_stage_that_ran_twice(served):
+    address, known = served
+    known.update(answers())
+    known[f"{APP}/stages"].append({**stage(1, 1000), "attemptId": 1})
+    known[f"{APP}/stages/1/1/taskList"] = known[f"{APP}/stages/1/0/taskList"][:1]
+    (one,) = diagnose(address).applications
+    (found,) = one.named
+    assert found.run.rows == tuple(ROWS)
+
+
 def test_a_stage_that_fits_no_shuffle_or_two_is_left_out(served):
     address, known = served
     known.update(answers())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evenkey.reports.diagnosis.causes import Cause
     from evenkey.reports.diagnosis.findings import Verdict
-    from evenkey.reports.diagnosis.reading.spark_application import Application
+    from evenkey.reports.diagnosis.reading.spark_application import Application, Task
     from evenkey.reports.diagnosis.reading.spark_plans import KeyedRead
     from evenkey.reports.diagnosis.remedies import Confidence, Remedy
     from evenkey.reports.diagnosis.thresholds import Thresholds
@@ -67,34 +67,35 @@ def without_unused(
     """
     runs = [run for each in findings for run in each.work.runs]
     numbers = {run.stage for run in runs}
-    tasks = {
-        stage.number: {task.index: replace(task, counted={}) for task in stage.tasks}
-        for stage in application.stages
-        if stage.number in numbers
-    }
+    stages = [stage for stage in application.stages if stage.number in numbers]
+    none: dict[int, int] = {}
+    light = {id(task): replace(task, counted=none) for each in stages for task in each.tasks}
     executions = {
         each.number: replace(each, plan=replace(each.plan, children=()))
         for each in {run.execution.number: run.execution for run in runs}.values()
     }
-    stages = tuple(
-        replace(stage, tasks=tuple(tasks[stage.number].values()))
-        for stage in application.stages
-        if stage.number in numbers
+
+    def lightened(tasks: Sequence[Task]) -> tuple[Task, ...]:
+        return tuple(light[id(task)] for task in tasks)
+
+    kept = replace(
+        application,
+        executions=executions,
+        stages=tuple(replace(each, tasks=lightened(each.tasks)) for each in stages),
     )
-    application = replace(application, executions=executions, stages=stages)
-
-    def light(run: Run) -> Run:
-        of_stage = tasks[run.stage]
-        its = tuple(of_stage[task.index] for task in run.tasks)
-        return replace(run, tasks=its, execution=executions[run.execution.number])
-
-    return application, [
+    works = (
         replace(
-            each,
-            application=application,
-            work=replace(each.work, runs=[light(run) for run in each.work.runs]),
+            each.work,
+            runs=[
+                replace(run, tasks=lightened(run.tasks), execution=executions[run.execution.number])
+                for run in each.work.runs
+            ],
         )
         for each in findings
+    )
+    return kept, [
+        replace(each, application=kept, work=work)
+        for each, work in zip(findings, works, strict=True)
     ]
 
 
