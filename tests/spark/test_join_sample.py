@@ -111,6 +111,32 @@ def test_a_key_that_is_hot_on_the_sampled_side_needs_no_second_job(plain, monkey
     assert counts_of(hot(plain), right, FEW).error > 0
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_counts_of_a_cached_side_are_the_same(plain, monkeypatch, exact):
+    left = hot(plain)
+    right = plain.range(301).select(F.col("id").alias("k"), F.lit(1).alias("w"))
+    expected = counts_of(left, right, WORKERS, exact=exact)
+    results = []
+    tables = join_counts._tables
+
+    def noting(every, *given):
+        results.append((every, every.storageLevel.useMemory))
+        return tables(every, *given)
+
+    monkeypatch.setattr(join_counts, "_tables", noting)
+    cached = left.persist()
+    try:
+        found = counts_of(cached, right, WORKERS, exact=exact)
+    finally:
+        cached.unpersist()
+    ((every, was_cached),) = results
+    assert was_cached
+    assert not every.storageLevel.useMemory
+    assert found.rows == expected.rows
+    for name in ("keys", "left", "right", "work", "bucket_work", "spark_loads"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
 def test_the_side_that_is_sampled(plain):
     left, right = (plain.range(rows).withColumnRenamed("id", "k") for rows in (900, 100))
     keys = join_keys(left, right, ["k"], ["k"])

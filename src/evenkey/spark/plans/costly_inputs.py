@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from evenkey.spark.sessions.printed_plans import printed_plan
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame
 
@@ -84,6 +85,31 @@ def warn_of_costly(
             what,
             fix,
         )
+
+
+@contextlib.contextmanager
+def read_once(result: DataFrame, inputs: DataFrame) -> Iterator[DataFrame]:
+    """Let several parts of one query read a result that is computed once.
+
+    Spark computes the shuffle of such a result once, unless it reads a cache: adaptive execution
+    takes each scan of a cache for another one. So the result is then cached, too, while the context
+    lasts.
+
+    Parameters
+    ----------
+    result
+        Rows that several parts read, all of them behind one shuffle.
+    inputs
+        What is shuffled.
+    """
+    if _CACHED not in _operators(printed_plan(inputs)):
+        yield result
+        return
+    cached = result.persist()
+    try:
+        yield cached
+    finally:
+        cached.unpersist()
 
 
 def _operators(plan: str) -> Iterable[str]:
