@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     IntegralType,
 )
 
+from evenkey.spark.keys.char_lengths import char_lengths
 from evenkey.spark.keys.given_columns import (
     find_columns,
     has_collation,
@@ -65,7 +66,10 @@ def join_keys(
     found = [find_columns(side, names, "on") for side in (left, right)]
     sides: tuple[list[Column], list[Column]] = ([], [])
     for number, pair in enumerate(zip(*found, strict=True)):
-        types = [left.schema[pair[0]].dataType, right.schema[pair[1]].dataType]
+        fields = [side.schema[name] for side, name in zip((left, right), pair, strict=True)]
+        if all(map(char_lengths, fields)):
+            return f"key {shown[number]} is CHAR on both sides, which Spark pads before it compares"
+        types = [field.dataType for field in fields]
         common = types[0]
         if types[0] != types[1]:
             if not all(isinstance(each, IntegralType | DecimalType) for each in types):
