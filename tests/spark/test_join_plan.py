@@ -117,9 +117,8 @@ def test_the_load_that_workers_reach(loads, others, balanced):
 
 def hashes_of(pairs):
     kind = pa.struct([("hash", pa.int64()), ("contents", pa.int64())])
-    return pa.array(
-        [None if each is None else dict(zip(kind.names, each, strict=True)) for each in pairs], kind
-    )
+    rows = [each and {"hash": each[0], "contents": each[1]} for each in pairs]
+    return pa.array(rows, kind)
 
 
 def test_a_task_names_the_first_row_of_each_key_once():

@@ -121,6 +121,10 @@ def test_an_order_is_stable_unless_a_shuffle_is_behind_it(session, tmp_path):
     assert order_may_change(read.repartition(3))
     assert order_may_change(read.groupBy("key").count())
     assert order_may_change(read.join(made.hint("merge"), "key").where("key > 3"))
+    # Spark prints no shuffle for these, if they are the last operator.
+    assert order_may_change(read.limit(50))
+    assert order_may_change(read.orderBy("id").limit(50))
+    assert order_may_change(read.orderBy("id").limit(50).where("id > 3"))
     kept = read.repartition(3).cache()
     assert order_may_change(kept.where("id > 3"))
     kept.unpersist()

@@ -28,8 +28,15 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_SHUFFLE = re.compile(r"^[ :|+*()\d-]*(?!Broadcast)\w*Exchange\b|\bScan JDBC", re.MULTILINE)
-"""Matches operators in a printed plan whose rows may change their order when a task runs again."""
+_SHUFFLE = re.compile(
+    r"^[ :|+*()\d-]*(?:(?!Broadcast)\w*Exchange|CollectLimit|CollectTail|TakeOrderedAndProject)\b"
+    r"|\bScan JDBC",
+    re.MULTILINE,
+)
+"""Matches operators in a printed plan whose rows may change their order when a task runs again.
+
+A plan prints no shuffle below ``CollectLimit`` and the like. But if other operators read their
+rows, these go through a shuffle into one partition."""
 _RDD = re.compile(r"\bScan ExistingRDD\b")
 """Matches the scan of an RDD in a printed plan. An RDD is a checkpoint, Python objects or a
 micro-batch, and a shuffle may have computed it."""
