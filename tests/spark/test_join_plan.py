@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -117,12 +119,11 @@ def test_the_load_that_workers_reach(loads, others, balanced):
 
 def hashes_of(pairs):
     kind = pa.struct([("hash", pa.int64()), ("contents", pa.int64())])
-    rows = [each and {"hash": each[0], "contents": each[1]} for each in pairs]
-    return pa.array(rows, kind)
+    return pa.array([each and {"hash": each[0], "contents": each[1]} for each in pairs], kind)
 
 
 def test_a_task_names_the_first_row_of_each_key_once():
-    batches = [[7, 8, -3, 7], [], [-3, 9, 8, 5], [None, 0, 9]]
+    batches: list[list[Any]] = [[7, 8, -3, 7], [], [-3, 9, 8, 5], [None, 0, 9]]
     said = _FirstOfTask([-3, 9, 7, 0]).say(
         hashes_of([None if each is None else (each, -each) for each in batch]) for batch in batches
     )
