@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -120,7 +121,7 @@ def test_counts_of_a_cached_side_are_the_same(plain, monkeypatch, exact):
     tables = join_counts._tables
 
     def noting(every, *given):
-        results.append((every, every.storageLevel.useMemory))
+        results.append((every, every.storageLevel))
         return tables(every, *given)
 
     monkeypatch.setattr(join_counts, "_tables", noting)
@@ -129,9 +130,9 @@ def test_counts_of_a_cached_side_are_the_same(plain, monkeypatch, exact):
         found = counts_of(cached, right, WORKERS, exact=exact)
     finally:
         cached.unpersist()
-    ((every, was_cached),) = results
-    assert was_cached
-    assert not every.storageLevel.useMemory
+    ((every, before),) = results
+    assert before == StorageLevel.DISK_ONLY
+    assert every.storageLevel == StorageLevel.NONE
     assert found.rows == expected.rows
     for name in ("keys", "left", "right", "work", "bucket_work", "spark_loads"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

@@ -6,6 +6,8 @@ import contextlib
 import re
 from typing import TYPE_CHECKING
 
+from pyspark import StorageLevel
+
 from evenkey.spark.sessions.printed_plans import printed_plan
 
 if TYPE_CHECKING:
@@ -92,8 +94,8 @@ def read_once(result: DataFrame, inputs: DataFrame) -> Iterator[DataFrame]:
     """Let several parts of one query read a result that is computed once.
 
     Spark computes the shuffle of such a result once, unless it reads a cache: adaptive execution
-    takes each scan of a cache for another one. So the result is then cached, too, while the context
-    lasts.
+    takes each scan of a cache for another one. So the result is then cached, too, on disk, while
+    the context lasts.
 
     Parameters
     ----------
@@ -105,11 +107,14 @@ def read_once(result: DataFrame, inputs: DataFrame) -> Iterator[DataFrame]:
     if _CACHED not in _operators(printed_plan(inputs)):
         yield result
         return
-    cached = result.persist()
+    # On disk, because memory may be full of the cache that the user needs.
+    cached = result.persist(StorageLevel.DISK_ONLY)
     try:
         yield cached
     finally:
-        cached.unpersist()
+        # If the session was stopped, this fails, and would hide the error of the query.
+        with contextlib.suppress(Exception):
+            cached.unpersist()
 
 
 def _operators(plan: str) -> Iterable[str]:
