@@ -99,3 +99,26 @@ def test_a_result_is_cached_on_disk_and_errors_of_the_query_come_through(monkeyp
 
     with pytest.raises(ValueError, match="the query failed"), read_once(result, result) as cached:
         query(cached)
+
+
+@pytest.mark.slow(3)
+def test_a_cached_table_is_a_cache(session):
+    session.range(90).selectExpr("id % 7 as k").distinct().createOrReplaceTempView("evenkey_keys")
+    rows = session.table("evenkey_keys")
+    assert costly_inputs.costly_part(rows) == "an aggregate"
+    with read_once(rows, rows) as same:
+        assert same is rows
+        assert same.storageLevel == StorageLevel.NONE
+    session.catalog.cacheTable("evenkey_keys")
+    try:
+        above = session.table("evenkey_keys").where("k > 3")
+        assert costly_inputs.costly_part(above) is None
+        assert costly_inputs.costly_part(above.groupBy().count()) == "an aggregate"
+        both = above.select("k").unionAll(above.select("k"))
+        assert costly_inputs.costly_part(both) is None
+        with read_once(above, both) as cached:
+            assert cached.storageLevel == StorageLevel.DISK_ONLY
+        assert above.storageLevel == StorageLevel.NONE
+    finally:
+        session.catalog.uncacheTable("evenkey_keys")
+        session.catalog.dropTempView("evenkey_keys")

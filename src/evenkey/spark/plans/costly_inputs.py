@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-_OPERATOR = re.compile(r"^([ :|+-]*)(?:\*\(\d+\) ?)?(\w+)")
+_OPERATOR = re.compile(r"^([ :|+-]*)(?:\*\(\d+\) ?)?(Scan In-memory table|\w+)")
 """Matches a line of a printed plan: where it is in the tree, and the name of the operator."""
-_CACHED = "InMemoryTableScan"
+_CACHED = frozenset({"InMemoryTableScan", "Scan In-memory table"})
+"""Operators that read a cache; the second one reads a cached table or view."""
 _COSTLY = {
     r"\w*(?:Python|Pandas|InArrow)\w*": "a Python function",
     r"MapElements|MapPartitions|MapGroups|AppendColumns": "a function on rows",
@@ -104,7 +105,7 @@ def read_once(result: DataFrame, inputs: DataFrame) -> Iterator[DataFrame]:
     inputs
         What is shuffled.
     """
-    if _CACHED not in _operators(printed_plan(inputs)):
+    if _CACHED.isdisjoint(_operators(printed_plan(inputs))):
         yield result
         return
     # On disk, because memory may be full of the cache that the user needs.
@@ -127,5 +128,5 @@ def _operators(plan: str) -> Iterable[str]:
         depth = len(found[1])
         if cached is not None and depth > cached:
             continue
-        cached = depth if found[2] == _CACHED else None
+        cached = depth if found[2] in _CACHED else None
         yield found[2]
