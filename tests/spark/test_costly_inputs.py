@@ -6,9 +6,10 @@ import logging
 from typing import Any
 
 import pytest
+from pyspark import StorageLevel
 
 from evenkey.spark.plans import costly_inputs
-from evenkey.spark.plans.costly_inputs import warn_of_costly
+from evenkey.spark.plans.costly_inputs import read_once, warn_of_costly
 
 PLAN = """== Physical Plan ==
 AdaptiveSparkPlan isFinalPlan=false
@@ -71,3 +72,53 @@ def test_a_warning_names_what_counting_computed(monkeypatch, caplog, seconds, li
         "computes again; persist it first"
     )
     assert caplog.messages == [expected] * lines
+
+
+class Result:
+    """A DataFrame of a session that stops while it is cached."""
+
+    level: StorageLevel | None = None
+
+    def persist(self, level=StorageLevel.MEMORY_AND_DISK_DESER):
+        self.level = level
+        return self
+
+    def unpersist(self):
+        message = "the session was stopped"
+        raise ConnectionRefusedError(message)
+
+
+def test_a_result_is_cached_on_disk_and_errors_of_the_query_come_through(monkeypatch):
+    monkeypatch.setattr(costly_inputs, "printed_plan", lambda _: BESIDE)
+    result: Any = Result()
+
+    def query(rows):
+        assert rows.level == StorageLevel.DISK_ONLY
+        message = "the query failed"
+        raise ValueError(message)
+
+    with pytest.raises(ValueError, match="the query failed"), read_once(result, result) as cached:
+        query(cached)
+
+
+@pytest.mark.slow(3)
+def test_a_cached_table_is_a_cache(session):
+    session.range(90).selectExpr("id % 7 as k").distinct().createOrReplaceTempView("evenkey_keys")
+    rows = session.table("evenkey_keys")
+    assert costly_inputs.costly_part(rows) == "an aggregate"
+    with read_once(rows, rows) as same:
+        assert same is rows
+        assert same.storageLevel == StorageLevel.NONE
+    session.catalog.cacheTable("evenkey_keys")
+    try:
+        above = session.table("evenkey_keys").where("k > 3")
+        assert costly_inputs.costly_part(above) is None
+        assert costly_inputs.costly_part(above.groupBy().count()) == "an aggregate"
+        both = above.select("k").unionAll(above.select("k"))
+        assert costly_inputs.costly_part(both) is None
+        with read_once(above, both) as cached:
+            assert cached.storageLevel == StorageLevel.DISK_ONLY
+        assert above.storageLevel == StorageLevel.NONE
+    finally:
+        session.catalog.uncacheTable("evenkey_keys")
+        session.catalog.dropTempView("evenkey_keys")

@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
+from evenkey.spark.joins.conditions import keyed_by_conditions
+from evenkey.spark.joins.join_keys import join_keys
 from tests.spark import oracle, skewed_joins
 from tests.spark.offered import offer, stream_of
 from tests.spark.skewed_joins import KINDS
@@ -106,6 +108,50 @@ def test_keys_that_cannot_be_placed_are_left_to_spark(sides):
     assert "Spark's own join (key " in explanation
     assert " is of types double and int; cast one side" in explanation
     same({"double": (eks.join(left, right, on, "inner", WORKERS), left.join(right, on))})
+
+
+SAFE: dict[str, Any] = {
+    "nullability": ("id as a", "nullif(id, -1) as b"),
+    "numbers": ("int(id) as a", "nullif(id, -1) as b"),
+    "decimals": ("cast(id as decimal(9, 2)) as a", "int(id) as b"),
+    "arrays": ("array(id) as a", "array(nullif(id, -1)) as b"),
+    "structs": ("named_struct('f', id) as a", "named_struct('f', nullif(id, -1)) as b"),
+}
+
+
+@pytest.mark.parametrize("case", SAFE)
+def test_types_may_differ_in_nullability_and_in_size(plain, case):
+    left, right = (plain.range(1).selectExpr(each) for each in SAFE[case])
+    conditions = [left.a.eqNullSafe(right.b)]
+    first, second, names, shown = keyed_by_conditions(left, right, conditions)
+    keys = join_keys(first, second, names, shown)
+    assert not isinstance(keys, str)
+    hashes = [
+        side.select(F.xxhash64(*columns)).collect()
+        for side, columns in ((first, keys.left), (second, keys.right))
+    ]
+    assert hashes[0] == hashes[1]
+
+
+def test_floating_point_numbers_are_named_as_the_reason(plain):
+    left, right = plain.range(1).selectExpr("id as a"), plain.range(1).selectExpr("double(id) as b")
+    keyed = keyed_by_conditions(left, right, [left.a.eqNullSafe(right.b)])
+    assert "has floating-point numbers" in str(join_keys(*keyed))
+
+
+@pytest.mark.slow(10)
+def test_nulls_are_equal_in_columns_of_which_one_has_none(sides):
+    """Each side is shuffled once, by the column in the type in which Spark compares it."""
+    left, right = sides[0].withColumn("a", F.coalesce("a", F.lit(0))), sides[1]
+    cases = {}
+    for case, kind in {"nullability": "bigint", "numbers": "int"}.items():
+        other = right.withColumn("b", F.when(F.col("b") != 3, F.col("b").cast(kind)))
+        on = [left.a.eqNullSafe(other.b)]
+        got = eks.join(left, other, on, "full", WORKERS)
+        plan = oracle.plan_of(got)
+        assert plan.count("REPARTITION_BY_NUM") == plan.count("Exchange hash") == 2, case
+        cases[case] = (got, left.join(other, on, "full"))
+    same(cases)
 
 
 @pytest.mark.soak(12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -115,12 +117,29 @@ def test_the_load_that_workers_reach(loads, others, balanced):
     assert _balanced_load(np.array(loads, dtype=np.float64), others) == balanced
 
 
+def hashes_of(pairs):
+    kind = pa.struct([("hash", pa.int64()), ("contents", pa.int64())])
+    return pa.array([each and {"hash": each[0], "contents": each[1]} for each in pairs], kind)
+
+
 def test_a_task_names_the_first_row_of_each_key_once():
-    batches = [[7, 8, -3, 7], [], [-3, 9, 8, 5], [None, 0, 9]]
-    said = _FirstOfTask([-3, 9, 7, 0]).say(pa.array(each, pa.int64()) for each in batches)
+    batches: list[list[Any]] = [[7, 8, -3, 7], [], [-3, 9, 8, 5], [None, 0, 9]]
+    said = _FirstOfTask([-3, 9, 7, 0]).say(
+        hashes_of([None if each is None else (each, -each) for each in batch]) for batch in batches
+    )
     assert [each.to_pylist() for each in said] == [
         [True, False, True, False],
         [],
         [False, True, False, False],
         [False, True, False],
+    ]
+
+
+def test_keys_of_one_hash_have_first_rows_of_their_own():
+    batches = [[(7, 1), (7, 1), (8, 2)], [(7, 1), (7, 2), (9, 1), (7, 2)], [(7, 2), (7, 0)]]
+    said = _FirstOfTask([7, 9]).say(hashes_of(each) for each in batches)
+    assert [each.to_pylist() for each in said] == [
+        [True, False, False],
+        [False, True, True, False],
+        [False, True],
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -109,6 +110,32 @@ def test_a_key_that_is_hot_on_the_sampled_side_needs_no_second_job(plain, monkey
     monkeypatch.setattr(join_counts, "recount", None)
     right = plain.range(0, 302, 1, 2).select(F.col("id").alias("k"))
     assert counts_of(hot(plain), right, FEW).error > 0
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_counts_of_a_cached_side_are_the_same(plain, monkeypatch, exact):
+    left = hot(plain)
+    right = plain.range(301).select(F.col("id").alias("k"), F.lit(1).alias("w"))
+    expected = counts_of(left, right, WORKERS, exact=exact)
+    results = []
+    tables = join_counts._tables
+
+    def noting(every, *given):
+        results.append((every, every.storageLevel))
+        return tables(every, *given)
+
+    monkeypatch.setattr(join_counts, "_tables", noting)
+    cached = left.persist()
+    try:
+        found = counts_of(cached, right, WORKERS, exact=exact)
+    finally:
+        cached.unpersist()
+    ((every, before),) = results
+    assert before == StorageLevel.DISK_ONLY
+    assert every.storageLevel == StorageLevel.NONE
+    assert found.rows == expected.rows
+    for name in ("keys", "left", "right", "work", "bucket_work", "spark_loads"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 def test_the_side_that_is_sampled(plain):

@@ -86,6 +86,19 @@ def test_rows_in_another_order_go_to_the_same_tasks(session, place):
     assert first.total() >= ROWS
 
 
+@pytest.mark.slow(3)
+def test_columns_with_the_same_name_decide_the_order_too(session):
+    """As in the result of a join by conditions; the user refers to each by its DataFrame."""
+    found = []
+    for order in (1, 2):
+        rows = rows_of(session, order)
+        nothing = F.lit(None).cast("map<string, int>").alias("id")
+        placed = eks.partition_for_write(rows.select("key", nothing, "id"), "key", WORKERS)
+        found.append(partitions(placed.select("key", rows.id)))
+    assert found[0] == found[1]
+    assert len({task for *_, task in found[0]}) == WORKERS
+
+
 @pytest.mark.parametrize("place", [by_route, by_write], ids=["route", "write"])
 def test_identical_rows_of_a_key_are_balanced(session, place):
     rows = rows_of(session, 1).select("key", F.lit(7).alias("same"))
@@ -121,6 +134,10 @@ def test_an_order_is_stable_unless_a_shuffle_is_behind_it(session, tmp_path):
     assert order_may_change(read.repartition(3))
     assert order_may_change(read.groupBy("key").count())
     assert order_may_change(read.join(made.hint("merge"), "key").where("key > 3"))
+    # Spark prints no shuffle for these, if they are the last operator.
+    assert order_may_change(read.limit(50))
+    assert order_may_change(read.orderBy("id").limit(50))
+    assert order_may_change(read.orderBy("id").limit(50).where("id > 3"))
     kept = read.repartition(3).cache()
     assert order_may_change(kept.where("id > 3"))
     kept.unpersist()
@@ -172,6 +189,15 @@ def test_a_stream_that_cannot_be_sorted_is_reported_before_it_starts(session, lo
     eks.route(stream.repartition(3), "value", "dkg", WORKERS)
     (line,) = logged.messages
     assert line.startswith("dkg places the rows of a stream by their order, and the input follows")
+
+
+def test_a_stream_whose_columns_have_one_name_is_reported(session, logged):
+    stream = session.readStream.format("rate").load().selectExpr("value as key", "1 as v", "2 as v")
+    eks.route(stream, "key", "planned", WORKERS)
+    assert logged.messages == []
+    eks.route(stream.repartition(3), "key", "planned", WORKERS)
+    (line,) = logged.messages
+    assert line.startswith("several columns have the same name, and the input follows a shuffle")
 
 
 def test_a_stream_behind_a_shuffle_is_dealt_by_its_rows(session):

@@ -21,7 +21,13 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.joins.matching.on import Keys, SpatialMatch
 from evenkey.joins.matching.partition_join import RESERVED
 from evenkey.joins.sides.writing import kept_columns
-from evenkey.spark.keys import check_frame, find_columns, key_columns, same_name
+from evenkey.spark.keys import (
+    check_frame,
+    differ_in_char,
+    find_columns,
+    key_columns,
+    same_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,7 +122,14 @@ def _check_keys(stream: DataFrame, static: DataFrame, on: Keys) -> None:
     key_columns(stream, on.columns)
     key_columns(static, on.columns)
     for name in on.columns:
-        here, there = stream.schema[name].dataType, static.schema[name].dataType
+        fields = stream.schema[name], static.schema[name]
+        if differ_in_char(*fields):
+            message = (
+                f"key {name!r} has a CHAR type of another length in the stream than in the static "
+                "side: apply rtrim to the key of both sides"
+            )
+            raise ConfigurationError(message)
+        here, there = (field.dataType for field in fields)
         if here != there:
             message = (
                 f"key {name!r} is {here.simpleString()} in the stream and {there.simpleString()} "

@@ -9,13 +9,14 @@ from pyspark.sql.types import MapType, NumericType, VariantType
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.joins.conditions import conditions_of, joined_by_spark, keyed_by_conditions
+from evenkey.spark.keys.char_lengths import char_lengths, differ_in_char
 from evenkey.spark.keys.given_columns import column_names, find_columns, parts_of_type, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructField
 
 
 class MatchedKeys(NamedTuple):
@@ -67,9 +68,16 @@ class MatchedKeys(NamedTuple):
             keys = tuple([quoted(name) for name in names] for _, names in sides)
             places = [tuple(map(side.columns.index, names)) for side, names in sides]
             found = cls(left, right, (keys[0], keys[1]), given, *places)
-        for key, *kinds in zip(found.shown, *map(_types, found[:2], found.keys), strict=True):
-            check_same("on", key, *kinds)
-            _check_comparable(key, kinds[0])
+        for key, *pair in zip(found.shown, *map(_fields, found[:2], found.keys), strict=True):
+            check_same("on", key, *(field.dataType for field in pair))
+            _check_comparable(key, pair[0].dataType)
+            if differ_in_char(*pair):
+                lengths = " and ".join(str(char_lengths(field)[0]) for field in pair)
+                message = (
+                    f"on = {key}: the sides are padded to {lengths} characters (type CHAR); apply "
+                    "rtrim to the key of both sides"
+                )
+                raise ConfigurationError(message)
         return found
 
 
@@ -91,8 +99,8 @@ def check_same(what: str, name: str, left: DataType, right: DataType) -> None:
     raise ConfigurationError(message)
 
 
-def _types(side: DataFrame, keys: Sequence[Column]) -> list[DataType]:
-    return [field.dataType for field in side.select(*keys).schema]
+def _fields(side: DataFrame, keys: Sequence[Column]) -> list[StructField]:
+    return side.select(*keys).schema.fields
 
 
 def _check_comparable(name: str, kind: DataType) -> None:

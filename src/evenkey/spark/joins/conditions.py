@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
+from evenkey.spark.joins.join_keys import numbers_in_one_type
 from evenkey.spark.keys.given_columns import OWN, unlogged_errors
 from evenkey.spark.sessions.access import is_remote
 
@@ -108,10 +109,13 @@ def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Colu
         for each in _equalities(session, condition):
             name = f"{OWN}on_{len(texts)}"
             texts.append(each.text)
-            for side, column in zip(columns, _by_side(left, right, each), strict=True):
+            values = _by_side(left, right, each)
+            if each.nulls_are_equal:
                 # Two structs that hold null are equal, as the operator <=> requires.
-                both_null = F.struct(column.alias("value"))
-                side[name] = both_null if each.nulls_are_equal else column
+                first, second = numbers_in_one_type(left, right, values)
+                values = F.struct(first.alias("value")), F.struct(second.alias("value"))
+            for side, column in zip(columns, values, strict=True):
+                side[name] = column
     return Keyed(
         left.withColumns(columns[0]), right.withColumns(columns[1]), tuple(columns[0]), tuple(texts)
     )

@@ -15,10 +15,12 @@ from evenkey.spark.joins.join_keys import without_null
 from evenkey.spark.joins.recounting import KeyTable, recount, unsure
 from evenkey.spark.keys.given_columns import hash_of
 from evenkey.spark.keys.spark_placement import spark_partition
+from evenkey.spark.plans.costly_inputs import read_once
 from evenkey.spark.plans.key_sample import TIER, all_of, bound, drawn
 from evenkey.spark.sessions.printed_plans import estimated_bytes
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import Column
 
@@ -224,7 +226,7 @@ def _collected(
         F.max(weight).alias("most_weight"),
     )
     unit = _unit(kind, weigh, sampled)
-    every = counts.withColumns(
+    work = counts.withColumns(
         {
             "work": _work(kind, weigh),
             "unit": unit,
@@ -232,7 +234,24 @@ def _collected(
             "most_right": F.col("right"),
             _PARTITION: F.col(_PARTITION).cast("bigint"),
         }
-    )
+    ).select("hash", _PARTITION, *_SUMMED, *_MOST)
+    with read_once(work, both) as every:
+        found = _tables(every, sampled, sizes).toArrow()
+    return _of_tables(found, sizes)
+
+
+def _tables(every: DataFrame, sampled: Sampled | None, sizes: Sizes) -> DataFrame:
+    """Return the keys with most work, and the sums of all buckets and tasks, each marked as such.
+
+    Parameters
+    ----------
+    every
+        The work of each key.
+    sampled
+        The sampled side.
+    sizes
+        Sizes of the tables.
+    """
     sums = [F.sum(name).alias(name) for name in _SUMMED]
     most = [F.max(name).alias(name) for name in _MOST]
     bucket = F.col("hash").bitwiseAND(F.lit(sizes.buckets - 1))
@@ -256,9 +275,13 @@ def _collected(
     ]
     if sampled is not None:
         tables.append(hottest("unit", _OPEN))
-    found = functools.reduce(DataFrame.unionAll, tables).toArrow()
+    return functools.reduce(DataFrame.unionAll, tables)
+
+
+def _of_tables(found: pa.Table, sizes: Sizes) -> _Collected:
+    """Take apart what was collected."""
     table = found.filter(pc.is_valid(found["hash"]))
-    column = {name: table[name].to_numpy() for name in named}
+    column = {name: table[name].to_numpy() for name in table.column_names}
     is_key, is_open, is_bucket, is_task = (column["part"] == number for number in range(4))
 
     def loads(among: NDArray[np.bool_], length: int) -> NDArray[np.float64]:

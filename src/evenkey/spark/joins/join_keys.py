@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
+    ArrayType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
+    NumericType,
+    StructType,
 )
 
+from evenkey.spark.keys.char_lengths import char_lengths
 from evenkey.spark.keys.given_columns import (
     find_columns,
     has_collation,
@@ -65,14 +69,18 @@ def join_keys(
     found = [find_columns(side, names, "on") for side in (left, right)]
     sides: tuple[list[Column], list[Column]] = ([], [])
     for number, pair in enumerate(zip(*found, strict=True)):
-        types = [left.schema[pair[0]].dataType, right.schema[pair[1]].dataType]
+        fields = [side.schema[name] for side, name in zip((left, right), pair, strict=True)]
+        if all(map(char_lengths, fields)):
+            return f"key {shown[number]} is CHAR on both sides, which Spark pads before it compares"
+        types = [field.dataType for field in fields]
         common = types[0]
         if types[0] != types[1]:
-            if not all(isinstance(each, IntegralType | DecimalType) for each in types):
+            whole = all(isinstance(each, IntegralType | DecimalType) for each in types)
+            if not whole and not _same_values(*types):
                 kinds = " and ".join(each.simpleString() for each in types)
                 return f"key {shown[number]} is of types {kinds}; cast one side to the other type"
             # A full join has one column for the keys of both sides, of the type in which Spark
-            # compares the keys.
+            # compares the keys. Spark also casts a key in which nothing can be null.
             common = left.join(right, [*names], "full").schema[number].dataType
         reason = _unplaceable(common)
         if reason is not None:
@@ -80,6 +88,35 @@ def join_keys(
         for columns, name, kind in zip(sides, pair, types, strict=True):
             columns.append(quoted(name) if kind == common else quoted(name).cast(common))
     return JoinKeys(tuple(names), tuple(sides[0]), tuple(sides[1]))
+
+
+def numbers_in_one_type(
+    left: DataFrame, right: DataFrame, values: tuple[Column, Column]
+) -> tuple[Column, Column]:
+    """Cast values of both sides to the type in which Spark compares them, if they are numbers.
+
+    Other values, and numbers of the same type, are returned unchanged.
+    """
+    first, second = (
+        side.select(value.alias("value")) for side, value in zip((left, right), values, strict=True)
+    )
+    types = [side.schema[0].dataType for side in (first, second)]
+    if types[0] == types[1] or not all(isinstance(each, NumericType) for each in types):
+        return values
+    common = first.join(second, ["value"], "full").schema[0].dataType
+    return values[0].cast(common), values[1].cast(common)
+
+
+def _same_values(left: DataType, right: DataType) -> bool:
+    """Return whether types are the same, apart from where they allow nulls."""
+    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
+        return _same_values(left.elementType, right.elementType)
+    if isinstance(left, StructType) and isinstance(right, StructType):
+        return left.names == right.names and all(
+            _same_values(first.dataType, second.dataType)
+            for first, second in zip(left.fields, right.fields, strict=True)
+        )
+    return left == right
 
 
 def _unplaceable(kind: DataType) -> str | None:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from evenkey.spark.joins.join_keys import without_null
 from evenkey.spark.joins.witnesses import COPY, ONCE, WITNESS, first_of_task
+from evenkey.spark.keys.contents import hashed_parts
 from evenkey.spark.keys.given_columns import hash_of
 from evenkey.spark.keys.row_numbers import numbered
 from evenkey.spark.plans.lookup import (
@@ -127,7 +128,14 @@ def _with_more(placed: DataFrame, what: Side, known: Column, words: Column) -> D
     cells, more = F.array(worker), F.lit(WITNESS)
     if what.witnessed:
         first = first_of_task(placed.sparkSession, what.witnessed)
-        placed = placed.withColumn(_FIRST, first(F.when(known, F.col(HASH))))
+        fields = placed.select(*what.columns).schema.fields
+        parts = [
+            part
+            for column, field in zip(what.columns, fields, strict=True)
+            for part in hashed_parts(column, field.dataType)
+        ]
+        hashes = F.struct(F.col(HASH), F.xxhash64(*parts).alias("contents"))
+        placed = placed.withColumn(_FIRST, first(F.when(known, hashes)))
         two = F.array(worker, F.element_at(every_worker(words), 1))
         cells = F.when(F.col(_FIRST), two).otherwise(cells)
     if what.copied is not False:

@@ -117,8 +117,8 @@ def join(
     Spark's own join runs unchanged in these cases; `explain` gives the reason. No key is hot, and
     neither `state` nor a number of workers other than ``spark.sql.shuffle.partitions`` was passed.
     Spark broadcasts a side, and such a join needs no balancing. There is one worker. Or the keys
-    are of a type that Spark converts before it compares keys. Except in the first case, nothing is
-    counted.
+    are of a type that Spark converts before it compares keys, such as CHAR on both sides. Except in
+    the first case, nothing is counted.
 
     Examples
     --------

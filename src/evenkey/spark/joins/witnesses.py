@@ -6,6 +6,10 @@ another copy of the same row finds a match. So only the copy on the first of the
 be in the result as an unmatched row. This first worker must know whether the dealt side has any row
 of the key. Therefore each task that deals rows also sends its first row of such a key to the key's
 first worker, as a witness. Result rows that were joined with a witness are dropped.
+
+Different keys can have the same hash, such as the arrays [1, null] and [null, 1]. A plan treats
+such keys as one, but each of them needs its own witness. So witnesses are chosen by the hash and a
+hash of the key's contents (`evenkey.spark.keys.contents`).
 """
 
 from __future__ import annotations
@@ -27,14 +31,16 @@ if TYPE_CHECKING:
 ONCE, COPY, WITNESS = 0, 1, 2
 """Kinds of rows: the row itself; a further copy; a copy that only shows that its key exists."""
 _NONE = -1
+_PAIR = np.dtype([("contents", np.int64), ("hash", np.int64)])
 LEFT, RIGHT = "__evenkey_left", "__evenkey_right"
 """Columns with the kind of each row, on the left and on the right side."""
 
 
 def first_of_task(session: SparkSession, keys: Sequence[int]) -> Callable[[Column], Column]:
-    """Return a UDF of a row's hash that says whether the row is the first of its key in its task.
+    """Return a UDF that says whether a row is the first of its key in its task.
 
-    A row whose hash is null is never the first.
+    The UDF takes a struct of the hash of the key and a hash of the key's contents. A row whose
+    struct is null is never the first.
 
     Parameters
     ----------
@@ -55,15 +61,22 @@ class _FirstOfTask:
 
     def say(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         """Run over the hashes of one partition."""
-        left = self._keys
-        for hashes in batches:
-            here = hashes.fill_null(0).to_numpy()
-            known = hashes.is_valid().to_numpy(zero_copy_only=False)
-            first = np.zeros(len(here), dtype=bool)
-            asked = np.flatnonzero(known & np.isin(here, left))
-            found, rows = np.unique(here[asked], return_index=True)
+        seen = np.empty(0, _PAIR)
+        for batch in batches:
+            known = batch.is_valid().to_numpy(zero_copy_only=False)
+            pairs = np.empty(len(batch), _PAIR)
+            for number, name in enumerate(("hash", "contents")):
+                pairs[name] = batch.field(number).fill_null(0).to_numpy()
+            first = np.zeros(len(batch), dtype=bool)
+            asked = np.flatnonzero(known & np.isin(pairs["hash"], self._keys))
+            if len(seen):
+                # Sorted search is faster than np.isin on pairs. It misses a pair only if two keys
+                # have the same hash of contents; then a row is a witness once more, which is right.
+                near = np.searchsorted(seen["contents"], pairs["contents"][asked])
+                asked = asked[seen[np.minimum(near, len(seen) - 1)] != pairs[asked]]
+            found, rows = np.unique(pairs[asked], return_index=True)
             first[asked[rows]] = True
-            left = np.setdiff1d(left, found)
+            seen = np.union1d(seen, found)
             yield pa.array(first)
 
 

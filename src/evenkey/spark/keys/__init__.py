@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenkey.spark.keys.any_names import NamedTask, with_plain_names
+from evenkey.spark.keys.char_lengths import differ_in_char
 from evenkey.spark.keys.contents import hashed_parts
 from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead, seconds_of, without_far_ahead
 from evenkey.spark.keys.exact_sums import OVERFLOWS
@@ -28,6 +29,7 @@ __all__ = [
     "check_frame",
     "check_names",
     "column_names",
+    "differ_in_char",
     "far_ahead",
     "find_columns",
     "hash_of",

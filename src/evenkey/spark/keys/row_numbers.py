@@ -12,10 +12,12 @@ switches off this sort too.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from evenkey.spark.keys.contents import hashed_parts
 from evenkey.spark.keys.given_columns import OWN, quoted, row_numbers
@@ -28,8 +30,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_SHUFFLE = re.compile(r"^[ :|+*()\d-]*(?!Broadcast)\w*Exchange\b|\bScan JDBC", re.MULTILINE)
-"""Matches operators in a printed plan whose rows may change their order when a task runs again."""
+_SHUFFLE = re.compile(
+    r"^[ :|+*()\d-]*(?:(?!Broadcast)\w*Exchange|CollectLimit|CollectTail|TakeOrderedAndProject)\b"
+    r"|\bScan JDBC",
+    re.MULTILINE,
+)
+"""Matches operators in a printed plan whose rows may change their order when a task runs again.
+
+A plan prints no shuffle below ``CollectLimit`` and the like. But if other operators read their
+rows, these go through a shuffle into one partition."""
+_REPEATED = f"{OWN}repeated"
 _RDD = re.compile(r"\bScan ExistingRDD\b")
 """Matches the scan of an RDD in a printed plan. An RDD is a checkpoint, Python objects or a
 micro-batch, and a shuffle may have computed it."""
@@ -66,6 +76,8 @@ def numbered(
     if names is None:
         names = own_columns(source)
     if df.isStreaming:
+        if _repeated(source, names) and order_may_change(source):
+            warn_of_unsafe_retries(df.sparkSession, "several columns have the same name")
         return df, content_hash(source, names, where) if order_may_change(source) else None
     return in_stable_order(df, source, names, where=where), row_numbers()
 
@@ -94,23 +106,56 @@ def in_stable_order(
     if not _sorts(df.sparkSession):
         warn_of_unsafe_retries(df.sparkSession, f"{SORTS} is false")
         return df
-    return df.sortWithinPartitions(*after, content_hash(source, names, where))
+    order = [*after, content_hash(source, names, where)]
+    if not _repeated(source, names):
+        return df.sortWithinPartitions(*order)
+    with_hash = df.withColumn(_REPEATED, _hash_of_repeated(df, names, where))
+    return with_hash.sortWithinPartitions(*order, _REPEATED).drop(_REPEATED)
 
 
 def content_hash(df: DataFrame, names: Iterable[str], where: Column | None = None) -> Column:
     """Hash the contents of each row; the hash of a row that does not match `where` is 0.
 
-    An expression cannot distinguish columns with the same name, so such columns are not hashed.
+    Columns with the same name cannot be referred to by name, so they are not hashed.
     """
     wanted = set(names)
-    lower = [name.lower() for name in df.columns]
+    repeated = _repeated(df, wanted)
     parts = [
         part
-        for field in df.schema
-        if field.name in wanted and lower.count(field.name.lower()) == 1
+        for number, field in enumerate(df.schema)
+        if field.name in wanted and number not in repeated
         for part in hashed_parts(quoted(field.name), field.dataType)
     ]
-    content = F.xxhash64(F.lit(len(wanted)), *parts)
+    return _where(F.xxhash64(F.lit(len(wanted)), *parts), where)
+
+
+def _repeated(df: DataFrame, names: Iterable[str]) -> list[int]:
+    """Return the positions of those of the named columns whose name another column has, too."""
+    wanted = set(names)
+    folded = Counter(name.lower() for name in df.columns)
+    return [
+        number
+        for number, name in enumerate(df.columns)
+        if name in wanted and folded[name.lower()] > 1
+    ]
+
+
+def _hash_of_repeated(df: DataFrame, names: Iterable[str], where: Column | None) -> Column:
+    """Hash the contents of columns with repeated names, for `DataFrame.withColumn`."""
+    # A struct of all columns, whose fields are renamed by a cast. With `toDF` instead, users could
+    # no longer refer to columns by their DataFrame.
+    kinds = [field.dataType for field in df.schema]
+    renamed = StructType([StructField(str(number), kind) for number, kind in enumerate(kinds)])
+    row = F.struct("*").cast(renamed)
+    parts = [
+        part
+        for number in _repeated(df, names)
+        for part in hashed_parts(row.getField(str(number)), kinds[number])
+    ]
+    return _where(F.xxhash64(*parts), where)
+
+
+def _where(content: Column, where: Column | None) -> Column:
     return content if where is None else F.when(where, content).otherwise(F.lit(0))
 
 

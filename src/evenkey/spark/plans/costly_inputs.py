@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING
+
+from pyspark import StorageLevel
 
 from evenkey.spark.sessions.printed_plans import printed_plan
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame
 
-_OPERATOR = re.compile(r"^([ :|+-]*)(?:\*\(\d+\) ?)?(\w+)")
+_OPERATOR = re.compile(r"^([ :|+-]*)(?:\*\(\d+\) ?)?(Scan In-memory table|\w+)")
 """Matches a line of a printed plan: where it is in the tree, and the name of the operator."""
-_CACHED = "InMemoryTableScan"
+_CACHED = frozenset({"InMemoryTableScan", "Scan In-memory table"})
+"""Operators that read a cache; the second one reads a cached table or view."""
 _COSTLY = {
     r"\w*(?:Python|Pandas|InArrow)\w*": "a Python function",
     r"MapElements|MapPartitions|MapGroups|AppendColumns": "a function on rows",
@@ -86,6 +90,34 @@ def warn_of_costly(
         )
 
 
+@contextlib.contextmanager
+def read_once(result: DataFrame, inputs: DataFrame) -> Iterator[DataFrame]:
+    """Let several parts of one query read a result that is computed once.
+
+    Spark computes the shuffle of such a result once, unless it reads a cache: adaptive execution
+    takes each scan of a cache for another one. So the result is then cached, too, on disk, while
+    the context lasts.
+
+    Parameters
+    ----------
+    result
+        Rows that several parts read, all of them behind one shuffle.
+    inputs
+        What is shuffled.
+    """
+    if _CACHED.isdisjoint(_operators(printed_plan(inputs))):
+        yield result
+        return
+    # On disk, because memory may be full of the cache that the user needs.
+    cached = result.persist(StorageLevel.DISK_ONLY)
+    try:
+        yield cached
+    finally:
+        # If the session was stopped, this fails, and would hide the error of the query.
+        with contextlib.suppress(Exception):
+            cached.unpersist()
+
+
 def _operators(plan: str) -> Iterable[str]:
     """Yield the names of the operators of a printed plan, without those below a cache."""
     cached: int | None = None
@@ -96,5 +128,5 @@ def _operators(plan: str) -> Iterable[str]:
         depth = len(found[1])
         if cached is not None and depth > cached:
             continue
-        cached = depth if found[2] == _CACHED else None
+        cached = depth if found[2] in _CACHED else None
         yield found[2]
