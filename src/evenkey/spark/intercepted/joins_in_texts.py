@@ -17,12 +17,13 @@ from evenkey.spark.intercepted.catalyst_nodes import (
     each_of,
     is_command,
     name_of,
+    parts_of,
 )
 from evenkey.spark.intercepted.describing import describe_sql_join, remember_rerouted
 from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -158,6 +159,7 @@ class _Text:
         return self._catalyst.frame(self._catalyst.project(columns, part.after))
 
     def _part(self, node: Any) -> _Part:
+        node = self._catalyst.without_fence(node)
         kept = self._catalyst.kept(node)
         if kept is not None:
             return _Part(kept, kept)
@@ -242,7 +244,7 @@ class _Text:
         """Return the equalities of both sides in a join's condition, and all other conditions."""
         left, right = join.left().outputSet(), join.right().outputSet()
         equalities, others = [], []
-        for each in _parts(join.condition().get()):
+        for each in parts_of(join.condition().get()):
             if not self._catalyst.is_fixed(each):
                 message = "its condition has a subquery"
                 raise ConfigurationError(message)
@@ -304,14 +306,6 @@ def _check(*, hinted: bool, crossed: bool) -> None:
     if crossed:
         message = "it reads a join without a condition, and Spark may join in another order"
         raise ConfigurationError(message)
-
-
-def _parts(condition: Any) -> Iterator[Any]:
-    if name_of(condition) == "And":
-        yield from _parts(condition.left())
-        yield from _parts(condition.right())
-    else:
-        yield condition
 
 
 def _is_of(value: Any, side: Any) -> bool:
