@@ -30,6 +30,26 @@ QUALIFIED = {
         "select named.user from clicks join named on clicks.user = named.user",
         lambda made: made.where("named.size > 4 and clicks.n > 3"),
     ),
+    "using, where": (
+        "select * from clicks c join named m using (user) where n > 3",
+        lambda made: made.where("m.user = 'ann' and c.user < 'b'"),
+    ),
+    "natural": (
+        "select * from clicks c natural full join named m",
+        lambda made: made.where("m.user = 'ann' or c.user is null"),
+    ),
+    "hidden columns in a star": (
+        "select * from clicks c left join named m using (user) where n > 3",
+        lambda made: made.select("m.*", "c.user"),
+    ),
+    "using, twice": (
+        "select * from clicks c join named m using (user) left join named using (user) where n > 9",
+        lambda made: made.where("m.user < 'b'").select("named.*", "m.user", "c.*"),
+    ),
+    "using, not selected": (
+        "select n from clicks c full join named m using (user)",
+        lambda made: made.where("m.user < 'b' or m.user = 'nobody'"),
+    ),
     "cached": (
         "select c.n from clicks c join kept k on c.user = k.name",
         lambda made: made.where("k.size > 4"),

@@ -18,6 +18,8 @@ _KEPT = "__evenkey_kept_"
 """Beginning of the alias around a part of a plan that no rule of Spark may change."""
 _FENCE = "__evenkey_fence"
 """Alias around a part of a plan that no rule of Spark may move a filter into."""
+_HIDDEN = "__qualified_access_only"
+"""Metadata of columns that ``USING`` hides: ``*`` has them not, their table's name finds them."""
 _SHARED = re.compile(r"^[ :+-]*(?:WithCTE|CTERelation\w+|UnionLoop\w*)\b", re.MULTILINE)
 """Matches parts of a plan that Spark computes once and reads several times."""
 
@@ -40,6 +42,11 @@ def parts_of(condition: Any) -> Iterator[Any]:
         yield from parts_of(condition.right())
     else:
         yield condition
+
+
+def hidden_columns(plan: Any) -> list[Any]:
+    """Return the columns that ``USING`` and ``NATURAL`` hide, and that later calls can name."""
+    return [each for each in each_of(plan.metadataOutput()) if each.metadata().contains(_HIDDEN)]
 
 
 def analysed_plan(frame: DataFrame) -> Any:
@@ -76,6 +83,7 @@ class Catalyst:
         )
         self._has_subqueries = False
         self._kept: list[Any] = []
+        self._hidden: dict[str, Any] = {}
 
     def frame(self, plan: Any) -> DataFrame:
         """Let Spark analyse a plan, and return a DataFrame of it."""
@@ -87,6 +95,41 @@ class Catalyst:
     def project(self, columns: Sequence[Any], plan: Any) -> Any:
         """Return the node that computes columns from a plan."""
         return self._plans.Project(self._sequence(columns), plan)
+
+    def hiding(self, hidden: Sequence[Any], columns: Sequence[Any], plan: Any) -> Any:
+        """Return the node that selects columns from a plan, and hides others of it."""
+        project = self.project([each.toAttribute() for each in columns], plan)
+        project.setTagValue(self._plans.Project.hiddenOutputTag(), self._sequence(hidden))
+        return project
+
+    def hide_again(self, node: Any) -> None:
+        """Mark the hidden columns of a projection if a rule has made it anew."""
+        hidden = self._hidden and self._hidden.get(str(node.projectList().toString()))
+        if hidden:
+            node.setTagValue(self._plans.Project.hiddenOutputTag(), hidden)
+
+    def renewed(self, plan: Any) -> Any:
+        """Return a plan with other column ids, as Spark makes them for a self-join.
+
+        Spark changes no ids of hidden columns, so the plan has none of those.
+        """
+        inner = self._module(self._jvm.org.apache.spark.sql.catalyst.plans, "Inner")
+        nothing, no_hint = self._jvm.scala.Option.empty(), self._plans.JoinHint.NONE()
+        joined = self._plans.Join(plan, plan, inner, nothing, no_hint)
+        rule = self._jvm.org.apache.spark.sql.catalyst.analysis.DeduplicateRelations
+        made = rule.apply(joined).right()
+        self._hide_none(made)
+        return made
+
+    def _hide_none(self, node: Any) -> None:
+        """Forget the hidden columns of a plan that are not in it."""
+        if name_of(node) == "Project":
+            tag = self._plans.Project.hiddenOutputTag()
+            hidden, known = node.getTagValue(tag), node.child().outputSet()
+            if hidden.isDefined() and not all(map(known.contains, each_of(hidden.get()))):
+                node.unsetTagValue(tag)
+        for each in each_of(node.children()):
+            self._hide_none(each)
 
     def where(self, condition: Any, plan: Any) -> Any:
         """Return the node that filters a plan."""
@@ -173,6 +216,10 @@ class Catalyst:
         made = [self._prepared(each, caches) for each in below]
         if name == "View":
             return made[0]
+        if name == "Project":
+            hidden = node.getTagValue(self._plans.Project.hiddenOutputTag())
+            if hidden.isDefined():
+                self._hidden[str(node.projectList().toString())] = hidden.get()
         if name == "SubqueryAlias":
             # Later calls may name columns of a table by its alias, also those not selected.
             return self._plans.Project(node.output(), made[0])

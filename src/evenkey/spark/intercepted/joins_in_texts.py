@@ -15,6 +15,7 @@ from evenkey.spark.intercepted.catalyst_nodes import (
     Catalyst,
     analysed_plan,
     each_of,
+    hidden_columns,
     is_command,
     name_of,
     parts_of,
@@ -133,6 +134,7 @@ class _Text:
         self._handle = handle
         self._wanted = wanted
         self._catalyst = Catalyst(plain)
+        self._has_hidden = False
 
     def made(self, analysed: Any) -> DataFrame | None:
         """Return the result of the text with its joins replaced; None: no join was.
@@ -148,6 +150,8 @@ class _Text:
         if analysed.isStreaming():
             message = "it reads a stream"
             raise ConfigurationError(message)
+        hidden = hidden_columns(analysed)
+        self._has_hidden = bool(hidden)
         plan = self._catalyst.filtered_early(analysed)
         if plan is None:
             message = "it has a recursive CTE, or a CTE with random values that is read twice"
@@ -156,7 +160,17 @@ class _Text:
         if part.after is part.before:
             return None
         columns = list(each_of(analysed.output()))
-        return self._catalyst.frame(self._catalyst.project(columns, part.after))
+        made = self._catalyst.frame(self._catalyst.project(columns, part.after))
+        if hidden:
+            self._check_hidden(hidden, analysed_plan(made))
+        return made
+
+    def _check_hidden(self, hidden: Sequence[Any], plan: Any) -> None:
+        found = hidden_columns(plan)
+        if [each.qualifiedName() for each in found] != [each.qualifiedName() for each in hidden]:
+            message = "the columns that USING hides would differ from those of Spark's own result"
+            raise ConfigurationError(message)
+        self._catalyst.frame(self._catalyst.project(found, plan))  # an error if one is not found
 
     def _part(self, node: Any) -> _Part:
         node = self._catalyst.without_fence(node)
@@ -164,6 +178,8 @@ class _Text:
         if kept is not None:
             return _Part(kept, kept)
         name = name_of(node)
+        if name == "Project":
+            self._catalyst.hide_again(node)
         nodes = list(each_of(node.children()))
         below = [self._part(each) for each in nodes]
         before, after = node, node
@@ -224,15 +240,19 @@ class _Text:
             return None
         found = list(each_of(analysed_plan(made).output()))
         wanted = list(each_of(before.output()))
-        places = [*range(left.columns)]
+        hidden = hidden_columns(before) if self._has_hidden else []
+        places = [*left.places(0)]
+        hidden_places = [*left.hidden_places(0)]
         if kind not in _TESTS:
-            first = left.columns + len(left.keys)
-            places += range(first, first + right.columns)
+            places += right.places(left.width)
+            hidden_places += right.hidden_places(left.width)
         columns = [
             self._catalyst.in_place_of(found[place], column)
-            for place, column in zip(places, wanted, strict=True)
+            for place, column in zip([*places, *hidden_places], [*wanted, *hidden], strict=True)
         ]
         replacement = self._catalyst.project(columns, analysed_plan(made))
+        if hidden:
+            replacement = self._catalyst.hiding(hidden, columns[: len(wanted)], replacement)
         if replacement.schema().json() != before.schema().json():
             message = "the columns would differ from those of Spark's own join"
             raise ConfigurationError(message)
@@ -262,11 +282,16 @@ class _Text:
     def _side(self, before: Any, after: Any, keys: Sequence[Any], prefix: str) -> _Side:
         """Return a side as a DataFrame with a name for each column, and with columns of the key."""
         columns = list(each_of(before.output()))
+        hidden = hidden_columns(before) if self._has_hidden else []
         named = [self._catalyst.named(each, f"c{n}") for n, each in enumerate(columns)]
         names = [f"{prefix}_{n}_{_readable(each)}" for n, each in enumerate(keys)]
         named += [self._catalyst.named(*pair) for pair in zip(keys, names, strict=True)]
-        frame = self._catalyst.frame(self._catalyst.project(named, after))
-        return _Side(frame, len(columns), names)
+        named += [self._catalyst.named(each, f"h{n}") for n, each in enumerate(hidden)]
+        plan = self._catalyst.project(named, after)
+        if self._has_hidden:
+            # Else Spark would change the ids of the join's columns, and not those it hides.
+            plan = self._catalyst.renewed(analysed_plan(self._catalyst.frame(plan)))
+        return _Side(self._catalyst.frame(plan), len(columns), names, len(hidden))
 
     def _passed(
         self, left: DataFrame, right: DataFrame, on: list[Column], kind: str, described: Described
@@ -288,11 +313,24 @@ class _Text:
 
 
 class _Side(NamedTuple):
-    """A side of a join: its rows, the number of its columns, and its key columns after them."""
+    """A side of a join: its rows, with columns, then those of the key, then hidden ones."""
 
     frame: DataFrame
     columns: int
     keys: list[str]
+    hidden: int
+
+    @property
+    def width(self) -> int:
+        return self.columns + len(self.keys) + self.hidden
+
+    def places(self, begin: int) -> range:
+        """Return the places of the columns in a join whose columns from a place on are these."""
+        return range(begin, begin + self.columns)
+
+    def hidden_places(self, begin: int) -> range:
+        """Return the places of the hidden columns."""
+        return range(begin + self.width - self.hidden, begin + self.width)
 
 
 def _kind_of(join: Any) -> str | None:
