@@ -18,6 +18,8 @@ _KEPT = "__evenkey_kept_"
 """Beginning of the alias around a part of a plan that no rule of Spark may change."""
 _FENCE = "__evenkey_fence"
 """Alias around a part of a plan that no rule of Spark may move a filter into."""
+_FIRST = ("Except", "Intersect")
+"""Nodes whose hints are those of their first input."""
 _HIDDEN = "__qualified_access_only"
 """Metadata of columns that ``USING`` hides: ``*`` has them not, their table's name finds them."""
 _SHARED = re.compile(r"^[ :+-]*(?:WithCTE|CTERelation\w+|UnionLoop\w*)\b", re.MULTILINE)
@@ -42,6 +44,15 @@ def parts_of(condition: Any) -> Iterator[Any]:
         yield from parts_of(condition.right())
     else:
         yield condition
+
+
+def has_hint(plan: Any) -> bool:
+    """Return whether a plan has a hint that Spark uses for a join of it."""
+    if name_of(plan) == "ResolvedHint":
+        return True
+    below = list(each_of(plan.children()))
+    # A hint below another join is one for that join.
+    return bool(below) and (len(below) == 1 or name_of(plan) in _FIRST) and has_hint(below[0])
 
 
 def hidden_columns(plan: Any) -> list[Any]:

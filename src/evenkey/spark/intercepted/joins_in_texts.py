@@ -15,6 +15,7 @@ from evenkey.spark.intercepted.catalyst_nodes import (
     Catalyst,
     analysed_plan,
     each_of,
+    has_hint,
     hidden_columns,
     is_command,
     name_of,
@@ -83,13 +84,15 @@ def with_joins_passed(
         analysed = analysed_plan(plain)
         if not _JOIN.search(analysed.toString()):
             return plain
-        made = _Text(plain, handle, wanted).made(analysed)
+        text = _Text(plain, handle, wanted)
+        made = text.made(analysed)
         if made is None:
             return plain
         if made.schema != plain.schema:
             message = "the columns would differ from those of Spark's own result"
             raise ConfigurationError(message)  # noqa: TRY301 - reported as any other reason
         remember_rerouted(made, plain)
+        text.report_used()
     except Exception as error:  # noqa: BLE001 - Spark has its own result of the text
         wanted.refused("SQL text with joins", error)
         return plain
@@ -135,6 +138,7 @@ class _Text:
         self._wanted = wanted
         self._catalyst = Catalyst(plain)
         self._has_hidden = False
+        self._used: list[Callable[[], object]] = []
 
     def made(self, analysed: Any) -> DataFrame | None:
         """Return the result of the text with its joins replaced; None: no join was.
@@ -165,6 +169,11 @@ class _Text:
             self._check_hidden(hidden, analysed_plan(made))
         return made
 
+    def report_used(self) -> None:
+        """Tell the handlers that their results are part of the text's result."""
+        for each in self._used:
+            each()
+
     def _check_hidden(self, hidden: Sequence[Any], plan: Any) -> None:
         found = hidden_columns(plan)
         if [each.qualifiedName() for each in found] != [each.qualifiedName() for each in hidden]:
@@ -176,7 +185,7 @@ class _Text:
         node = self._catalyst.without_fence(node)
         kept = self._catalyst.kept(node)
         if kept is not None:
-            return _Part(kept, kept)
+            return _Part(kept, kept, hinted=has_hint(kept))
         name = name_of(node)
         if name == "Project":
             self._catalyst.hide_again(node)
@@ -202,15 +211,21 @@ class _Text:
         described = describe_sql_join(before)
         if described is None or not self._wanted.wanted(described):
             return after
+        used: list[Callable[[], object]] = []
         try:
             _check(hinted=hinted, crossed=crossed)
-            made = self._replacement(before, after, described)
+            made = self._replacement(before, after, described, used)
         except Exception as error:  # noqa: BLE001 - Spark can run this join
             self._wanted.refused(f"{described.operator} by {described.keys[0]}", error)
             return after
-        return after if made is None else made
+        if made is None:
+            return after
+        self._used += used
+        return made
 
-    def _replacement(self, before: Any, after: Any, described: Described) -> Any | None:
+    def _replacement(
+        self, before: Any, after: Any, described: Described, used: list[Callable[[], object]]
+    ) -> Any | None:
         """Return what is read in place of a join; None: the handler left it to Spark."""
         kind = _kind_of(before)
         equalities, others = self._conditions(before)
@@ -235,7 +250,7 @@ class _Text:
             else left.frame[one] == right.frame[other]
             for each, one, other in zip(equalities, left.keys, right.keys, strict=True)
         ]
-        made = self._passed(left.frame, right.frame, on, kind, described)
+        made = self._passed((left.frame, right.frame), on, kind, described, used)
         if made is None:
             return None
         found = list(each_of(analysed_plan(made).output()))
@@ -294,19 +309,24 @@ class _Text:
         return _Side(self._catalyst.frame(plan), len(columns), names, len(hidden))
 
     def _passed(
-        self, left: DataFrame, right: DataFrame, on: list[Column], kind: str, described: Described
+        self,
+        sides: tuple[DataFrame, DataFrame],
+        on: list[Column],
+        kind: str,
+        described: Described,
+        used: list[Callable[[], object]],
     ) -> DataFrame | None:
         """Return the handler's result; None: it is Spark's own join of both sides."""
         own: list[DataFrame] = []
 
         def run(one: DataFrame, other: DataFrame) -> DataFrame:
             joined = one.join(other, on, kind)
-            if one is left and other is right:
+            if one is sides[0] and other is sides[1]:
                 own.append(joined)
             return joined
 
         call = InterceptedCall(
-            "join", "sql", (left, right), (on,), kind, run, run, described=described
+            "join", "sql", sides, (on,), kind, run, run, described=described, when_used=used.append
         )
         made = self._handle(call)
         return None if any(made is each for each in own) else made
