@@ -292,3 +292,47 @@ def test_the_result_has_the_columns_of_spark_for_later_methods(own, profile_of):
     with balanced(own, profile_of("alias, where"), least_gain=0) as balancing:
         assert later(own.sql(text)) == plain
     assert len(balancing.rerouted) == 1
+
+
+@pytest.mark.slow(4)
+def test_a_hint_in_a_view_of_a_dataframe_is_a_hint_for_the_join(own, path):
+    text = "select c.n from clicks c join hinted h on c.user = h.name"
+    people = own.table("people")
+    people.createOrReplaceTempView("hinted")
+    with record(own, path):
+        own.sql(text).collect()
+    people.hint("shuffle_hash").where("size > -1").createOrReplaceTempView("hinted")
+    plain = physical(own.sql(text))
+    with record(own, path):
+        own.sql(text).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        assert physical(own.sql(text)) == plain
+    line = "left to Spark: SQL join Inner by (user = name): the text has a hint for this join"
+    assert balancing.summary == [line]
+    # A hint for another join in the view is none for the join in the text.
+    people.join(people.hint("broadcast").select("name"), "name").createOrReplaceTempView("hinted")
+    with record(own, path):
+        own.sql(text).collect()
+    with balanced(own, path, least_gain=0) as balancing:
+        own.sql(text)
+    assert len(balancing.rerouted) == 1
+    own.catalog.dropTempView("hinted")
+
+
+@pytest.mark.slow(2)
+def test_a_text_that_is_left_to_spark_counts_no_rerouted_join(own, profile_of, monkeypatch):
+    text, frame = text_of("two joins"), Catalyst.frame
+    plain, path = own.sql(text), profile_of("two joins")
+
+    def failing(self, plan):
+        made = frame(self, plan)
+        if made.columns == plain.columns:
+            message = "the text as a whole"
+            raise ValueError(message)
+        return made
+
+    monkeypatch.setattr(Catalyst, "frame", failing)
+    with balanced(own, path, least_gain=0) as balancing:
+        assert physical(own.sql(text)) == physical(plain)
+    assert balancing.rerouted == []
+    assert balancing.summary == ["left to Spark: SQL text with joins: the text as a whole"]

@@ -262,14 +262,21 @@ class Balancing:
                 message = "the columns would differ from those of Spark's own result"
                 raise ConfigurationError(message)
             remember_rerouted(frame, plain)
-        logger.info("%s is rerouted: predicted %.1fx faster", name, gain.factor)
-        with self._lock:
-            earlier = self._rerouted.get(fingerprint)
-            if earlier is None:
-                self._rerouted[fingerprint] = ReroutedCalls(name, planned, gain, slots, begin)
-            else:
-                earlier.planned, earlier.gain = planned, gain
-                earlier.count += 1
+
+        def count() -> None:
+            logger.info("%s is rerouted: predicted %.1fx faster", name, gain.factor)
+            with self._lock:
+                earlier = self._rerouted.get(fingerprint)
+                if earlier is None:
+                    self._rerouted[fingerprint] = ReroutedCalls(name, planned, gain, slots, begin)
+                else:
+                    earlier.planned, earlier.gain = planned, gain
+                    earlier.count += 1
+
+        if call.when_used is None:
+            count()
+        else:
+            call.when_used(count)
         return frame
 
     def _leave(self, fingerprint: str, error: Exception, name: str) -> None:

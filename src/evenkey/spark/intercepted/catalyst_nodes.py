@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 _KEPT = "__evenkey_kept_"
 """Beginning of the alias around a part of a plan that no rule of Spark may change."""
-_ALIASES = ("SubqueryAlias", "View")
+_FENCE = "__evenkey_fence"
+"""Alias around a part of a plan that no rule of Spark may move a filter into."""
+_FIRST = ("Except", "Intersect")
+"""Nodes whose hints are those of their first input."""
+_HIDDEN = "__qualified_access_only"
+"""Metadata of columns that ``USING`` hides: ``*`` has them not, their table's name finds them."""
 _SHARED = re.compile(r"^[ :+-]*(?:WithCTE|CTERelation\w+|UnionLoop\w*)\b", re.MULTILINE)
 """Matches parts of a plan that Spark computes once and reads several times."""
 
@@ -30,6 +35,29 @@ def each_of(sequence: Any) -> Iterator[Any]:
 def name_of(node: Any) -> str:
     """Return the name of the class of a node, such as ``Join``."""
     return str(node.getClass().getSimpleName())
+
+
+def parts_of(condition: Any) -> Iterator[Any]:
+    """Yield the conditions of which a condition is the conjunction."""
+    if name_of(condition) == "And":
+        yield from parts_of(condition.left())
+        yield from parts_of(condition.right())
+    else:
+        yield condition
+
+
+def has_hint(plan: Any) -> bool:
+    """Return whether a plan has a hint that Spark uses for a join of it."""
+    if name_of(plan) == "ResolvedHint":
+        return True
+    below = list(each_of(plan.children()))
+    # A hint below another join is one for that join.
+    return bool(below) and (len(below) == 1 or name_of(plan) in _FIRST) and has_hint(below[0])
+
+
+def hidden_columns(plan: Any) -> list[Any]:
+    """Return the columns that ``USING`` and ``NATURAL`` hide, and that later calls can name."""
+    return [each for each in each_of(plan.metadataOutput()) if each.metadata().contains(_HIDDEN)]
 
 
 def analysed_plan(frame: DataFrame) -> Any:
@@ -61,7 +89,12 @@ class Catalyst:
         self._plans = self._jvm.org.apache.spark.sql.catalyst.plans.logical
         self._expressions = self._jvm.org.apache.spark.sql.catalyst.expressions
         self._rules = self._jvm.org.apache.spark.sql.catalyst.optimizer
+        self._subqueries = (
+            self._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
+        )
+        self._has_subqueries = False
         self._kept: list[Any] = []
+        self._hidden: dict[str, Any] = {}
 
     def frame(self, plan: Any) -> DataFrame:
         """Let Spark analyse a plan, and return a DataFrame of it."""
@@ -73,6 +106,41 @@ class Catalyst:
     def project(self, columns: Sequence[Any], plan: Any) -> Any:
         """Return the node that computes columns from a plan."""
         return self._plans.Project(self._sequence(columns), plan)
+
+    def hiding(self, hidden: Sequence[Any], columns: Sequence[Any], plan: Any) -> Any:
+        """Return the node that selects columns from a plan, and hides others of it."""
+        project = self.project([each.toAttribute() for each in columns], plan)
+        project.setTagValue(self._plans.Project.hiddenOutputTag(), self._sequence(hidden))
+        return project
+
+    def hide_again(self, node: Any) -> None:
+        """Mark the hidden columns of a projection if a rule has made it anew."""
+        hidden = self._hidden and self._hidden.get(str(node.projectList().toString()))
+        if hidden:
+            node.setTagValue(self._plans.Project.hiddenOutputTag(), hidden)
+
+    def renewed(self, plan: Any) -> Any:
+        """Return a plan with other column ids, as Spark makes them for a self-join.
+
+        Spark changes no ids of hidden columns, so the plan has none of those.
+        """
+        inner = self._module(self._jvm.org.apache.spark.sql.catalyst.plans, "Inner")
+        nothing, no_hint = self._jvm.scala.Option.empty(), self._plans.JoinHint.NONE()
+        joined = self._plans.Join(plan, plan, inner, nothing, no_hint)
+        rule = self._jvm.org.apache.spark.sql.catalyst.analysis.DeduplicateRelations
+        made = rule.apply(joined).right()
+        self._hide_none(made)
+        return made
+
+    def _hide_none(self, node: Any) -> None:
+        """Forget the hidden columns of a plan that are not in it."""
+        if name_of(node) == "Project":
+            tag = self._plans.Project.hiddenOutputTag()
+            hidden, known = node.getTagValue(tag), node.child().outputSet()
+            if hidden.isDefined() and not all(map(known.contains, each_of(hidden.get()))):
+                node.unsetTagValue(tag)
+        for each in each_of(node.children()):
+            self._hide_none(each)
 
     def where(self, condition: Any, plan: Any) -> Any:
         """Return the node that filters a plan."""
@@ -102,8 +170,7 @@ class Catalyst:
 
     def is_fixed(self, expression: Any) -> bool:
         """Return whether an expression has no random value and no subquery."""
-        subquery = self._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
-        return bool(expression.deterministic()) and not expression.containsPattern(subquery)
+        return bool(expression.deterministic()) and not expression.containsPattern(self._subqueries)
 
     def with_children(self, node: Any, children: Sequence[Any]) -> Any:
         """Return a node with other children."""
@@ -122,7 +189,8 @@ class Catalyst:
             has random values.
         """
         caches = self._session.sharedState().cacheManager()
-        plan = self._without_aliases(analysed, None if caches.isEmpty() else caches)
+        self._has_subqueries = bool(analysed.containsPattern(self._subqueries))
+        plan = self._prepared(analysed, None if caches.isEmpty() else caches)
         if _SHARED.search(plan.toString()):
             plan = self._inlining().apply(plan)
             if _SHARED.search(plan.toString()):
@@ -138,21 +206,60 @@ class Catalyst:
             return part
         # The part is read a second time, so Spark has given its columns other ids.
         columns = zip(each_of(part.output()), each_of(node.output()), strict=True)
-        return self.project([self.in_place_of(*pair) for pair in columns], part)
+        # The alias of this module is not a name that later calls may use.
+        named = [(each, other.withQualifier(each.qualifier())) for each, other in columns]
+        return self.project([self.in_place_of(*pair) for pair in named], part)
 
-    def _without_aliases(self, node: Any, caches: Any | None) -> Any:
+    def without_fence(self, node: Any) -> Any:
+        """Return the node that a fence is around, or the node itself."""
+        if name_of(node) == "SubqueryAlias" and node.alias() == _FENCE:
+            return self.without_fence(node.child())
+        return node
+
+    def _prepared(self, node: Any, caches: Any | None) -> Any:
+        """Return a plan for the rules, without views, and with projections in place of aliases."""
         name = name_of(node)
         is_frame = name == "View" and node.isTempViewStoringAnalyzedPlan()
         if is_frame or (caches and caches.lookupCachedData(self._session, node).isDefined()):
             self._kept.append(node)
-            alias = f"{_KEPT}{len(self._kept) - 1}"
-            return self._module(self._plans, "SubqueryAlias").apply(alias, node)
+            return self._aliased(f"{_KEPT}{len(self._kept) - 1}", node)
         below = list(each_of(node.children()))
-        made = [self._without_aliases(each, caches) for each in below]
-        if name in _ALIASES:
+        made = [self._prepared(each, caches) for each in below]
+        if name == "View":
             return made[0]
+        if name == "Project":
+            hidden = node.getTagValue(self._plans.Project.hiddenOutputTag())
+            if hidden.isDefined():
+                self._hidden[str(node.projectList().toString())] = hidden.get()
+        if name == "SubqueryAlias":
+            # Later calls may name columns of a table by its alias, also those not selected.
+            return self._plans.Project(node.output(), made[0])
+        if self._has_subqueries and any(map(self._is_correlated, each_of(node.expressions()))):
+            return self._fenced(node, made)
         same = all(one is other for one, other in zip(below, made, strict=True))
         return node if same else self.with_children(node, made)
+
+    def _fenced(self, node: Any, below: Sequence[Any]) -> Any:
+        """Return a node with a correlated subquery that no filter passes, and that itself stays.
+
+        The plan in the subquery names columns by their ids, which a rule does not change when it
+        moves the filter below a projection. Spark first moves such conditions out of the subquery.
+        """
+        if name_of(node) == "Filter" and node.condition().deterministic():
+            parts = list(parts_of(node.condition()))
+            stay = [each for each in parts if self._is_correlated(each)]
+            move = [each for each in parts if not self._is_correlated(each)]
+            if move:
+                below = [self.where(self.both(move), *below)]
+                node = self.where(self.both(stay), *below)
+        fenced = [self._aliased(_FENCE, each) for each in below]
+        return self._aliased(_FENCE, self.with_children(node, fenced))
+
+    def _is_correlated(self, expression: Any) -> bool:
+        return bool(self._expressions.SubqueryExpression.hasCorrelatedSubquery(expression))
+
+    def _aliased(self, alias: str, node: Any) -> Any:
+        return self._module(self._plans, "SubqueryAlias").apply(alias, node)
 
     def _inlining(self) -> Any:
         """Return Spark's rule that puts CTEs where they are read; its options have defaults."""

@@ -88,6 +88,9 @@ class InterceptedCall:
         For a write: how its input was made, if by ``repartition``.
     described
         For a join in the text of ``sql``: its fingerprint. None: `describe` computes it.
+    when_used
+        For a join in the text of ``sql``: takes a function to call if the result of the call is
+        part of the text's result. None: what a handler returns is what the user gets.
     """
 
     kind: Literal["group", "cogroup", "join", "write"]
@@ -101,6 +104,7 @@ class InterceptedCall:
     named: Mapping[str, Any] = field(default_factory=dict)
     repartitioned: Repartitioned | None = None
     described: Described | None = None
+    when_used: Callable[[Callable[[], object]], object] | None = None
 
     @property
     def is_last(self) -> bool:

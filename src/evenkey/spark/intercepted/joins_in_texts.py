@@ -15,14 +15,17 @@ from evenkey.spark.intercepted.catalyst_nodes import (
     Catalyst,
     analysed_plan,
     each_of,
+    has_hint,
+    hidden_columns,
     is_command,
     name_of,
+    parts_of,
 )
 from evenkey.spark.intercepted.describing import describe_sql_join, remember_rerouted
 from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -81,13 +84,15 @@ def with_joins_passed(
         analysed = analysed_plan(plain)
         if not _JOIN.search(analysed.toString()):
             return plain
-        made = _Text(plain, handle, wanted).made(analysed)
+        text = _Text(plain, handle, wanted)
+        made = text.made(analysed)
         if made is None:
             return plain
         if made.schema != plain.schema:
             message = "the columns would differ from those of Spark's own result"
             raise ConfigurationError(message)  # noqa: TRY301 - reported as any other reason
         remember_rerouted(made, plain)
+        text.report_used()
     except Exception as error:  # noqa: BLE001 - Spark has its own result of the text
         wanted.refused("SQL text with joins", error)
         return plain
@@ -132,6 +137,8 @@ class _Text:
         self._handle = handle
         self._wanted = wanted
         self._catalyst = Catalyst(plain)
+        self._has_hidden = False
+        self._used: list[Callable[[], object]] = []
 
     def made(self, analysed: Any) -> DataFrame | None:
         """Return the result of the text with its joins replaced; None: no join was.
@@ -147,6 +154,8 @@ class _Text:
         if analysed.isStreaming():
             message = "it reads a stream"
             raise ConfigurationError(message)
+        hidden = hidden_columns(analysed)
+        self._has_hidden = bool(hidden)
         plan = self._catalyst.filtered_early(analysed)
         if plan is None:
             message = "it has a recursive CTE, or a CTE with random values that is read twice"
@@ -155,13 +164,31 @@ class _Text:
         if part.after is part.before:
             return None
         columns = list(each_of(analysed.output()))
-        return self._catalyst.frame(self._catalyst.project(columns, part.after))
+        made = self._catalyst.frame(self._catalyst.project(columns, part.after))
+        if hidden:
+            self._check_hidden(hidden, analysed_plan(made))
+        return made
+
+    def report_used(self) -> None:
+        """Tell the handlers that their results are part of the text's result."""
+        for each in self._used:
+            each()
+
+    def _check_hidden(self, hidden: Sequence[Any], plan: Any) -> None:
+        found = hidden_columns(plan)
+        if [each.qualifiedName() for each in found] != [each.qualifiedName() for each in hidden]:
+            message = "the columns that USING hides would differ from those of Spark's own result"
+            raise ConfigurationError(message)
+        self._catalyst.frame(self._catalyst.project(found, plan))  # an error if one is not found
 
     def _part(self, node: Any) -> _Part:
+        node = self._catalyst.without_fence(node)
         kept = self._catalyst.kept(node)
         if kept is not None:
-            return _Part(kept, kept)
+            return _Part(kept, kept, hinted=has_hint(kept))
         name = name_of(node)
+        if name == "Project":
+            self._catalyst.hide_again(node)
         nodes = list(each_of(node.children()))
         below = [self._part(each) for each in nodes]
         before, after = node, node
@@ -184,15 +211,21 @@ class _Text:
         described = describe_sql_join(before)
         if described is None or not self._wanted.wanted(described):
             return after
+        used: list[Callable[[], object]] = []
         try:
             _check(hinted=hinted, crossed=crossed)
-            made = self._replacement(before, after, described)
+            made = self._replacement(before, after, described, used)
         except Exception as error:  # noqa: BLE001 - Spark can run this join
             self._wanted.refused(f"{described.operator} by {described.keys[0]}", error)
             return after
-        return after if made is None else made
+        if made is None:
+            return after
+        self._used += used
+        return made
 
-    def _replacement(self, before: Any, after: Any, described: Described) -> Any | None:
+    def _replacement(
+        self, before: Any, after: Any, described: Described, used: list[Callable[[], object]]
+    ) -> Any | None:
         """Return what is read in place of a join; None: the handler left it to Spark."""
         kind = _kind_of(before)
         equalities, others = self._conditions(before)
@@ -217,20 +250,24 @@ class _Text:
             else left.frame[one] == right.frame[other]
             for each, one, other in zip(equalities, left.keys, right.keys, strict=True)
         ]
-        made = self._passed(left.frame, right.frame, on, kind, described)
+        made = self._passed((left.frame, right.frame), on, kind, described, used)
         if made is None:
             return None
         found = list(each_of(analysed_plan(made).output()))
         wanted = list(each_of(before.output()))
-        places = [*range(left.columns)]
+        hidden = hidden_columns(before) if self._has_hidden else []
+        places = [*left.places(0)]
+        hidden_places = [*left.hidden_places(0)]
         if kind not in _TESTS:
-            first = left.columns + len(left.keys)
-            places += range(first, first + right.columns)
+            places += right.places(left.width)
+            hidden_places += right.hidden_places(left.width)
         columns = [
             self._catalyst.in_place_of(found[place], column)
-            for place, column in zip(places, wanted, strict=True)
+            for place, column in zip([*places, *hidden_places], [*wanted, *hidden], strict=True)
         ]
         replacement = self._catalyst.project(columns, analysed_plan(made))
+        if hidden:
+            replacement = self._catalyst.hiding(hidden, columns[: len(wanted)], replacement)
         if replacement.schema().json() != before.schema().json():
             message = "the columns would differ from those of Spark's own join"
             raise ConfigurationError(message)
@@ -242,7 +279,7 @@ class _Text:
         """Return the equalities of both sides in a join's condition, and all other conditions."""
         left, right = join.left().outputSet(), join.right().outputSet()
         equalities, others = [], []
-        for each in _parts(join.condition().get()):
+        for each in parts_of(join.condition().get()):
             if not self._catalyst.is_fixed(each):
                 message = "its condition has a subquery"
                 raise ConfigurationError(message)
@@ -260,37 +297,60 @@ class _Text:
     def _side(self, before: Any, after: Any, keys: Sequence[Any], prefix: str) -> _Side:
         """Return a side as a DataFrame with a name for each column, and with columns of the key."""
         columns = list(each_of(before.output()))
+        hidden = hidden_columns(before) if self._has_hidden else []
         named = [self._catalyst.named(each, f"c{n}") for n, each in enumerate(columns)]
         names = [f"{prefix}_{n}_{_readable(each)}" for n, each in enumerate(keys)]
         named += [self._catalyst.named(*pair) for pair in zip(keys, names, strict=True)]
-        frame = self._catalyst.frame(self._catalyst.project(named, after))
-        return _Side(frame, len(columns), names)
+        named += [self._catalyst.named(each, f"h{n}") for n, each in enumerate(hidden)]
+        plan = self._catalyst.project(named, after)
+        if self._has_hidden:
+            # Else Spark would change the ids of the join's columns, and not those it hides.
+            plan = self._catalyst.renewed(analysed_plan(self._catalyst.frame(plan)))
+        return _Side(self._catalyst.frame(plan), len(columns), names, len(hidden))
 
     def _passed(
-        self, left: DataFrame, right: DataFrame, on: list[Column], kind: str, described: Described
+        self,
+        sides: tuple[DataFrame, DataFrame],
+        on: list[Column],
+        kind: str,
+        described: Described,
+        used: list[Callable[[], object]],
     ) -> DataFrame | None:
         """Return the handler's result; None: it is Spark's own join of both sides."""
         own: list[DataFrame] = []
 
         def run(one: DataFrame, other: DataFrame) -> DataFrame:
             joined = one.join(other, on, kind)
-            if one is left and other is right:
+            if one is sides[0] and other is sides[1]:
                 own.append(joined)
             return joined
 
         call = InterceptedCall(
-            "join", "sql", (left, right), (on,), kind, run, run, described=described
+            "join", "sql", sides, (on,), kind, run, run, described=described, when_used=used.append
         )
         made = self._handle(call)
         return None if any(made is each for each in own) else made
 
 
 class _Side(NamedTuple):
-    """A side of a join: its rows, the number of its columns, and its key columns after them."""
+    """A side of a join: its rows, with columns, then those of the key, then hidden ones."""
 
     frame: DataFrame
     columns: int
     keys: list[str]
+    hidden: int
+
+    @property
+    def width(self) -> int:
+        return self.columns + len(self.keys) + self.hidden
+
+    def places(self, begin: int) -> range:
+        """Return the places of the columns in a join whose columns from a place on are these."""
+        return range(begin, begin + self.columns)
+
+    def hidden_places(self, begin: int) -> range:
+        """Return the places of the hidden columns."""
+        return range(begin + self.width - self.hidden, begin + self.width)
 
 
 def _kind_of(join: Any) -> str | None:
@@ -304,14 +364,6 @@ def _check(*, hinted: bool, crossed: bool) -> None:
     if crossed:
         message = "it reads a join without a condition, and Spark may join in another order"
         raise ConfigurationError(message)
-
-
-def _parts(condition: Any) -> Iterator[Any]:
-    if name_of(condition) == "And":
-        yield from _parts(condition.left())
-        yield from _parts(condition.right())
-    else:
-        yield condition
 
 
 def _is_of(value: Any, side: Any) -> bool:
