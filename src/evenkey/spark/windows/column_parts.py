@@ -27,13 +27,13 @@ class Argument:
         The argument.
     literal
         Its value in a tuple if it is a literal; else None.
-    is_star
-        Whether it is ``*``.
+    star
+        ``*``, or ``s.*`` for the fields of a struct; None: it is neither.
     """
 
     column: Column
     literal: tuple[Any] | None
-    is_star: bool
+    star: str | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def call_of(session: SparkSession, column: Column) -> Call | None:
     if found is None:
         return None
     name, parts = found
-    arguments = (Argument(each, reader.literal_of(each), reader.is_star(each)) for each in parts)
+    arguments = (Argument(each, reader.literal_of(each), reader.star_of(each)) for each in parts)
     return Call(name.lower(), tuple(arguments))
 
 

@@ -133,9 +133,9 @@ class Asked:
 
     @property
     def value(self) -> Column:
-        """The first argument; ``*`` and no argument count each row."""
-        arguments = self.call.arguments
-        return F.lit(1) if not arguments or arguments[0].is_star else arguments[0].column
+        """The first argument; ``*`` counts each row."""
+        (argument, *_) = self.call.arguments
+        return argument.column if argument.star is None else F.lit(1)
 
     @property
     def after(self) -> bool:
