@@ -117,6 +117,8 @@ class Asked:
         The order.
     copies
         Whether pieces also have copies of rows of other pieces.
+    is_ansi
+        Whether a sum that does not fit its type is an error; otherwise it is null.
     """
 
     number: int
@@ -126,6 +128,7 @@ class Asked:
     keys: Sequence[str]
     orders: Sequence[SortOrder]
     copies: bool
+    is_ansi: bool = True
 
     def name(self, what: str) -> str:
         """Return the name of a column of these steps."""

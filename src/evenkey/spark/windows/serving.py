@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
+from evenkey.spark.keys.given_columns import has_collation, parts_of_type
 from evenkey.spark.windows.carried_functions import (
     CARRIED,
     SHIFTS,
     distance_of,
     is_carried,
+    is_widest,
     shifted,
 )
 from evenkey.spark.windows.collected_tables import why_not_collected
@@ -152,7 +154,17 @@ def serve(asked: Asked) -> Served | str:
         return _by_neighbours(asked)
     else:
         served = _joined if asked.frame.kind == "both" else CARRIED[name]
-    return why_not_collected(asked.kind) or served(asked)
+    return why_not_collected(asked.kind) or _why_not_exact(asked) or served(asked)
+
+
+def _why_not_exact(asked: Asked) -> str | None:
+    """Return why a value of all pieces may not be that of Spark's own window; None: it is."""
+    name, kind = asked.call.function, asked.kind
+    if name in ("min", "max") and any(map(has_collation, parts_of_type(kind))):
+        return "texts differ that the collation makes equal, and Spark takes the first of them"
+    if name in ("sum", "avg", "mean") and not asked.is_ansi and is_widest(kind):
+        return f"without ANSI mode, a sum for type {kind.simpleString()} is null if it does not fit"
+    return None
 
 
 def _by_neighbours(asked: Asked) -> Served:

@@ -260,13 +260,14 @@ class _Rows:
     def steps(self, frame: Frame, *, copies: bool) -> tuple[Served | str, ...]:
         """Return the steps of each column, or why it is left to Spark."""
         names = self.keys.quoted_names
+        is_ansi = str(self._df.sparkSession.conf.get("spark.sql.ansi.enabled")).lower() == "true"
 
         def of(number: int, call: Call | None, given: Given) -> Served | str:
             reason = why_not(call, frame)
             if reason is not None or call is None:
                 return reason or ""
             kind = given.field.dataType
-            return serve(Asked(number, call, kind, frame, names, self.orders, copies))
+            return serve(Asked(number, call, kind, frame, names, self.orders, copies, is_ansi))
 
         pairs = zip(self.calls, self._given, strict=True)
         return tuple(of(number, *pair) for number, pair in enumerate(pairs))
