@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evenkey.spark.joins.conditions import text_of
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.windows import classic_columns, connect_columns
 
@@ -94,6 +95,11 @@ def direction_of(session: SparkSession, column: Column) -> tuple[Column, Directi
     """
     found: tuple[Column, Direction] | None = _reader(session).direction_of(session, column)
     return (column, (True, True)) if found is None else found
+
+
+def unquoted_text(column: Column) -> str:
+    """Return a column as text, the same in all sessions: only over Connect are names quoted."""
+    return text_of(column).replace("`", "")
 
 
 def _reader(session: SparkSession) -> ModuleType:

@@ -23,7 +23,7 @@ from evenkey.spark.keys.given_columns import (
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import default_workers
 from evenkey.spark.windows.collected_tables import why_not_collected
-from evenkey.spark.windows.column_parts import name_of
+from evenkey.spark.windows.column_parts import name_of, unquoted_text
 from evenkey.spark.windows.given_windows import given_columns, key_list, order_list
 from evenkey.spark.windows.served_columns import Asked
 from evenkey.spark.windows.serving import neighbours, serve, why_not
@@ -140,6 +140,11 @@ class WindowRequest:
         )
 
     @property
+    def identity(self) -> str:
+        """The call as text, with the types of the order: plans of other calls are useless."""
+        return f"{self.shown}: {', '.join(each.kind.simpleString() for each in self.orders)}"
+
+    @property
     def plain(self) -> DataFrame:
         """The result of Spark's own windows."""
         return self.df.withColumns({each.name: each.over for each in self.given})
@@ -194,7 +199,7 @@ class _Rows:
         self.keys = self._keyed({})
         schema = self.keys.frame.schema
         self.orders = tuple(
-            SortOrder(name, schema[name].dataType, *each.direction)
+            SortOrder(name, schema[name].dataType, *each.direction, self._text(name, each.column))
             for name, each in zip(names, orders, strict=True)
         )
 
@@ -214,6 +219,9 @@ class _Rows:
         name = name_of(self._df.sparkSession, given)
         same = [] if name is None else [e for e in self._df.columns if e.lower() == name.lower()]
         return name if same == [name] else None
+
+    def _text(self, name: str, column: Column) -> str:
+        return unquoted_text(column) if name in self._added else name
 
     def _named(self, column: Column) -> str:
         name = self._name(column)
