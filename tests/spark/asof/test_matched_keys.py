@@ -139,6 +139,8 @@ def test_a_stored_plan_serves_other_rows(session, tmp_path):
     assert "sample" not in plan_of(found).lower()
     with pytest.raises(ConfigurationError, match=r"another|holds|belongs"):
         matched(left, right, "kind", "time", state=state, cuts=False)
+    with pytest.raises(ConfigurationError, match=r"from time to time, seq desc\)"):
+        matched(left, right, "user", "time", state=state, right_order=F.desc("seq"))
 
 
 @pytest.mark.slow(7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,18 @@ def test_a_row_is_the_nearest_though_its_distance_fits_no_bigint(session):
         left, right, "key", "at", "then", workers=2, direction="nearest"
     ).select("key", "then")
     assert {tuple(row) for row in found.collect()} == {("a", first), ("b", last), ("c", last)}
+
+
+@pytest.mark.slow(6)
+def test_the_longest_tolerance_is_none(session):
+    left, right = left_rows(session, 60), right_rows(session, 40)
+    for name in ("time", "local", "day"):
+        found, wanted = (
+            matched(left, right, "user", name, cuts=False, workers=1, tolerance=each)
+            for each in (dt.timedelta.max, None)
+        )
+        assert found == wanted, name
+        assert any(found.values())
 
 
 ORDERS: dict[str, Callable[[], Any]] = {

@@ -73,7 +73,7 @@ def over_spark(
     own = (*RANKINGS, "lag", "lead")
     named = {
         name: column.over(
-            window if any(f"{each}(" in str(column) for each in own) else frame.over(window)
+            window if re.search(rf"\b({'|'.join(own)})\(", str(column)) else frame.over(window)
         )
         for name, column in columns.items()
     }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -133,6 +136,31 @@ def test_a_stored_plan_serves_other_rows(session, tmp_path):
     assert "sample" not in plan_of(again).lower()
     with pytest.raises(ConfigurationError, match=r"another|holds|belongs"):
         operators.over(other, "kind", "id", columns(), workers=WORKERS, state=state)
+
+
+@pytest.mark.slow(3)
+def test_a_stored_plan_of_another_order_is_refused(session, tmp_path):
+    rows = ordered_rows.rows(session)
+    call: dict[str, Any] = {
+        "columns": {"n": F.row_number()},
+        "workers": WORKERS,
+        "state": tmp_path / "plan",
+    }
+    order: list[Any] = [F.desc(F.col("whole") + 1), "id"]
+    assert_same(rows, ["user"], order, **call)
+    other_type = rows.withColumn("id", F.col("id").cast("string"))
+    others = {
+        "id": rows,
+        "whole": rows.withColumn("whole", F.col("whole").cast("decimal(20, 3)")),
+        "more": rows,
+        "text": other_type,
+    }
+    orders: dict[str, Any] = {"id": "id", "more": [F.desc(F.col("tiny") + 1), "id"]}
+    for name, df in others.items():
+        with pytest.raises(ConfigurationError, match=r"over\(user order by.*whole"):
+            operators.over(df, "user", orders.get(name, order), **call)
+    explained = operators.explain(operators.over, rows, "user", order, call["columns"])
+    assert re.match(r"over\(user order by \(?.*whole.* desc, id\)", explained.operator)
 
 
 @pytest.mark.slow(3)

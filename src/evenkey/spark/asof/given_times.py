@@ -10,7 +10,7 @@ from pyspark.sql.types import DateType, NumericType, TimestampNTZType, Timestamp
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.asof.matched_keys import check_same
-from evenkey.spark.joins.conditions import text_of
+from evenkey.spark.windows.column_parts import unquoted_text
 from evenkey.spark.windows.given_windows import column_of
 
 if TYPE_CHECKING:
@@ -74,8 +74,3 @@ class GivenTimes(NamedTuple):
                 )
                 raise ConfigurationError(message)
         check_same(", ".join(_NAMES), ", ".join(self.shown), *kinds)
-
-
-def unquoted_text(column: Column) -> str:
-    """Return a column as text, the same in all sessions: only over Connect are names quoted."""
-    return text_of(column).replace("`", "")

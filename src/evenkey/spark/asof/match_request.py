@@ -23,7 +23,7 @@ from evenkey.spark.asof.both_sides import (
     together,
     united,
 )
-from evenkey.spark.asof.given_times import GivenTimes, unquoted_text
+from evenkey.spark.asof.given_times import GivenTimes
 from evenkey.spark.asof.match_rule import MatchRule
 from evenkey.spark.asof.match_windows import window_of
 from evenkey.spark.asof.matched_keys import MatchedKeys
@@ -32,6 +32,7 @@ from evenkey.spark.groups.weights import cost_column
 from evenkey.spark.keys.given_columns import check_frame, check_own_names
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import default_workers
+from evenkey.spark.windows.column_parts import unquoted_text
 from evenkey.spark.windows.given_windows import order_list
 from evenkey.spark.windows.serving import Neighbours
 from evenkey.spark.windows.sort_orders import SortOrder, uncuttable
@@ -135,16 +136,17 @@ class MatchRequest:
         rule.check(kind)
         columns = _columns(left, right, keys)
         value = [TIME, *(name for name, _ in columns if name.startswith(RIGHT))]
+        by_order = _orders(sides[1], order)
         orders = (
             _ascending(TIME, kind),
             _ascending(POSITION, IntegerType()),
-            *_orders(sides[1], order),
+            *by_order,
             _ascending(TIE, LongType()),
         )
         names = sides[0].keys
         found = [window_of(rows, each, value, names, orders) for each in rule.searches]
         search = [f"{direction} from {' to '.join(times.shown)}"]
-        search += [unquoted_text(each.column) for each in order]
+        search += [each.shown for each in by_order]
         windows = WindowRequest(
             rows,
             shown=f"asof_join({', '.join(keys.shown)}; {', '.join(search)})",
@@ -209,10 +211,10 @@ def _orders(right: NumberedSide, order: Sequence[Ordering]) -> list[SortOrder]:
     for number, each in enumerate(order):
         name = _order_name(number)
         kind = right.frame.schema[name].dataType
-        sort = SortOrder(name, kind, *each.direction)
+        sort = SortOrder(name, kind, *each.direction, unquoted_text(each.column))
         if uncuttable(sort) is not None:
             message = (
-                f"right_order = {unquoted_text(each.column)}: it is of type "
+                f"right_order = {sort.text}: it is of type "
                 f"{kind.simpleString()}; order by numbers, strings, dates or timestamps"
             )
             raise ConfigurationError(message)

@@ -102,8 +102,8 @@ def limit(tolerance: float | Decimal | dt.timedelta, kind: DataType) -> Column:
         if isinstance(kind, DateType):
             return F.lit(tolerance.days)
         if isinstance(kind, TimestampNTZType):
-            return F.lit(tolerance)
-        return F.lit(tolerance // _MICROSECOND)
+            return F.lit(min(tolerance, dt.timedelta(microseconds=_LARGEST)))
+        return F.lit(min(tolerance // _MICROSECOND, _LARGEST))
     if isinstance(kind, DecimalType):
         return _decimal(tolerance, kind)
     if isinstance(kind, FRACTIONS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
@@ -25,7 +26,7 @@ from evenkey.spark.keys.given_columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
@@ -135,8 +136,20 @@ def listed(keys: Sequence[object]) -> list[str | Column | int]:
     return found
 
 
-def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
+def keyed(
+    df: DataFrame,
+    keys: Sequence[str | Column | int],
+    others: Mapping[str, Column] = MappingProxyType({}),
+) -> Keys:
     """Find the key columns; an expression is added to the DataFrame as a column.
+
+    Parameters
+    ----------
+    df, keys
+        The rows and their keys.
+    others
+        More columns to add. They are added together with the keys, so that ``*`` in an expression
+        is always the columns of `df`.
 
     Raises
     ------
@@ -144,21 +157,23 @@ def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
         There is no such column, or the DataFrame has a column with a reserved name.
     """
     check_own_names(df)
-    frame = df
+    added: dict[str, Column] = {}
     names: list[str] = []
-    own: list[str] = []
     texts: list[str] = []
     for number, key in enumerate(keys):
         plain = _plain(df, key)
         if plain is None:
             expression = F.col(str(key)) if isinstance(key, str | int) else key
             texts.append(df.select(expression).columns[0])
-            own.append(f"{OWN}key_{number}")
-            frame = frame.withColumn(own[-1], expression)
+            name = f"{OWN}key_{number}"
+            added[name] = expression
         else:
             texts.append(plain)
-        names.append(own[-1] if plain is None else plain)
-    return Keys(frame, tuple(names), tuple(own), tuple(texts))
+            name = plain
+        names.append(name)
+    every = {**added, **others}
+    frame = df.withColumns(every) if every else df
+    return Keys(frame, tuple(names), tuple(added), tuple(texts))
 
 
 def expression_of(df: DataFrame, key: str | Column | int) -> str | Column | int:

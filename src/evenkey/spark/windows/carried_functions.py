@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeGuard
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import DayTimeIntervalType, DecimalType, NumericType, YearMonthIntervalType
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import Column
+    from pyspark.sql.types import DataType
 
     from evenkey.spark.windows.column_parts import Call
 
@@ -23,6 +25,10 @@ _MOST_CARRIED = 10
 _WIDEST = 38
 """The most digits of a decimal."""
 _DOUBLE_DIGITS = 15
+_AVERAGE_DIGITS = 24
+"""The most digits of an average that `_divided_once` computes, of values with four digits less."""
+_COUNT_DIGITS = 12
+"""A key has fewer rows than a number with one digit more."""
 _MOST_ROWS = 1000
 """Up to this number, Spark finds the n-th row of a key without sorting the key in one task."""
 
@@ -49,7 +55,7 @@ def sum_(asked: Asked) -> Served | str:
     """Add the sums of the other pieces."""
     if not isinstance(asked.kind, NumericType | DayTimeIntervalType | YearMonthIntervalType):
         return f"sums of type {asked.kind.simpleString()} are not carried"
-    if _is_widest(asked):
+    if is_widest(asked.kind) and asked.kind.scale > 0:
         return f"Spark has no exact sum of two values of type {asked.kind.simpleString()}"
     own, here = named(asked, "own", F.sum(asked.uncarried(asked.value)).over(asked.framed))
     parts, part = named(asked, "part", F.sum(asked.value).cast(asked.kind))
@@ -58,10 +64,9 @@ def sum_(asked: Asked) -> Served | str:
     return Served("carry", result, own=own, parts=parts, carried=carried)
 
 
-def _is_widest(asked: Asked) -> bool:
-    """Return whether the sum of two values would have more digits than a decimal can have."""
-    kind = asked.kind
-    return isinstance(kind, DecimalType) and kind.precision >= _WIDEST and kind.scale > 0
+def is_widest(kind: DataType) -> TypeGuard[DecimalType]:
+    """Return whether a type is one of decimals with the most digits."""
+    return isinstance(kind, DecimalType) and kind.precision >= _WIDEST
 
 
 def _added(here: Column, carry: Column) -> Column:
@@ -73,8 +78,8 @@ def avg(asked: Asked) -> Served | str:
     """Divide the carried sum by the carried count."""
     if not isinstance(asked.kind, NumericType):
         return f"averages of type {asked.kind.simpleString()} are not carried"
-    if isinstance(asked.kind, DecimalType) and asked.kind.precision + 6 >= _WIDEST:
-        return f"the sum of an average of type {asked.kind.simpleString()} may not fit"
+    if isinstance(asked.kind, DecimalType) and asked.kind.precision > _AVERAGE_DIGITS:
+        return f"averages of type {asked.kind.simpleString()} need more digits than decimals have"
     value, total, divided = _averaged(asked)
     steps = _counted(asked, value)
     own, here = named(asked, "sum", F.sum(asked.uncarried(value)).over(asked.framed))
@@ -101,7 +106,7 @@ def _averaged(asked: Asked) -> tuple[Column, str, Callable[[Column, Column], Col
         return value.cast("double"), "double", lambda total, rows: total / rows.cast("double")
     if kind.precision > _DOUBLE_DIGITS:
         total = f"decimal({kind.precision + 6}, {kind.scale - 4})"
-        return value, total, lambda total, rows: total / rows.cast("decimal(20, 0)")
+        return value, total, lambda total, rows: _divided_once(total, rows, kind)
     # Spark averages decimals that doubles can hold as whole numbers (its rule DecimalAggregates).
     unit = 10 ** (kind.scale - 4)
 
@@ -109,6 +114,21 @@ def _averaged(asked: Asked) -> tuple[Column, str, Callable[[Column, Column], Col
         return total.cast("double") / rows.cast("double") / F.lit(float(unit))
 
     return (value * F.lit(unit)).cast("bigint"), "bigint", divided
+
+
+def _divided_once(total: Column, rows: Column, kind: DecimalType) -> Column:
+    """Divide a sum by a number of rows, and round the exact quotient once, half away from zero.
+
+    Spark's division rounds to some more digits than the average has. Rounded again, a quotient just
+    below the middle of two numbers would be the upper one. The product shows it: all digits of the
+    product and of the difference fit into 38.
+    """
+    step = F.lit(f"{Decimal(1).scaleb(-kind.scale):f}").cast(DecimalType(kind.scale, kind.scale))
+    size, number = F.abs(total), rows.cast(DecimalType(_COUNT_DIGITS, 0))
+    found = (size / number).cast(kind)
+    above = (found * number - size).cast(DecimalType(_AVERAGE_DIGITS + 6, kind.scale))
+    nearest = F.when(above + above > number * step, found - step).otherwise(found)
+    return F.when(total < 0, -nearest).otherwise(nearest)
 
 
 def _extreme(
@@ -232,12 +252,16 @@ def _struct(n: Column, mean: Column, squares: Column) -> Column:
 
 
 def _merged(first: Column, second: Column) -> Column:
-    """Merge the moments of two sets of rows (Chan, Golub and LeVeque 1979)."""
+    """Merge the moments of two sets of rows (Chan, Golub and LeVeque 1979).
+
+    Without the rows of one set, the square of the other mean may overflow.
+    """
     rows = first["n"] + second["n"]
     share = F.when(rows > 0, second["n"] / rows).otherwise(0.0)
     delta = second["mean"] - first["mean"]
     squares = first["squares"] + second["squares"] + delta * delta * first["n"] * share
-    return _struct(rows, first["mean"] + delta * share, squares)
+    both = _struct(rows, first["mean"] + delta * share, squares)
+    return F.when(first["n"] == 0, second).when(second["n"] == 0, first).otherwise(both)
 
 
 def distance_of(call: Call) -> int:

@@ -36,9 +36,13 @@ def name_of(column: Column) -> str | None:
     return str(parts.apply(0)) if parts.size() == 1 else None
 
 
-def is_star(column: Column) -> bool:
-    """Return whether a column is ``*``, as in ``F.count("*")``."""
-    return _kind(_node(column)) == "UnresolvedStar"
+def star_of(column: Column) -> str | None:
+    """Return a star as text, such as ``*`` in ``F.count("*")`` or ``s.*``; None: it is none."""
+    node = _node(column)
+    if _kind(node) != "UnresolvedStar":
+        return None
+    target = node.unparsedTarget()
+    return str(target.get()) if target.isDefined() else "*"
 
 
 def direction_of(session: SparkSession, column: Column) -> tuple[Column, tuple[bool, bool]] | None:

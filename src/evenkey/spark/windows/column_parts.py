@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evenkey.spark.joins.conditions import text_of
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.windows import classic_columns, connect_columns
 
@@ -27,13 +28,13 @@ class Argument:
         The argument.
     literal
         Its value in a tuple if it is a literal; else None.
-    is_star
-        Whether it is ``*``.
+    star
+        ``*``, or ``s.*`` for the fields of a struct; None: it is neither.
     """
 
     column: Column
     literal: tuple[Any] | None
-    is_star: bool
+    star: str | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def call_of(session: SparkSession, column: Column) -> Call | None:
     if found is None:
         return None
     name, parts = found
-    arguments = (Argument(each, reader.literal_of(each), reader.is_star(each)) for each in parts)
+    arguments = (Argument(each, reader.literal_of(each), reader.star_of(each)) for each in parts)
     return Call(name.lower(), tuple(arguments))
 
 
@@ -94,6 +95,11 @@ def direction_of(session: SparkSession, column: Column) -> tuple[Column, Directi
     """
     found: tuple[Column, Direction] | None = _reader(session).direction_of(session, column)
     return (column, (True, True)) if found is None else found
+
+
+def unquoted_text(column: Column) -> str:
+    """Return a column as text, the same in all sessions: only over Connect are names quoted."""
+    return text_of(column).replace("`", "")
 
 
 def _reader(session: SparkSession) -> ModuleType:

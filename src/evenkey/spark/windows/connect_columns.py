@@ -38,9 +38,10 @@ def name_of(column: Column) -> str | None:
     return None if "." in name or "`" in name else name
 
 
-def is_star(column: Column) -> bool:
-    """Return whether a column is ``*``, as in ``F.count("*")``."""
-    return _kind(_expression(column)) == "UnresolvedStar"
+def star_of(column: Column) -> str | None:
+    """Return a star as text, such as ``*`` in ``F.count("*")`` or ``s.*``; None: it is none."""
+    found = _expression(column)
+    return (found._unparsed_target or "*") if _kind(found) == "UnresolvedStar" else None  # noqa: SLF001
 
 
 def direction_of(session: SparkSession, column: Column) -> tuple[Column, tuple[bool, bool]] | None:

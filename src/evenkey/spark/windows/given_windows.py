@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from evenkey.core.checking import check_text, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.group_keys import expression_of, listed
-from evenkey.spark.keys.given_columns import absent, key_columns, unlogged_errors
+from evenkey.spark.keys.given_columns import OWN, absent, key_columns, unlogged_errors
 from evenkey.spark.windows.carried_functions import SHIFTS
 from evenkey.spark.windows.column_parts import call_of, direction_of
 from evenkey.spark.windows.ranking_functions import RANKINGS
@@ -157,6 +157,11 @@ def _check_columns(df: DataFrame, columns: object) -> None:
     for name, column in columns.items():
         check_text("columns", name, "n")
         absent(df, name)
+        if name.lower().startswith(OWN):
+            message = (
+                f"columns[{name!r}]: names that begin with {OWN!r} are taken; choose another name"
+            )
+            raise ConfigurationError(message)
         if not isinstance(column, Column):
             message = (
                 f"columns[{name!r}] = {shown(column)}: must be a window function of Spark; pass "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import DecimalType, FractionalType, IntegralType
+from pyspark.sql.types import DecimalType, FractionalType
 
 from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.windows.collected_tables import collected
@@ -17,6 +17,8 @@ from evenkey.spark.windows.piece_tables import joined
 from evenkey.spark.windows.served_columns import AFTER, BEFORE, COPY, NO_COPY, ROWS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
 
     from evenkey.spark.windows.piece_tables import HotRows, Pieces
@@ -84,8 +86,9 @@ def _bounds(pieces: Pieces, frame: Frame, neighbours: Neighbours) -> DataFrame:
     }
     if neighbours.values:
         first, last = (_LEAST, _MOST) if order.ascending else (_MOST, _LEAST)
-        columns[_BY_VALUE[True]] = _moved(first, order, frame.start or 0, -1)
-        columns[_BY_VALUE[False]] = _moved(last, order, frame.end or 0, 1)
+        keys = pieces.hot.keys
+        columns[_BY_VALUE[True]] = _moved(first, order, keys, frame.start or 0, -1)
+        columns[_BY_VALUE[False]] = _moved(last, order, keys, frame.end or 0, 1)
     table = table.withColumns(columns)
     if not neighbours.values:
         return table
@@ -97,18 +100,18 @@ def _bounds(pieces: Pieces, frame: Frame, neighbours: Neighbours) -> DataFrame:
     )
 
 
-def _moved(name: str, order: SortOrder, distance: int, outward: int) -> Column:
+def _moved(name: str, order: SortOrder, keys: Sequence[str], distance: int, outward: int) -> Column:
     """Return an order value, moved by a distance in the direction of the order.
 
-    An integer that does not fit its type is the nearest bigint. A floating-point number is moved a
-    little further, as Spark may round it in another way.
+    Where the result does not fit its type, it is the last value of the key on that side. A
+    floating-point number is moved a little further, as Spark may round it in another way.
 
     Parameters
     ----------
     name
         Column of the value.
-    order, distance
-        The order, and a bound of the frame.
+    order, keys, distance
+        The order, the key columns, and a bound of the frame.
     outward
         1 if rows after the value are out of the frame, -1 if those before it are.
     """
@@ -116,10 +119,9 @@ def _moved(name: str, order: SortOrder, distance: int, outward: int) -> Column:
     moved = F.try_add(F.col(name), F.lit(distance * sign))
     if isinstance(order.kind, FractionalType) and not isinstance(order.kind, DecimalType):
         return moved + F.abs(moved) * (outward * sign * _ROUNDING)
-    if not isinstance(order.kind, IntegralType):
-        return moved
-    end = F.lit((1 << 63) - 1 if distance * sign > 0 else -(1 << 63))
-    return F.when(F.col(name).isNotNull(), F.coalesce(moved.cast("bigint"), end))
+    end = F.max(_MOST) if distance * sign > 0 else F.min(_LEAST)
+    of_key = end.over(Window.partitionBy(*keys))
+    return F.when(F.col(name).isNotNull(), F.coalesce(moved, of_key))
 
 
 def _reached(position: Column, bound: str, *, up: bool) -> Column:

@@ -108,8 +108,8 @@ def over(
     doubles are added up: sums and averages of floating-point numbers, averages of integers,
     variances and standard deviations. They are added up in another order, so rounding differs;
     where large positive and negative values cancel, the relative difference has no bound. In ANSI
-    mode, a sum of integers also fails if the sum of a piece does not fit its type. As in Spark,
-    functions that depend on the order of rows with equal order values may give either value.
+    mode, a sum of integers or decimals also fails if that of a piece does not fit its type. As in
+    Spark, functions that depend on the order of rows with equal order values may give either value.
 
     The call runs Spark jobs, which count the keys, by default in a sample, sample the rows of hot
     keys, and read these rows for what pieces carry. The result reads `df` again. If these reads

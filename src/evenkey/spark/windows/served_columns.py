@@ -117,6 +117,8 @@ class Asked:
         The order.
     copies
         Whether pieces also have copies of rows of other pieces.
+    is_ansi
+        Whether a sum that does not fit its type is an error; otherwise it is null.
     """
 
     number: int
@@ -126,6 +128,7 @@ class Asked:
     keys: Sequence[str]
     orders: Sequence[SortOrder]
     copies: bool
+    is_ansi: bool = True
 
     def name(self, what: str) -> str:
         """Return the name of a column of these steps."""
@@ -133,9 +136,9 @@ class Asked:
 
     @property
     def value(self) -> Column:
-        """The first argument; ``*`` and no argument count each row."""
-        arguments = self.call.arguments
-        return F.lit(1) if not arguments or arguments[0].is_star else arguments[0].column
+        """The first argument; ``*`` counts each row."""
+        (argument, *_) = self.call.arguments
+        return argument.column if argument.star is None else F.lit(1)
 
     @property
     def after(self) -> bool:

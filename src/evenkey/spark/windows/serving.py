@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
+from evenkey.spark.keys.given_columns import has_collation, parts_of_type
 from evenkey.spark.windows.carried_functions import (
     CARRIED,
     SHIFTS,
     distance_of,
     is_carried,
+    is_widest,
     shifted,
 )
 from evenkey.spark.windows.collected_tables import why_not_collected
@@ -64,7 +66,12 @@ _UNORDERED = frozenset(
 """Aggregates whose result does not depend on the order of rows."""
 
 
-_WITH_LITERALS = (*SHIFTS, "first", "first_value", "any_value", "last", "last_value", "nth_value")
+_WITH_LITERALS = {
+    **dict.fromkeys((*SHIFTS, "first", "first_value", "any_value", "last", "last_value"), 1),
+    "nth_value": 1,
+    "ntile": 0,
+}
+"""Functions that need literals, and the position of the first one among the arguments."""
 
 
 class Neighbours(NamedTuple):
@@ -110,22 +117,29 @@ def why_not(call: Call | None, frame: Frame) -> str | None:
     if call is None:
         return "it is SQL text, Python code or has DISTINCT"
     name = call.function
-    if name in _WITH_LITERALS and any(each.literal is None for each in call.arguments[1:]):
+    stars = [each.star for each in call.arguments if each.star is not None]
+    if stars and (name != "count" or stars != ["*"] or len(call.arguments) > 1):
+        return f"an argument of {name} is {stars[0]}"
+    literals = call.arguments[_WITH_LITERALS.get(name, len(call.arguments)) :]
+    if any(each.literal is None for each in literals):
         return f"an argument of {name} is an expression"
     if name in SHIFTS:
         return "it skips nulls" if call.value(3, default=False) else None
     if name in RANKINGS or frame.kind == "bounded":
         return None
-    return _why_not_whole(name) if frame.kind == "both" else _why_no_carry(name, frame)
+    return _why_not_whole(name) if frame.kind == "both" else _why_no_carry(call, frame)
 
 
 def _why_not_whole(name: str) -> str | None:
     return None if name in _UNORDERED else f"{name} depends on the order of the rows"
 
 
-def _why_no_carry(name: str, frame: Frame) -> str | None:
+def _why_no_carry(call: Call, frame: Frame) -> str | None:
+    name = call.function
     if name not in CARRIED:
         return f"nothing that could be carried from piece to piece gives {name}"
+    if name == "count" and len(call.arguments) != 1:
+        return f"count has {len(call.arguments)} arguments"
     return None if frame.nears_the_row else f"the frame {frame} ends within other pieces"
 
 
@@ -140,7 +154,17 @@ def serve(asked: Asked) -> Served | str:
         return _by_neighbours(asked)
     else:
         served = _joined if asked.frame.kind == "both" else CARRIED[name]
-    return why_not_collected(asked.kind) or served(asked)
+    return why_not_collected(asked.kind) or _why_not_exact(asked) or served(asked)
+
+
+def _why_not_exact(asked: Asked) -> str | None:
+    """Return why a value of all pieces may not be that of Spark's own window; None: it is."""
+    name, kind = asked.call.function, asked.kind
+    if name in ("min", "max") and any(map(has_collation, parts_of_type(kind))):
+        return "texts differ that the collation makes equal, and Spark takes the first of them"
+    if name in ("sum", "avg", "mean") and not asked.is_ansi and is_widest(kind):
+        return f"without ANSI mode, a sum for type {kind.simpleString()} is null if it does not fit"
+    return None
 
 
 def _by_neighbours(asked: Asked) -> Served:
@@ -159,7 +183,7 @@ def _joined(asked: Asked) -> Served:
 
 def _called(asked: Asked) -> Column:
     """Call a function of Spark by its name, as SQL does."""
-    arguments = [F.lit(1) if each.is_star else each.column for each in asked.call.arguments]
+    arguments = [each.column if each.star is None else F.lit(1) for each in asked.call.arguments]
     # In a classic session, lag and lead have a fourth argument, which SQL does not have.
     most = 3 if asked.call.function in SHIFTS else len(arguments)
     return F.call_function(asked.call.function, *arguments[:most])

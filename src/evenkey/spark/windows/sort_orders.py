@@ -44,12 +44,15 @@ class SortOrder:
         Its type.
     ascending, nulls_first
         Its direction.
+    text
+        The column as the user wrote it; empty: its name.
     """
 
     name: str
     kind: DataType
     ascending: bool
     nulls_first: bool
+    text: str = ""
 
     @property
     def shown(self) -> str:
@@ -57,7 +60,7 @@ class SortOrder:
         direction = "" if self.ascending else " desc"
         usual = self.nulls_first == self.ascending
         nulls = "" if usual else f" nulls {'first' if self.nulls_first else 'last'}"
-        return f"{self.name}{direction}{nulls}"
+        return f"{self.text or self.name}{direction}{nulls}"
 
     @property
     def value(self) -> Column:
@@ -83,7 +86,8 @@ def uncuttable(order: SortOrder) -> str | None:
     """Return why keys cannot be cut at values of a column; None: they can."""
     kind = order.kind
     if not any(isinstance(kind, each) for each in _TURNED) or has_collation(kind):
-        return f"keys cannot be cut at {order.name}, which is of type {kind.simpleString()}"
+        shown = order.text or order.name
+        return f"keys cannot be cut at {shown}, which is of type {kind.simpleString()}"
     return None
 
 

@@ -102,7 +102,7 @@ def planned(request: WindowRequest, *, counts: bool = False) -> WindowPlan:
     shown, workers, grouping = request.shown, request.workers, PlannedGrouping()
     if request.reason is not None:
         return WindowPlan(shown, workers, request.reason, {}, None)
-    kept = KeptPlan.at(request.df.sparkSession, request.state, shown, workers)
+    kept = KeptPlan.at(request.df.sparkSession, request.state, request.identity, workers)
     known = kept.find()
     if known and not counts:
         return WindowPlan(shown, workers, None, known, Cuts.from_arrays(known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, FloatType
 
@@ -12,11 +13,17 @@ from evenkey.core.checking import check_one_of, check_workers
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.group_keys import keyed, unplaceable
 from evenkey.spark.groups.weights import cost_column
-from evenkey.spark.keys.given_columns import OWN, check_frame, parts_of_type, quoted
+from evenkey.spark.keys.given_columns import (
+    OWN,
+    check_frame,
+    parts_of_type,
+    quoted,
+    unlogged_errors,
+)
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import default_workers
 from evenkey.spark.windows.collected_tables import why_not_collected
-from evenkey.spark.windows.column_parts import name_of
+from evenkey.spark.windows.column_parts import name_of, unquoted_text
 from evenkey.spark.windows.given_windows import given_columns, key_list, order_list
 from evenkey.spark.windows.served_columns import Asked
 from evenkey.spark.windows.serving import neighbours, serve, why_not
@@ -133,6 +140,11 @@ class WindowRequest:
         )
 
     @property
+    def identity(self) -> str:
+        """The call as text, with the types of the order: plans of other calls are useless."""
+        return f"{self.shown}: {', '.join(each.kind.simpleString() for each in self.orders)}"
+
+    @property
     def plain(self) -> DataFrame:
         """The result of Spark's own windows."""
         return self.df.withColumns({each.name: each.over for each in self.given})
@@ -181,17 +193,24 @@ class _Rows:
         self._added: dict[str, Column] = {}
         by = [self._name(each) or each for each in keys]
         # Without a key, all rows have the same one.
-        self.keys = keyed(df, by or [F.lit(0).alias("all rows")])
+        self._by = by or [F.lit(0).alias("all rows")]
         names = [self._named(each.column) for each in orders]
         self.calls = [self._with_names(each.call) for each in given]
-        self._frame = self.keys.frame
-        if self._added:
-            self._frame = self._frame.withColumns(self._added)
-        schema = self._frame.schema
+        self.keys = self._keyed({})
+        schema = self.keys.frame.schema
         self.orders = tuple(
-            SortOrder(name, schema[name].dataType, *each.direction)
+            SortOrder(name, schema[name].dataType, *each.direction, self._text(name, each.column))
             for name, each in zip(names, orders, strict=True)
         )
+
+    def _keyed(self, left: Mapping[str, Column]) -> Keys:
+        """Return the keys, on rows with all columns and those of `left`, which are added together.
+
+        A key that is repeated is the same column, and is there once.
+        """
+        found = keyed(self._df, self._by, {**self._added, **left})
+        once = dict(zip(found.names, found.shown, strict=True))
+        return replace(found, names=tuple(once), shown=tuple(once.values()))
 
     def _name(self, given: str | Column) -> str | None:
         """Return the name of a column of the rows, if a key or a value is no more than that."""
@@ -201,6 +220,9 @@ class _Rows:
         same = [] if name is None else [e for e in self._df.columns if e.lower() == name.lower()]
         return name if same == [name] else None
 
+    def _text(self, name: str, column: Column) -> str:
+        return unquoted_text(column) if name in self._added else name
+
     def _named(self, column: Column) -> str:
         name = self._name(column)
         if name is None:
@@ -209,27 +231,51 @@ class _Rows:
         return name
 
     def _with_names(self, call: Call | None) -> Call | None:
-        """Replace arguments that are expressions by columns."""
+        """Replace arguments that are expressions by columns.
+
+        Spark needs some arguments as values that do not depend on rows, such as the percentages of
+        a percentile. They stay as they are, but the first argument is always one of values.
+        """
         if call is None:
             return None
         arguments = (
             each
-            if each.literal is not None or each.is_star
+            if each.literal is not None
+            or each.star is not None
+            or (place > 0 and self._is_constant(each.column))
             else replace(each, column=quoted(self._named(each.column)))
-            for each in call.arguments
+            for place, each in enumerate(call.arguments)
         )
         return replace(call, arguments=tuple(arguments))
+
+    def _is_constant(self, column: Column) -> bool:
+        """Return whether an expression uses no column, and no ``*``.
+
+        Spark can then analyse it without columns, and a column of an odd type changes nothing.
+        """
+        nothing = self._df.sparkSession.range(1)
+        odd = F.expr(f"map(1, interval '1' month) as {OWN}odd")
+        with unlogged_errors():
+            try:
+                kinds = [
+                    each.select(column.alias("constant")).schema
+                    for each in (nothing.drop("id"), nothing.select(odd))
+                ]
+            except AnalysisException:
+                return False
+        return kinds[0] == kinds[1]
 
     def steps(self, frame: Frame, *, copies: bool) -> tuple[Served | str, ...]:
         """Return the steps of each column, or why it is left to Spark."""
         names = self.keys.quoted_names
+        is_ansi = str(self._df.sparkSession.conf.get("spark.sql.ansi.enabled")).lower() == "true"
 
         def of(number: int, call: Call | None, given: Given) -> Served | str:
             reason = why_not(call, frame)
             if reason is not None or call is None:
                 return reason or ""
             kind = given.field.dataType
-            return serve(Asked(number, call, kind, frame, names, self.orders, copies))
+            return serve(Asked(number, call, kind, frame, names, self.orders, copies, is_ansi))
 
         pairs = zip(self.calls, self._given, strict=True)
         return tuple(of(number, *pair) for number, pair in enumerate(pairs))
@@ -241,7 +287,7 @@ class _Rows:
             for number, each in enumerate(steps)
             if isinstance(each, str)
         }
-        return self._frame.withColumns(left) if left else self._frame
+        return self._keyed(left).frame if left else self.keys.frame
 
 
 def left_name(number: int) -> str:
