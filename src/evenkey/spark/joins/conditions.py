@@ -116,9 +116,12 @@ def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Colu
                 values = F.struct(first.alias("value")), F.struct(second.alias("value"))
             for side, column in zip(columns, values, strict=True):
                 side[name] = column
-    return Keyed(
-        left.withColumns(columns[0]), right.withColumns(columns[1]), tuple(columns[0]), tuple(texts)
+    # Over Connect, `withColumns` would drop the metadata that say if a column is CHAR.
+    first, second = (
+        side.select("*", *(column.alias(name) for name, column in added.items()))
+        for side, added in zip((left, right), columns, strict=True)
     )
+    return Keyed(first, second, tuple(columns[0]), tuple(texts))
 
 
 class _Equality(NamedTuple):
