@@ -77,10 +77,10 @@ def test_a_warning_names_what_counting_computed(monkeypatch, caplog, seconds, li
 class Result:
     """A DataFrame of a session that stops while it is cached."""
 
-    level: StorageLevel | None = None
+    storage: StorageLevel | None = None
 
-    def persist(self, level=StorageLevel.MEMORY_AND_DISK_DESER):
-        self.level = level
+    def persist(self, storage=StorageLevel.MEMORY_AND_DISK_DESER):
+        self.storage = storage
         return self
 
     def unpersist(self):
@@ -93,7 +93,7 @@ def test_a_result_is_cached_on_disk_and_errors_of_the_query_come_through(monkeyp
     result: Any = Result()
 
     def query(rows):
-        assert rows.level == StorageLevel.DISK_ONLY
+        assert rows.storage == StorageLevel.DISK_ONLY
         message = "the query failed"
         raise ValueError(message)
 
