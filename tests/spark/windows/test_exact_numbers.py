@@ -85,6 +85,8 @@ def test_sums_of_decimals_that_overflow_are_null_without_ansi_mode(session):
 
 @pytest.mark.slow(3)
 def test_variances_whose_squared_mean_overflows(session):
+    if session.version < "4.3":
+        pytest.skip("before 4.3, Spark's own aggregates of such values are NaN")
     # Sums of powers of 2 are exact.
     rows = numbered(session, 200).withColumn("large", F.lit(2.0**532))
     columns = {
