@@ -117,11 +117,11 @@ def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Colu
             for side, column in zip(columns, values, strict=True):
                 side[name] = column
     # Over Connect, `withColumns` would drop the metadata that say if a column is CHAR.
-    first, second = (
+    keyed_left, keyed_right = (
         side.select("*", *(column.alias(name) for name, column in added.items()))
         for side, added in zip((left, right), columns, strict=True)
     )
-    return Keyed(first, second, tuple(columns[0]), tuple(texts))
+    return Keyed(keyed_left, keyed_right, tuple(columns[0]), tuple(texts))
 
 
 class _Equality(NamedTuple):
