@@ -12,7 +12,7 @@ _CHANGING = (
         r"(?<!\d)(?:19|20)\d\d([-_/.])[01]?\d\1[0-3]?\d"
         r"(?:[T _]?[0-2]\d(?:[:_-]?[0-5]\d)*(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)"
     ),
-    # numbers of six and more digits, such as 20261125, seconds since 1970 and numbers of runs
+    # numbers of six and more digits, such as 20261125, seconds since 1970 and numbers of runs,
     # but no part of a number with decimals
     re.compile(r"(?<!\d)(?<!\d\.)\d{6,}(?:T\d+Z?)?(?!\d|\.\d)"),
     # processes of notebooks, in the names of their cells

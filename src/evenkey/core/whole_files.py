@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import uuid
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -52,6 +53,18 @@ def check_format(path: str, found: object, reads: int, way_out: str) -> None:
         f"wrote it; {way_out}"
     )
     raise ConfigurationError(message)
+
+
+def try_to_write(directory: Path) -> None:
+    """Try whether files can be written into a directory; nothing stays there.
+
+    Raises
+    ------
+    OSError
+        They cannot.
+    """
+    with tempfile.TemporaryFile(dir=directory, prefix="."):
+        pass
 
 
 @contextlib.contextmanager

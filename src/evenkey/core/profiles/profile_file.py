@@ -6,13 +6,12 @@ import contextlib
 import json
 import math
 import os
-import tempfile
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles.operations import HotKey, Operation, SampledRows, TaskFigures
-from evenkey.core.whole_files import check_format, replacing
+from evenkey.core.whole_files import check_format, replacing, try_to_write
 
 try:
     import fcntl
@@ -145,8 +144,7 @@ def check_writable(path: Path) -> None:
         It cannot.
     """
     try:
-        with tempfile.TemporaryFile(dir=path.parent, prefix="."):
-            pass
+        try_to_write(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
 

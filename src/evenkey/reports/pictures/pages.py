@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.extras import load_extra
-from evenkey.core.whole_files import write_whole
+from evenkey.core.whole_files import try_to_write, write_whole
 from evenkey.reports.pictures.drawing import matplotlib
 from evenkey.reports.pictures.theme import THEMES
 
@@ -55,8 +54,7 @@ def check_page(option: str, file: Path) -> None:
         )
         raise ConfigurationError(message)
     try:
-        with tempfile.TemporaryFile(dir=file.parent, prefix="."):
-            pass
+        try_to_write(file.parent)
     except OSError as error:
         message = (
             f"{option} = {str(file)!r}: it cannot be written ({error.strerror}); name a file in a "
