@@ -54,7 +54,7 @@ setup: $(READY) $(CLASSES) $(KERNELS) ## Set up .venv with the locked packages, 
 demo: $(READY) ## Run a job that a hot key slows down and its balanced version, in a minute; it ends with a page to open
 	@$(BIN)/python examples/demo.py build/demo
 
-test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, which take several minutes: every subpackage, the promises, the README
+test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, which take several minutes: every subpackage, end-to-end tests, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
 check: lint imports results $(CLASSES) $(KERNELS) ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
