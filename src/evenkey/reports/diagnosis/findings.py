@@ -50,12 +50,13 @@ class Change:
     @property
     def text(self) -> str:
         """The change and its predicted effect in a line, without its code."""
-        whose = "Spark's own: " if self.remedy.by == "spark" else ""
+        whose = "Spark's own:" if self.remedy.by == "spark" else ""
         counting = f", with {self.counting:,.1f} s to count keys" if self.remedy.counted else ""
-        return (
-            f"{whose}{self.remedy.condition} {self.gain:,.1f}x faster ({self.seconds:,.1f} s"
-            f"{counting}), confidence {self.confidence}"
+        effect = (
+            f"{self.gain:,.1f}x faster ({self.seconds:,.1f} s{counting}), "
+            f"confidence {self.confidence}"
         )
+        return " ".join(filter(None, (whose, self.remedy.condition, effect)))
 
 
 @dataclass(frozen=True)
