@@ -75,8 +75,7 @@ class Finding:
         The largest task over the mean, by ``rows``, ``bytes`` and ``seconds``.
     changes
         Possible changes, Spark's own before those of evenkey, and then those with the largest gain
-        first. If the verdict is ``change``, changes that do not make the stage 1.05x faster are
-        left out.
+        first. Changes that do not make the stage 1.05x faster are left out.
     cause
         What makes the stage slow.
     verdict, reason
@@ -208,7 +207,7 @@ class Finding:
             "seconds": self.work.seconds,
             "skew_costs_seconds": self.work.skew_cost,
             "spilled_bytes": sum(each.spilled for each in self.work.runs),
-            "time_goes_by": "rows given" if self.work.by_output else "rows taken in",
+            "time_goes_by": "output rows" if self.work.by_output else "input rows",
             "seconds_of_a_task": {"fixed": self.work.line.fixed, "per_row": self.work.line.slope},
             "changes": [
                 {
