@@ -185,7 +185,7 @@ def _diagnose(
     if profile is not None and recorded is not None:
         recorded, of_earlier_logs = _add_tasks(profile, recorded, found, faults)
         lines = list(profile_lines(recorded, of_earlier_logs, keys=show_keys))
-        values = profile_values(recorded, keys=show_keys)
+        values = profile_values(recorded, of_earlier_logs, keys=show_keys)
     form = "json" if as_json else form
     _print(found, since, page, lines, values, form)
     if page is not None:

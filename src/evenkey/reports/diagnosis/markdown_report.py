@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("stage", "operator", "keys", "rows, max/mean", "wall, s", "speedup", "verdict", "why")
 
+_COMMANDS = ("replace",)
+"""Remedies whose lines are for a shell."""
+
 
 def markdown_of(
     applications: Sequence[Diagnosed],
@@ -56,6 +59,9 @@ def _since(since: Comparison) -> Iterator[str]:
             yield ""
             yield from (f"- {_text(each)}" for each in items)
             yield ""
+    if not (since.new or since.worse or since.fixed):
+        yield "Nothing is new, worse or fixed since the earlier diagnosis."
+        yield ""
 
 
 def _application(diagnosed: Diagnosed) -> Iterator[str]:
@@ -83,7 +89,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     for change in finding.changes:
         yield f"{_text(_capitalized(change.text))}."
         yield ""
-        yield "```python"
+        yield f"```{'sh' if change.remedy.how in _COMMANDS else 'python'}"
         yield change.remedy.code.replace("```", "")
         yield "```"
         yield ""
