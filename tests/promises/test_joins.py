@@ -22,6 +22,7 @@ from tests.epochs import run_epochs
 from tests.spark.offered import offer, stream_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 MODES = ["static-stal", "dynamic-db-stal", "dynamic-lb-stal"]
@@ -132,7 +133,7 @@ def costly(joined: pa.Table) -> pa.Table:
     return joined.select(["key", "row", "price"]).append_column("slot", slots)
 
 
-def distance(loads: Counter[int]) -> float:
+def distance(loads: Mapping[int, float]) -> float:
     """Return (max - mean) / mean of the loads of slots."""
     return max(loads.values()) * WORKERS / sum(loads.values()) - 1
 
@@ -178,7 +179,7 @@ def test_balancing_by_time_moves_partitions_whose_rows_are_few_but_costly(sessio
     counts, costs = [], []
     for part in found:
         counts.append(distance(Counter(each["slot"] for each in part)))
-        spent = Counter[int]()
+        spent = dict.fromkeys(range(WORKERS), 0.0)
         for each in part:
             spent[each["slot"]] += cost_ms(each["key"])
         costs.append(distance(spent))

@@ -322,7 +322,7 @@ class JoinReport:
         """Return the figures of the join: one value per run, or a list with one per epoch."""
         if not self.epochs:
             return {each.name: [] if each.of_epoch else 0 for each in _REPORTED} | {
-                "loads": [0] * self.workers
+                "loads": (0,) * self.workers
             }
         seen = [each.seen(self.measure) for each in self.epochs]
         run = reduce(JoinSeen.plus, seen).figures(of_epoch=False)
@@ -330,7 +330,7 @@ class JoinReport:
         return {
             each.name: [epoch[each.name] for epoch in epochs] if each.of_epoch else run[each.name]
             for each in _REPORTED
-        } | {"loads": list(run["loads"])}
+        } | {"loads": run["loads"]}
 
     def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
         """Describe a redistribution and its time, and the usual times of other epochs."""
