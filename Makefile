@@ -72,7 +72,7 @@ connect: $(READY) $(CLASSES) $(KERNELS) ## Run the tests of operators, joins and
 	@echo "On a classic session:"
 	@$(PYTEST) $(PARALLEL) $(ANYWHERE)
 	@echo "Over Spark Connect:"
-	@EVENKEY_CONNECT=1 $(PYTEST) $(PARALLEL) -rs $(ANYWHERE)
+	@EVENKEY_CONNECT=1 $(PYTEST) $(PARALLEL) $(ANYWHERE)
 
 kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and check results; continues where it stopped
 	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(SEED)

@@ -9,7 +9,7 @@ import pytest
 
 import evenkey.papers  # noqa: F401 - whose groupings and data sets are known by their names then
 
-pytest_plugins = ["tests.session"]
+pytest_plugins = ["tests.session", "tests.skips"]
 
 EVENT_LOG = Path(__file__).parent / "tests" / "diagnosis" / "logs" / "apply-skewed.gz"
 

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,10 +40,13 @@ class Component:
         Name of the program on the ``PATH``, or a file whose presence shows that it is installed.
     install
         Function that installs it.
+    needs
+        Names of the components with which it is installed.
     """
 
     program: str | Path
     install: Callable[[], None]
+    needs: tuple[str, ...] = ()
 
     def is_there(self) -> bool:
         """Return whether tests will find it."""
@@ -63,15 +66,18 @@ def install(names: list[str]) -> dict[str, str]:
     {}
     """
     missing = [name for name in names if not COMPONENTS[name].is_there()]
+    needed = [need for name in missing for need in COMPONENTS[name].needs]
+    missing += [each for each in needed if each not in missing and not COMPONENTS[each].is_there()]
+    missing = list(dict.fromkeys(missing))
     debian = [name for name in missing if COMPONENTS[name].install is _from_debian]
     with ThreadPoolExecutor() as pool:
         # Only one process at a time may install Debian packages.
-        tried = [(debian, pool.submit(_try, lambda: _apt_get(debian)))] if debian else []
-        tried += [
-            ([name], pool.submit(_try, COMPONENTS[name].install))
-            for name in missing
-            if name not in debian
-        ]
+        packages = pool.submit(_try, lambda: _apt_get(debian)) if debian else None
+        tried = [(debian, packages)] if packages else []
+        for name in missing:
+            if name not in debian:
+                first = packages if set(COMPONENTS[name].needs) & set(debian) else None
+                tried.append(([name], pool.submit(_after, first, COMPONENTS[name].install)))
     reasons = {name: future.result() for group, future in tried for name in group}
     return {
         name: reason or f"it is installed, but no {COMPONENTS[name].program} is found"
@@ -93,6 +99,13 @@ def main(names: list[str]) -> int:
     for name, reason in failed.items():
         print(f"{name} could not be installed: {reason}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _after(first: Future[str] | None, action: Callable[[], None]) -> str:
+    """Run an action as `_try` does, when Debian packages that it needs have been tried."""
+    if first is not None:
+        first.result()  # if it failed, the action says what it lacks
+    return _try(action)
 
 
 def _try(action: Callable[[], None]) -> str:
@@ -176,8 +189,9 @@ COMPONENTS = {
     "prometheus": Component("prometheus", _from_debian),
     "chromium": Component("chromium", _from_debian),
     "faketime": Component("faketime", _from_debian),
-    "kafka": Component(ROOT / "build" / "kafka" / ".ready", _kafka),
-    "hadoop": Component(ROOT / "build" / "hadoop" / ".ready", _hadoop),
+    "maven": Component("mvn", _from_debian),
+    "kafka": Component(ROOT / "build" / "kafka" / ".ready", _kafka, needs=("maven",)),
+    "hadoop": Component(ROOT / "build" / "hadoop" / ".ready", _hadoop, needs=("maven",)),
     "weed": Component("weed", _weed),
     "azurite-blob": Component("azurite-blob", _azurite),
     "fake-gcs-server": Component("fake-gcs-server", _fake_gcs),

@@ -10,7 +10,7 @@ import typer
 from evenkey.cli.diagnosis_text import print_diagnosis
 from evenkey.cli.error_lines import report_error, reported
 from evenkey.cli.output import JsonOption, echo, print_json, shortened
-from evenkey.cli.progress_bars import step_bar
+from evenkey.cli.progress_bars import shown_step, step_bar
 from evenkey.core.checking import number
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import check_writable, read_profile, update_profile
@@ -164,9 +164,10 @@ def _diagnose(
     if profile is not None:
         check_writable(profile)
     if page is not None:
-        from evenkey.reports.diagnosis import check_page
+        with shown_step("diagnose", "loading Matplotlib"):
+            from evenkey.reports.diagnosis import check_page
 
-        check_page(page)
+            check_page(page)
     with step_bar("diagnose", "MiB", "reading", timed=True) as show:
         found = diagnose(
             source,
