@@ -135,10 +135,18 @@ class Grouped(Combining, Stateful):
     def apply(self, udf: Any) -> DataFrame:
         """Apply `udf`, a pandas UDF of kind ``GROUPED_MAP``, as Spark's own ``apply``.
 
+        Use `applyInPandas` in new code.
+
+        Parameters
+        ----------
+        udf
+            A pandas UDF of kind ``GROUPED_MAP``.
+
         Raises
         ------
         ConfigurationError
-            As for `applyInPandas`.
+            The rows are a stream, the grouping is invalid, or the plan in `state` is for other
+            keys.
         """
         from pyspark.util import PythonEvalType
 
@@ -232,13 +240,21 @@ class Grouped(Combining, Stateful):
             so, it takes and returns iterators of record batches instead.
         schema
             Schema of the rows that `func` returns.
-        merge, merge_schema
-            As for `applyInPandas`; a function `merge` takes Arrow tables or record batches.
+        merge
+            A function like `func`, called on all rows that `func` returned for one key, in any
+            order. Or Spark's aggregates of the columns of these rows, as for ``agg``: a column, a
+            list of columns, or a dict of column to function. None: no key is split.
+        merge_schema
+            Schema of the rows that the function `merge` returns; None: `schema`.
 
         Raises
         ------
-        ConfigurationError, RunError
-            As for `applyInPandas`.
+        ConfigurationError
+            The rows are a stream, a function takes a wrong number of arguments, the grouping is
+            invalid, `merge` does not support the type of a key, or the plan in `state` is for other
+            keys.
+        RunError
+            `state` cannot be read or written.
 
         Examples
         --------

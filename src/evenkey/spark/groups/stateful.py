@@ -211,13 +211,52 @@ class Stateful:
     ) -> DataFrame:
         """Call a function on each key's new rows and state, as Spark's ``applyInPandasWithState``.
 
-        Keys of a stream are placed as for `transformWithStateInPandas`. For a batch, this is
-        Spark's own method.
+        Keys are placed as for `transformWithStateInPandas`. Spark has this method for streams only.
+
+        Parameters
+        ----------
+        func
+            Takes the key as a tuple, an iterator of pandas DataFrames with the key's new rows, and
+            the state (Spark's ``GroupState``); returns an iterator of DataFrames.
+        outputStructType
+            Schema of the rows that `func` returns.
+        stateStructType
+            Schema of the state, which `func` reads and writes as a tuple.
+        outputMode
+            Spark's output mode, ``"append"`` or ``"update"``.
+        timeoutConf
+            Spark's timeout of states: ``"NoTimeout"``, ``"ProcessingTimeTimeout"`` or
+            ``"EventTimeTimeout"``.
 
         Raises
         ------
-        ConfigurationError, RunError
-            As for `transformWithStateInPandas`.
+        ConfigurationError
+            `state` is None, or has a plan for other keys or workers, or states that `rebalance`
+            wrote, which this method cannot read. Or the number of workers is not
+            ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
+        RunError
+            `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> from evenkey.spark import groupBy
+        >>> folder, state = tempfile.mkdtemp(), tempfile.mkdtemp()
+        >>> rows = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> rows.write.mode("append").parquet(folder)
+        >>> clicks = spark.readStream.schema(rows.schema).parquet(folder)
+        >>> def seen(key, batches, state):
+        ...     before = state.get[0] if state.exists else 0
+        ...     state.update((before + sum(map(len, batches)),))
+        ...     yield pd.DataFrame({"user": [key[0]], "seen": [state.get[0]]})
+        >>> counted = groupBy(clicks, "user", state=state).applyInPandasWithState(
+        ...     seen, "user string, seen long", "n long", "update", "NoTimeout"
+        ... )
+        >>> writer = counted.writeStream.format("memory").queryName("seen").outputMode("update")
+        >>> writer.trigger(availableNow=True).start().awaitTermination()
+        >>> spark.table("seen").sort("user").collect()
+        [Row(user='ann', seen=80), Row(user='bob', seen=20)]
         """
         options = {
             "outputStructType": outputStructType,
@@ -251,11 +290,22 @@ class Stateful:
 
         Parameters
         ----------
-        statefulProcessor, outputStructType, outputMode, timeMode, eventTimeColumnName
-            As for Spark's method; the processor gets the user's key and columns.
+        statefulProcessor
+            Spark's ``StatefulProcessor``. Its ``handleInputRows`` gets the key as a tuple, an
+            iterator of pandas DataFrames with the key's new rows, and timer values; it returns an
+            iterator of DataFrames.
+        outputStructType
+            Schema of the rows that the processor returns.
+        outputMode
+            Spark's output mode: ``"Append"``, ``"Update"`` or ``"Complete"``.
+        timeMode
+            What timers and the time to live of states follow: ``"None"``, ``"ProcessingTime"`` or
+            ``"EventTime"``.
         initialState
             Result of `groupBy`, by the same keys, for the DataFrame with the initial states. None:
             no initial states, except those that `rebalance` wrote.
+        eventTimeColumnName
+            Column of the result with the event time that operators after this one use, or ``""``.
 
         Raises
         ------
@@ -264,6 +314,28 @@ class Stateful:
             workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
         RunError
             `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pyspark.sql.streaming import StatefulProcessor
+        >>> class Seen(StatefulProcessor):
+        ...     def init(self, handle):
+        ...         self.seen = handle.getValueState("seen", "n long")
+        ...     def handleInputRows(self, key, batches, timerValues):
+        ...         before = self.seen.get()[0] if self.seen.exists() else 0
+        ...         self.seen.update((before + sum(map(len, batches)),))
+        ...         yield pd.DataFrame({"user": [key[0]], "seen": [self.seen.get()[0]]})
+        >>> provider = "spark.sql.streaming.stateStore.providerClass"
+        >>> rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        >>> spark.conf.set(provider, rocks)
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> from evenkey.spark import groupBy
+        >>> counted = groupBy(clicks, "user").transformWithStateInPandas(
+        ...     Seen(), "user string, seen long", "Update", "None"
+        ... )
+        >>> counted.sort("user").collect()
+        [Row(user='ann', seen=80), Row(user='bob', seen=20)]
         """
         return self._transformed(
             "transformWithStateInPandas",
@@ -286,12 +358,55 @@ class Stateful:
     ) -> DataFrame:
         """Run a processor with state on rows, as Spark's ``transformWithState``.
 
-        Keys are placed, and errors are raised, as for `transformWithStateInPandas`.
+        Keys are placed as for `transformWithStateInPandas`.
+
+        Parameters
+        ----------
+        statefulProcessor
+            Spark's ``StatefulProcessor``. Its ``handleInputRows`` gets the key as a tuple, an
+            iterator of the key's new rows, and timer values; it returns an iterator of rows.
+        outputStructType
+            Schema of the rows that the processor returns.
+        outputMode
+            Spark's output mode: ``"Append"``, ``"Update"`` or ``"Complete"``.
+        timeMode
+            What timers and the time to live of states follow: ``"None"``, ``"ProcessingTime"`` or
+            ``"EventTime"``.
+        initialState
+            Result of `groupBy`, by the same keys, for the DataFrame with the initial states. None:
+            no initial states, except those that `rebalance` wrote.
+        eventTimeColumnName
+            Column of the result with the event time that operators after this one use, or ``""``.
 
         Raises
         ------
-        ConfigurationError, RunError
-            As for `transformWithStateInPandas`.
+        ConfigurationError
+            `state` is None, or has a plan or states for other keys or workers. Or the number of
+            workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
+        RunError
+            `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> from pyspark.sql import Row
+        >>> from pyspark.sql.streaming import StatefulProcessor
+        >>> class Seen(StatefulProcessor):
+        ...     def init(self, handle):
+        ...         self.seen = handle.getValueState("seen", "n long")
+        ...     def handleInputRows(self, key, rows, timerValues):
+        ...         before = self.seen.get()[0] if self.seen.exists() else 0
+        ...         self.seen.update((before + sum(1 for _ in rows),))
+        ...         yield Row(user=key[0], seen=self.seen.get()[0])
+        >>> provider = "spark.sql.streaming.stateStore.providerClass"
+        >>> rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        >>> spark.conf.set(provider, rocks)
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> from evenkey.spark import groupBy
+        >>> counted = groupBy(clicks, "user").transformWithState(
+        ...     Seen(), "user string, seen long", "Update", "None"
+        ... )
+        >>> counted.sort("user").collect()
+        [Row(user='ann', seen=80), Row(user='bob', seen=20)]
         """
         return self._transformed(
             "transformWithState",

@@ -86,7 +86,9 @@ def rebalance(
 
     Examples
     --------
-    Move the state of a query that read a topic of Kafka with two partitions, from 8 to 12 workers:
+    They need a broker with a topic ``clicks`` of two partitions, and ``old-checkpoint``: the
+    checkpoint of a query of `transformWithStateInPandas` that read this topic and has stopped. The
+    state of the query moves from 8 to 12 workers:
 
     >>> moved = rebalance(
     ...     spark, "old-checkpoint", state="new-state", workers=12, cost="seen.n"
