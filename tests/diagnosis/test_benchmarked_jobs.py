@@ -61,7 +61,7 @@ def test_a_changed_job_has_the_settings_that_are_printed(no_runs, name, settings
 def test_results_are_one_object(monkeypatch, capsys, what):
     arguments = ["known_causes.py", what, "--json", "--job", "merged-partitions"]
     monkeypatch.setattr(sys, "argv", arguments)
-    monkeypatch.setattr(known_causes.CONSOLE, "_file", None)
+    monkeypatch.setattr(diagnosed_jobs.CONSOLE, "_file", None)
     known_causes.main()
     found = json.loads(capsys.readouterr().out)
     assert found["count"] == 1
