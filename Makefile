@@ -16,8 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
 # The tests of `make test`; those of `make check` are marked slow, those of `make soak` soak.
 FAST := not slow and not soak and not benchmark
-# What tests start that is no Python package (tools/components.py).
-COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime
+# What tests start that is not in the lock file (tools/components.py).
+COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime airflow
 PARTS :=
 NAMES :=
 # Programs that no Debian package has.

