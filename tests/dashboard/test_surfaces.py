@@ -33,7 +33,7 @@ from tests.servers import fetch, free_port
 from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from evenkey.pipeline.exporters import EpochRecord
@@ -125,13 +125,14 @@ def agree(
     figures: dict[str, Any], record: EpochRecord, page: dict[str, str], table: dict[str, str]
 ) -> set[str]:
     """Check JSON, page and summary by the last record; return the compared figures of the run."""
-    known = of_run(record)
+    known: dict[str, Any] = of_run(record)
+    every: Mapping[str, Any] = record.figures
     assert {name: figures[name] for name in known} == {
         name: plain(value) for name, value in known.items()
     }
     assert page == {
         FIGURES[name].label: FIGURES[name].written(value)
-        for name, value in record.figures.items()
+        for name, value in every.items()
         if "card" in FIGURES[name].shown
     }
     summed = {name: each for name, each in FIGURES.items() if "summary" in each.shown}
