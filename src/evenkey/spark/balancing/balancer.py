@@ -25,6 +25,7 @@ from evenkey.spark.intercepted import (
     SqlJoins,
     describe,
     remember_rerouted,
+    spark_moves_inputs,
 )
 from evenkey.spark.sessions.access import check_session
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from evenkey.spark.intercepted import Described, InterceptedCall
 
 logger = logging.getLogger(__name__)
+
+
+class _NotMovedError(ConfigurationError):
+    """Spark would not shuffle the inputs of a call; another call of its fingerprint may differ."""
 
 
 def balanced(session: SparkSession, profile: str | Path, *, least_gain: float = 1.2) -> Balancing:
@@ -229,9 +234,11 @@ class Balancing:
         name = f"{known.operator} by {' and '.join(known.keys)}"
         try:
             return fingerprint, self._rerouted_frame(call, plain, known, fingerprint, name)
+        except _NotMovedError as error:
+            self._leave("", error, name)
         except ConfigurationError as error:
             self._leave(fingerprint, error, name)
-            return None
+        return None
 
     def _rerouted_frame(
         self,
@@ -261,6 +268,11 @@ class Balancing:
             if frame.schema != plain.schema:
                 message = "the columns would differ from those of Spark's own result"
                 raise ConfigurationError(message)
+            if not spark_moves_inputs(call):
+                message = (
+                    "Spark does not shuffle each of its inputs, and so keeps the order of rows"
+                )
+                raise _NotMovedError(message)
             remember_rerouted(frame, plain)
 
         def count() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenkey.spark.intercepted.describing import SQL_JOIN, describe, remember_rerouted
 from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall
 from evenkey.spark.intercepted.joins_in_texts import SqlJoins
+from evenkey.spark.intercepted.moved_inputs import spark_moves_inputs
 from evenkey.spark.intercepted.replaced_methods import Interception
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "SqlJoins",
     "describe",
     "remember_rerouted",
+    "spark_moves_inputs",
 ]
