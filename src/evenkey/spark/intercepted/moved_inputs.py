@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evenkey.spark.intercepted.describing import analysed_text
 from evenkey.spark.intercepted.plan_lines import lines_of
 from evenkey.spark.sessions.printed_plans import printed_plan
 
@@ -33,11 +34,17 @@ _SHUFFLE = re.compile(
 """Matches a shuffle that Spark added; the user's ``repartition`` is printed with another word."""
 _CACHED = re.compile(r"\w*InMemoryTableScan\b")
 _NOT_COMPUTED = "AdaptiveSparkPlan isFinalPlan=false"
+_ORDER = re.compile(r"^[ :+-]*(?:Sort|Window) ", re.MULTILINE)
+"""Matches operators of an analysed plan that order rows."""
 _PLACED = re.compile(r"hashpartitioning\(|rangepartitioning\(|SinglePartition\b")
 
 
-def spark_moves_inputs(call: InterceptedCall) -> bool:
-    """Return whether Spark's own method would shuffle every input of a call by its key.
+def keeps_order(call: InterceptedCall) -> bool:
+    """Return whether Spark's own method may keep an order of rows that a shuffle would destroy.
+
+    A function gets the rows of a key in the order of its input, unless Spark shuffles this input by
+    the key. Spark promises no order of the rows of a join, but keeps one that the user has made by
+    a sort or a window.
 
     Parameters
     ----------
@@ -46,19 +53,25 @@ def spark_moves_inputs(call: InterceptedCall) -> bool:
     """
     # A result that the user gets must not be planned here: rows may be cached until it is used.
     text = printed_plan(call.spark(*call.frames))
-    return _moves_inputs(text, _OWN[call.kind], len(call.frames))
+    moved = _moved_inputs(text, _OWN[call.kind], len(call.frames))
+    if call.kind != "join":
+        return not all(moved)
+    return any(
+        not each and _ORDER.search(analysed_text(frame)) is not None
+        for each, frame in zip(moved, call.frames, strict=True)
+    )
 
 
-def _moves_inputs(text: str, own: re.Pattern[str], inputs: int) -> bool:
-    r"""Return whether the topmost operator of a kind reads shuffles only.
+def _moved_inputs(text: str, own: re.Pattern[str], inputs: int) -> list[bool]:
+    r"""Return whether the topmost operator of a kind reads a shuffle, for each of its inputs.
 
     Examples
     --------
     >>> plan = "MapIn\n+- Sort [k#1 ASC], false, 0\n   +- {}\n      +- Range (0, 9)"
     >>> added = "Exchange hashpartitioning(k#1, 200), ENSURE_REQUIREMENTS"
     >>> by_user = "Exchange hashpartitioning(k#1, 200), REPARTITION_BY_COL"
-    >>> [_moves_inputs(plan.format(each), re.compile("MapIn"), 1) for each in (added, by_user)]
-    [True, False]
+    >>> [_moved_inputs(plan.format(each), re.compile("MapIn"), 1) for each in (added, by_user)]
+    [[True], [False]]
     """
     lines = [
         line._replace(text=_STAGE.sub("", line.text, count=1))
@@ -66,10 +79,10 @@ def _moves_inputs(text: str, own: re.Pattern[str], inputs: int) -> bool:
         if not line.text.startswith("==")
     ]
     place = next((number for number, line in enumerate(lines) if own.match(line.text)), None)
-    if place is None:
-        return False
-    below = list(_children(lines, place))
-    return len(below) == inputs and all(_is_moved(lines, each) for each in below)
+    below = [] if place is None else list(_children(lines, place))
+    if len(below) != inputs:
+        return [False] * inputs
+    return [_is_moved(lines, each) for each in below]
 
 
 def _is_moved(lines: Sequence[PlanLine], place: int) -> bool:
