@@ -24,6 +24,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import Profile, TaskFigures, read_profile, write_profile
 from evenkey.spark import balanced, record
 from evenkey.spark.balancing import stage_tasks
+from evenkey.spark.intercepted import replaced_methods
 from evenkey.spark.sessions.query_events import wait_for_events
 from tests.session import CONNECT
 from tests.spark.test_record import methods
@@ -261,6 +262,7 @@ def test_replaced_hot_keys_cost_no_rows_and_are_noticed(
     assert len(balancing.rerouted) == 1
     notices = [each for each in caplog.messages if "the profile is out of date" in each]
     assert len(notices) == (0 if CONNECT else 1), caplog.messages
+    assert ("the profile is out of date: " in balancing.summary[0]) is not CONNECT
 
 
 def measured(balancing):
@@ -455,6 +457,25 @@ def test_errors_of_the_job_are_its_own_and_methods_are_restored(own, clicks, pat
     assert methods(own) == before
     with balanced(own, path, least_gain=0):
         assert methods(own) != before
+
+
+@pytest.mark.parametrize("puts", [1, 5])
+def test_an_error_while_methods_are_replaced_restores_them(own, path, monkeypatch, puts):
+    def failing(self, *arguments):
+        if len(self._replaced) == puts:
+            raise KeyboardInterrupt
+        put(self, *arguments)
+
+    write_profile(path, Profile({}))
+    before, put = methods(own), replaced_methods._Methods._put
+    with monkeypatch.context() as patched:
+        patched.setattr(replaced_methods._Methods, "_put", failing)
+        with pytest.raises(KeyboardInterrupt):
+            balanced(own, path)
+    assert methods(own) == before
+    with balanced(own, path):
+        assert methods(own) != before
+    assert methods(own) == before
 
 
 def test_errors_of_workers_are_those_of_the_function(own, clicks, path):

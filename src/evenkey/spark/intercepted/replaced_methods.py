@@ -145,9 +145,16 @@ class _Methods:
         self._repartitioned: WeakKeyDictionary[Any, Repartitioned] = WeakKeyDictionary()
 
     def replace(self) -> None:
-        """Replace the methods, unless they are replaced already."""
+        """Replace the methods, unless they are replaced already; all of them, or none."""
         if self._replaced:
             return
+        try:
+            self._replace()
+        except BaseException:
+            self.restore()
+            raise
+
+    def _replace(self) -> None:
         self._group_by: Any = self._frame.groupBy
         for name in ("groupBy", "groupby"):
             self._put(self._frame, name, self._remember_group(getattr(self._frame, name)))
