@@ -66,7 +66,7 @@ _IGNORED = (
 """Operators that change no rows, or that differ between kinds of sessions."""
 _NAMED_RELATION = re.compile(r"Relation ([^\s\[]+)\[")
 _SPLITS = re.compile(r", splits=(?:None|Some\(\d+\))")
-_WORD = re.compile(r"[^\W\d]\w*")
+_WORD = re.compile(r"\b[^\W\d]\w*")
 _DIGEST_BYTES = 8
 
 
