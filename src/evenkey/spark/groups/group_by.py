@@ -108,7 +108,9 @@ class Grouped(Combining, Stateful):
     ``cogroup``) get the same keys, rows and columns as with Spark's own groupBy. Only the placement
     of keys differs: Spark counts the keys in one more read of the input. Then each key goes to the
     least loaded worker, hottest first, so that two hot keys do not share a worker while another
-    worker is free. Rows move to their workers in one shuffle of Spark's own, without Python.
+    worker is free. Rows move to their workers in one shuffle of Spark's own, without Python. So the
+    rows of a key come in any order, also if `df` was partitioned and sorted by key. Spark's own
+    groupBy does not shuffle such rows: use it, or sort in the function.
 
     Guarantee: the maximum load of a worker is at most 4/3 of the least maximum that is possible
     without splitting keys (Graham 1969). `groupBy` returns an instance.
