@@ -235,7 +235,10 @@ class StatePlans:
 
     @staticmethod
     def _check_read(log: StateLog, last: StatePlan, records: Sequence[SlotWork]) -> None:
-        """Check that the tasks of all slots have run in an epoch, unless it had no rows.
+        """Check that the tasks of all slots have run in an epoch, or none of them.
+
+        Spark runs no task if the epoch has no rows. If it ran some tasks only, it needed no more
+        results, such as those of timers. The other slots may have rows.
 
         Raises
         ------
@@ -243,11 +246,12 @@ class StatePlans:
             The tasks of some slots have not run.
         """
         missing = unrecorded(last, records)
-        if missing and any(work.rows for each in records for work in each.work.values()):
+        if missing and records:
             message = (
                 f"state {log.store.url} has no record of slot {missing[0]} in epoch {last.epoch}: "
-                "the results of stateful must be read in all partitions; put limit and the like "
-                "after a sink, restore the state, or start with a new checkpoint and a new state"
+                "the results of stateful must be read in all partitions; put limit, first, isEmpty "
+                "and the like after a sink, restore the state, or start with a new checkpoint and "
+                "a new state"
             )
             raise RunError(message)
 
