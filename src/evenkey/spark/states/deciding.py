@@ -53,7 +53,8 @@ class StatePlans:
     scale
         Function that chooses the number of workers; None: there is none.
     by_rows
-        Whether the load of a partition is its number of rows, and not the seconds of work.
+        Whether the load of a partition is the number of rows that its slot gets, where a partial
+        state is one row, and not the seconds of work.
     delay
         How far the clock of event time is behind the latest event time, in microseconds.
     clock
@@ -256,11 +257,14 @@ class StatePlans:
             raise RunError(message)
 
     def _measured(self, records: Sequence[SlotWork]) -> NDArray[np.float64]:
-        """Return the load of each partition in the epoch of some records, float64[P]."""
+        """Return the load of each partition in the epoch of some records, float64[P].
+
+        The work of making partial states does not count, because it does not move with a partition.
+        """
         loads = np.zeros(self.shape.partitions)
         for record in records:
             for partition, work in record.work.items():
-                loads[partition] += work.rows if self.by_rows else work.seconds
+                loads[partition] += work.received if self.by_rows else work.seconds
         return loads
 
     def _owners(
@@ -322,8 +326,13 @@ def _hot(records: Sequence[SlotWork], workers: int) -> tuple[int, ...]:
 
 
 def _seconds(last: StatePlan, records: Sequence[SlotWork]) -> NDArray[np.float64]:
-    """Return the seconds of work of each worker in an epoch, float64[W], with loading."""
-    seconds = np.zeros(last.workers)
+    """Return the seconds of work of each worker in an epoch, float64[W], with loading.
+
+    The tasks that read the stream share the work of making partial states, so each worker has an
+    equal share of it.
+    """
+    combining = sum(work.combining for each in records for work in each.work.values())
+    seconds = np.full(last.workers, combining / last.workers)
     for record in records:
         if record.slot < last.workers:
             spent = sum(work.seconds for work in record.work.values())
