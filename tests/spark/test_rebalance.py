@@ -405,6 +405,27 @@ def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, 
     assert states(session, tmp_path / "checkpoint") == whole
 
 
+@pytest.mark.slow(12)
+def test_a_query_on_one_worker_begins_only_if_the_old_one_has_ended(session, old, tmp_path):
+    """On one worker no plan is pinned. Once the query has begun, the old checkpoint is free."""
+    checkpoint, expired = copied(old, tmp_path), old[1]
+    moved = eks.rebalance(session, checkpoint, state=tmp_path / "state", workers=1)
+    later = checkpoint / f"offsets/{moved.batch + 1}"
+    own = with_workers(session, 1)
+    rows = visits(own, tmp_path, AFTER, moved.positions[0])
+    result = transformed(eks.groupBy(rows, "user", workers=1, state=tmp_path / "state"))
+    shutil.copy(checkpoint / f"offsets/{moved.batch}", later)
+    with pytest.raises(StreamingQueryException, match="the old query has run on to batch"):
+        run_epochs(result, tmp_path / "failed")
+    later.unlink()
+    expired = expired + go_on(session, tmp_path, moved, AFTER, "user")
+    shutil.copy(checkpoint / f"offsets/{moved.batch}", later)
+    expired += go_on(session, tmp_path, moved, AFTER + 20, "user")
+    whole = counted(AFTER + 20)
+    assert sorted(expired) == sorted(whole.pop("fired"))
+    assert states(session, tmp_path / "checkpoint") == whole
+
+
 class Later(StatefulProcessor):
     """Sets a timer of processing time, which expires in a later batch than that of its rows."""
 
