@@ -104,6 +104,8 @@ def test_a_moved_query_restarts_and_moves_again(session, old, tmp_path):
         expired = expired + go_on(session, tmp_path, moved, stop, user, **options)
         # The same call returns the same record.
         assert eks.rebalance(session, checkpoint, state=tmp_path / "state", workers=2) == moved
+        with pytest.raises(ConfigurationError, match=r"were planned by cost = 'seen.n': pass the"):
+            eks.rebalance(session, checkpoint, state=tmp_path / "state", cost="seen.last")
     # The hot key alone has a third of the visits, so that a balanced plan exists.
     placed = session.read.format("statestore").option("stateVarName", "seen")
     rows = placed.load(str(tmp_path / "checkpoint")).collect()
@@ -304,6 +306,7 @@ def test_wrong_calls(session, old, tmp_path):
         "cost = 'nothing.n':": again(cost="nothing.n", state=tmp_path / "a"),
         "cost = 'seen.last' is of type timestamp": again(cost="seen.last", state=tmp_path / "b"),
         "for 3 workers: pass another state": again(workers=4),
+        "cost = 'seen.n': the keys in state": again(cost="seen.n"),
         "is not empty, as it holds notes.txt": again(state=tmp_path / "other"),
         "workers = 2: rebalance made the plan in": lambda: transformed(other),
         "and this query has keys of the types bigint": lambda: transformed(by_item),
