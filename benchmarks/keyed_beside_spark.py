@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 
-from benchmarks.keyed_stream import counted, keys_of, session, stream, write_epoch
+from benchmarks.keyed_stream import counted, importable, keys_of, session, stream, write_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,7 @@ class _Counts(StatefulProcessor):
 
 def run(place: Path, given: Any) -> dict[str, Any]:
     """Run all epochs; return their seconds, and the load of Spark's tasks."""
+    os.environ.update(importable())
     spark = session(given.master)
     spark.conf.set("spark.sql.shuffle.partitions", str(given.workers))
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", _ROCKS)

@@ -70,6 +70,12 @@ def write_epoch(directory: Path, epoch: int, keys: NDArray[np.int64], files: int
         file.rename(directory / file.name[1:])
 
 
+def importable() -> dict[str, str]:
+    """Return the environment of a program whose executors can import the benchmarks."""
+    paths = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 def session(master: str) -> Any:
     """Return a session whose slots keep their executors on a cluster."""
     cluster = CLUSTER_SETTINGS if master.startswith("local-cluster") else {}

@@ -37,6 +37,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
+from benchmarks.keyed_stream import importable
 from evenkey import spark as eks
 from evenkey.pipeline.runs.input.sources import Reading, stream_of
 from evenkey.spark.groups.group_plans import GroupPlans
@@ -177,8 +178,9 @@ def timed(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def step(given: Any) -> None:
+def step(options: str) -> None:
     """Run one step in this process."""
+    given = types.SimpleNamespace(**json.loads(options))
     old, new = given.keys + 2 * given.rows, given.keys + 4 * given.rows
     workers = given.workers if given.step == "old" else given.to
     spark = started(given, workers)
@@ -227,10 +229,12 @@ def run(given: Any, step: str, kill: tuple[str, float] | None = None) -> list[di
         Phase, and the seconds after its begin at which the program is killed; None: it is not.
     """
     options = json.dumps({**vars(given), "step": step})
-    command = [sys.executable, "-m", "benchmarks.rebalanced_state", "--step", options]
+    # As a module and not as the main program, because executors import its classes.
+    code = "import sys; from benchmarks.rebalanced_state import step; step(sys.argv[1])"
+    command = [sys.executable, "-c", code, options]
     said: list[dict[str, Any]] = []
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True, env=importable()
     ) as program:
         assert program.stdout is not None
         for line in program.stdout:
@@ -261,7 +265,6 @@ def measured(given: Any) -> dict[str, Any]:
         for _, name in PHASES:
             said = run(given, "move", (name, phases[name] / 2))
             killed.append({"phase": name, "ended": {"phase": "rebalance"} in said})
-        given.step = None
     began = [run(given, "new", ("epochs", given.new_kill))] if given.kills else []
     killed += [{"phase": "the first epoch of the new query"}] * len(began)
     new = run(given, "new")
@@ -298,11 +301,7 @@ def main() -> None:
     parser.add_argument("--master", default="", help="default: local-cluster[N,1,1024]")
     parser.add_argument("--kills", action="store_true", help="kill the program in each phase")
     parser.add_argument("--json", type=Path, help="file for the result")
-    parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.step:
-        step(types.SimpleNamespace(**json.loads(given.step)))
-        return
     given.master = given.master or f"local-cluster[{max(given.workers, given.to)},1,1024]"
     file, given.json, given.state = given.json, None, "state"
     with tempfile.TemporaryDirectory() as directory:
