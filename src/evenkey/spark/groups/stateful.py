@@ -12,7 +12,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups import stateful_calls
 from evenkey.spark.groups.exchange import SPLIT, with_split
 from evenkey.spark.groups.hints import arguments_of, named
-from evenkey.spark.groups.pinned import pinned_plan, queries_of
+from evenkey.spark.groups.pinned import Begun, pinned_plan, queries_of
 from evenkey.spark.groups.rows import check_kind
 from evenkey.spark.moves import Restoring, check_fits, ended, initial_rows, moved_to
 from evenkey.spark.sessions.worker_python import check_python, in_workers
@@ -69,6 +69,8 @@ def transformed(
         _check_moved(rows, moved, initial, str(options["timeMode"]))
     first = None if moved is None else ended(rows.df.sparkSession, moved.state)
     plan = pinned_plan(rows, method, first) if placed else None
+    # On one worker no plan is pinned, and the query is recorded without one.
+    begins = None if moved is None or first is None else Begun(moved.queries, first)
     begun: GroupedData | None = None
     names: tuple[str, ...] = ()
     if moved is not None:
@@ -84,7 +86,8 @@ def transformed(
             sent, [(each.name, each.kind, each.types) for each in moved.state.variables]
         )
     wrapped = stateful_calls.Shown(sent, *_shape(rows, placed=placed), initial_names=names)
-    return _call(_checked(plan, rows), method, wrapped, initialState=begun, **options)
+    checked = _checked(plan, rows, begins)
+    return _call(checked, method, wrapped, initialState=begun, **options)
 
 
 def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
@@ -132,10 +135,11 @@ def follows_plan(rows: Rows) -> bool:
 
 
 class _Moved(NamedTuple):
-    """The state of an old query, and the store of the state directory that holds it."""
+    """The state of an old query, its state directory, and the records of queries in there."""
 
     state: MovedState
     store: Store
+    queries: Store
 
 
 def _moved(rows: Rows) -> _Moved | None:
@@ -143,8 +147,9 @@ def _moved(rows: Rows) -> _Moved | None:
     tables, store = rows.plans.tables("whole"), rows.plans.store
     if tables is None or store is None or not rows.df.isStreaming:
         return None
-    found = moved_to(rows.df.sparkSession, store, queries_of(tables))
-    return None if found is None else _Moved(found, store)
+    queries = queries_of(tables)
+    found = moved_to(rows.df.sparkSession, store, queries)
+    return None if found is None else _Moved(found, store, queries)
 
 
 def _check_moved(rows: Rows, moved: _Moved, initial: Rows | None, time_mode: str) -> None:
@@ -177,10 +182,10 @@ def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
     return len(keys.own) + placed, len(keys.names), keys.user_names
 
 
-def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
-    """Place the rows of a stream, after one task has checked that the query follows the plan."""
-    keys = rows.python_keys
-    return _placed(keys if plan is None else plan.checked(keys), plan, rows)
+def _checked(plan: PinnedPlan | None, rows: Rows, begins: Begun | None = None) -> GroupedData:
+    """Place the rows of a stream, after one task has checked and recorded the query."""
+    keys, check = rows.python_keys, begins if plan is None else plan
+    return _placed(keys if check is None else check.checked(keys), plan, rows)
 
 
 def _placed(keys: Keys, plan: PinnedPlan | None, planned: Rows) -> GroupedData:
