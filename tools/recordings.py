@@ -37,7 +37,7 @@ COMMANDS = {
     "evenkey": "",
     "join": "join",
     "simulate": "simulate --dataset country-skew-r80 --messages 200000 --grouping pkg --workers 8",
-    "advise": "advise --input {place}/clicks.csv --key user",
+    "advise": "advise {place}/clicks.csv --key user",
     "diagnose": "diagnose tests/diagnosis/logs/apply-skewed.gz",
     "run": "run --input {place}/clicks.csv --key user --workers 4 --output {place}/run",
     "compare": "compare --dataset zipf(z=1.4) --messages 20000 --groupings kg,pkg --workers 4",
