@@ -101,7 +101,7 @@ def run(place: Path, given: Any) -> dict[str, Any]:
     # Spark may call a processor several times for a key, so its results are not compared.
     reader = spark.read.format("statestore").option("stateVarName", "n")
     states = reader.load(str(place / "spark-checkpoint")).selectExpr("key.key", "value.n")
-    table = states.toPandas()
+    table: Any = states.toPandas()
     found_counts = np.zeros(given.keys, dtype=np.int64)
     found_counts[table["key"]] = table["n"]
     exact = bool((found_counts == counts).all())
