@@ -41,14 +41,14 @@ from benchmarks.keyed_stream import importable
 from evenkey import spark as eks
 from evenkey.pipeline.runs.input.sources import Reading, stream_of
 from evenkey.spark.groups.group_plans import GroupPlans
-from evenkey.spark.rebalancing import moving, new_state
+from evenkey.spark.rebalancing import moving
 from tests.processes import end_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Z, BLOCK = 1.2, 10_000
 PHASES: tuple[tuple[Any, str], ...] = (
@@ -150,8 +150,12 @@ def count(spark: SparkSession, given: Any, state: str, checkpoint: str, **option
     counted = grouped.transformWithStateInPandas(
         Counts(), "key long, n long", outputMode="Update", timeMode="None"
     )
+
+    def look(batch: DataFrame, _: int) -> None:
+        batch.count()
+
     writer = counted.writeStream.option("checkpointLocation", f"{given.store}/{checkpoint}")
-    query = writer.outputMode("update").foreachBatch(lambda df, _: df.count()).start()
+    query = writer.outputMode("update").foreachBatch(look).start()
     say(phase="epochs")
     query.processAllAvailable()
     seconds = [
@@ -186,13 +190,11 @@ def step(options: str) -> None:
     spark = started(given, workers)
     say(phase="started")
     if given.step == "old":
-        options = {"workers": workers, "stop": old, "start": None}
-        count(spark, given, "plans", "old", **options)
+        count(spark, given, "plans", "old", workers=workers, stop=old, start=None)
     else:
         if given.step == "move":
             for owner, name in PHASES:
                 setattr(owner, name, timed(name, getattr(owner, name)))
-            assert new_state.GroupPlans is GroupPlans
         began = time.perf_counter()
         moved = eks.rebalance(
             spark,
@@ -203,11 +205,12 @@ def step(options: str) -> None:
         )
         say(phase="rebalance", seconds=time.perf_counter() - began, states=moved.states)
         if given.step == "new":
-            options = {"workers": workers, "stop": new, "start": moved.positions[0]}
-            count(spark, given, given.state, f"new-{given.state}", **options)
+            start = moved.positions[0]
+            place = f"new-{given.state}"
+            count(spark, given, given.state, place, workers=workers, stop=new, start=start)
             reader = spark.read.format("statestore").option("stateVarName", "seen")
             table = reader.load(f"{given.store}/new-{given.state}")
-            rows = table.selectExpr("key.key as key", "value.n as n").toPandas()
+            rows: Any = table.selectExpr("key.key as key", "value.n as n").toPandas()
             found = np.zeros(given.keys, dtype=np.int64)
             found[rows["key"]] = rows["n"]
             expected = Rows(given.keys, new).counts(new)

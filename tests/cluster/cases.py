@@ -416,7 +416,7 @@ def stateful_counts(
         workers=4,
         balance="rows",
         scale=_in_turn,
-        merge=_merged if merge else None,
+        merge=_parts_added if merge else None,
     )
     query = (
         counted.writeStream.format("parquet")
@@ -447,7 +447,7 @@ def _added(batch: Any) -> tuple[pa.Table, pa.Table]:
     return _updated(batch, np.ones_like(values), values)
 
 
-def _merged(batch: Any) -> tuple[pa.Table, pa.Table]:
+def _parts_added(batch: Any) -> tuple[pa.Table, pa.Table]:
     """Add counts of parts of the rows."""
     return _updated(batch, *(batch.rows[name].to_numpy() for name in ("seen", "last")))
 
@@ -503,7 +503,11 @@ def counts_up_to(
         outputMode="Update",
         timeMode="None",
     )
-    writer = counted.writeStream.outputMode("update").foreachBatch(lambda df, _: df.collect())
+
+    def look(batch: DataFrame, _: int) -> None:
+        batch.collect()
+
+    writer = counted.writeStream.outputMode("update").foreachBatch(look)
     query = writer.option("checkpointLocation", f"{at}/{folder}/checkpoint").start()
     query.processAllAvailable()
     query.stop()
