@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from evenkey.reports.diagnosis.diagnosing import FORMULA
-from evenkey.reports.diagnosis.findings import stage_names, stage_title
+from evenkey.reports.diagnosis.findings import capitalized, stage_names, stage_title
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Table
 from evenkey.reports.pictures import check_page as check_written
 from evenkey.reports.pictures import write_page as write
@@ -88,11 +88,11 @@ def write_page(diagnosis: Diagnosis, file: Path) -> Path:
         "tables": tables,
     }
     plots = [_plot(named[place]) for place in drawn]
-    return write(file, _TEMPLATE, plots, capitalized=_capitalized, **values)
+    return write(file, _TEMPLATE, plots, capitalized=capitalized, **values)
 
 
 def _title(finding: Finding) -> str:
-    return _capitalized(stage_title(finding))
+    return capitalized(stage_title(finding))
 
 
 def _plot(finding: Finding) -> Plot:
@@ -123,10 +123,6 @@ def _plot(finding: Finding) -> Plot:
         note=_predicted(finding, finding.best.seconds) if finding.best else "",
     )
     return chart.plot(tasks)
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _predicted(finding: Finding, seconds: float) -> str:

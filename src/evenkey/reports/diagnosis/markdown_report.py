@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.core.printed_text import printable
-from evenkey.reports.diagnosis.findings import stage_names, stage_title
+from evenkey.reports.diagnosis.findings import capitalized, stage_names, stage_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,13 +81,13 @@ def _application(diagnosed: Diagnosed) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"#### {_text(_capitalized(stage_title(finding)))}"
+    yield f"#### {_text(capitalized(stage_title(finding)))}"
     yield ""
-    yield f"{_text(_capitalized(finding.reason))}."
+    yield f"{_text(capitalized(finding.reason))}."
     yield from (_text(each) for each in finding.notes)
     yield ""
     for change in finding.changes:
-        yield f"{_text(_capitalized(change.text))}."
+        yield f"{_text(capitalized(change.text))}."
         yield ""
         yield f"```{'sh' if change.remedy.how in _COMMANDS else 'python'}"
         yield change.remedy.code.replace("```", "")
@@ -119,7 +119,3 @@ def _text(text: str) -> str:
     for character in "\\`*_[]<>|#":
         plain = plain.replace(character, f"\\{character}")
     return plain
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]

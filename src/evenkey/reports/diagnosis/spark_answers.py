@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.reports.diagnosis.causes import may_have_null_keys
+from evenkey.reports.diagnosis.findings import capitalized
 from evenkey.reports.diagnosis.join_answers import (
     Slow,
     of_null_keys,
@@ -65,7 +66,7 @@ def notes_of_spark(run: Run, version: str) -> list[str]:
 def note_of(remedy: Remedy) -> str:
     """Return a sentence on a remedy whose gain a log cannot show."""
     condition = remedy.condition.rstrip(":")
-    return f"{condition[:1].upper()}{condition[1:]}, may help: {remedy.code}"
+    return f"{capitalized(condition)}, may help: {remedy.code}"
 
 
 def _of_skewed_keys(slow: Slow) -> Iterator[Remedy]:

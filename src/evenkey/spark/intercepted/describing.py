@@ -240,7 +240,7 @@ def _operation(
     if call.kind == "cogroup":
         operator = f"cogroup.{operator}"
     # Below the operator, Spark puts the keys before all other columns.
-    below = list(children(lines, place))
+    below = [lines[each] for each in children(lines, place)]
     counts = _counts(text, len(below))
     every = (line.fields()[:count] for line, count in zip(below, counts, strict=False))
     keys = (", ".join(each.rpartition(" AS ")[0] or each for each in listed) for listed in every)

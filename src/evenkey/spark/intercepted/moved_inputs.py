@@ -11,11 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from evenkey.spark.intercepted.describing import analysed_text
-from evenkey.spark.intercepted.plan_lines import lines_of
+from evenkey.spark.intercepted.plan_lines import children, end_of, lines_of
 from evenkey.spark.sessions.printed_plans import printed_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from evenkey.spark.intercepted.intercepted_call import InterceptedCall
     from evenkey.spark.intercepted.plan_lines import PlanLine
@@ -79,7 +79,7 @@ def _moved_inputs(text: str, own: re.Pattern[str], inputs: int) -> list[bool]:
         if not line.text.startswith("==")
     ]
     place = next((number for number, line in enumerate(lines) if own.match(line.text)), None)
-    below = [] if place is None else list(_children(lines, place))
+    below = [] if place is None else list(children(lines, place))
     if len(below) != inputs:
         return [False] * inputs
     return [_is_moved(lines, each) for each in below]
@@ -91,26 +91,9 @@ def _is_moved(lines: Sequence[PlanLine], place: int) -> bool:
     if not _SHUFFLE.match(lines[place].text):
         return False
     # Once cached rows are computed, Spark knows their partitions, and may drop the shuffle.
-    block = [line.text for line in _block(lines, place)]
+    block = [line.text for line in lines[place : end_of(lines, place)]]
     cached = next((number for number, each in enumerate(block) if _CACHED.match(each)), None)
     if cached is None:
         return True
     waits = any(each.startswith(_NOT_COMPUTED) for each in block[cached:])
     return not (waits and any(map(_PLACED.search, block[cached:])))
-
-
-def _children(lines: Sequence[PlanLine], place: int) -> Iterator[int]:
-    """Yield the line numbers of the operators from which an operator reads its rows."""
-    block = _block(lines, place)[1:]
-    first = min((line.column for line in block), default=0)
-    for number, line in enumerate(block, place + 1):
-        if line.column == first:
-            yield number
-
-
-def _block(lines: Sequence[PlanLine], place: int) -> Sequence[PlanLine]:
-    """Return an operator with all operators below it."""
-    end = place + 1
-    while end < len(lines) and lines[end].column > lines[place].column:
-        end += 1
-    return lines[place:end]
