@@ -279,7 +279,7 @@ def stage_names(finding: Finding) -> str:
 
 
 def capitalized(text: str) -> str:
-    """Return a text that begins with a capital letter."""
+    """Return a text with its first character in upper case."""
     return text[:1].upper() + text[1:]
 
 
