@@ -38,7 +38,7 @@ _UNTRACED = {
 CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
 """Whether tests run over Spark Connect (``make connect``)."""
 
-CASES = int(os.environ.get("EVENKEY_CASES", "60"))
+CASES = int(os.environ.get("EVENKEY_CASES", "30"))
 """How many random cases ``make soak`` draws of windows, and as many of as-of joins."""
 
 

@@ -98,6 +98,9 @@ def main(directory: Path, cases: list[str]) -> None:
         "spark.sql.shuffle.partitions": f"{WORKERS + 1}",
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        # A task would try for 15 seconds to read rows from the executor that was killed.
+        "spark.shuffle.io.maxRetries": "1",
+        "spark.shuffle.io.retryWait": "1s",
         "spark.local.dir": str(directory / "local"),
     }
     spark = operators.session(f"local-cluster[{_EXECUTORS},1,1024]", settings)

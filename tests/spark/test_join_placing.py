@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
+from tests.session import compiled
 from tests.spark import oracle
 from tests.tiers import most_in_soak
 
@@ -72,9 +73,10 @@ def many_by_many(session, left_rows, right_rows):
 
 
 @pytest.mark.soak
-def test_fifty_million_rows_of_one_key_are_divided(plain):
+def test_fifty_million_rows_of_one_key_are_divided(spark, plain):
     left, right = many_by_many(plain, 5000, 10_000)
-    uneven, rows = max_over_mean(operators.join(left, right, "k", "inner", WORKERS))
+    with compiled(spark, plain):
+        uneven, rows = max_over_mean(operators.join(left, right, "k", "inner", WORKERS))
     assert uneven < 1.15
     assert rows == 50_040_000
 

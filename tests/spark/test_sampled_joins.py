@@ -81,8 +81,17 @@ def plan_of(left, spread, right, most, counted):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("right", ["one row per key", "few rows per key", "a hot key"])
-@pytest.mark.parametrize("left", ["60 % on one key", "z = 1.4", "z = 1.0"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("60 % on one key", "few rows per key"),
+        ("60 % on one key", "a hot key"),
+        ("z = 1.4", "one row per key"),
+        ("z = 1.4", "few rows per key"),
+        ("z = 1.0", "one row per key"),
+        ("z = 1.0", "a hot key"),
+    ],
+)
 def test_the_balance_of_samples_is_that_of_all_rows(left, right):
     rows, of_right = left_rows(left), right_counts(right)
     counted = np.bincount(rows, minlength=KEYS)

@@ -41,7 +41,9 @@ def test_rows_are_those_of_sparks_own_join(plain):
 @pytest.mark.soak
 @pytest.mark.parametrize("how", KINDS)
 def test_keys_of_all_types_match_as_in_sparks_own_join(plain, how):
-    assert_same({name: both(skewed_joins.of_type(plain, name), how) for name in TYPES})
+    """Full joins have unmatched rows of both sides; the others share the types in turn."""
+    names = [*TYPES] if how == "full" else [*TYPES][KINDS.index(how) % 2 :: 2]
+    assert_same({name: both(skewed_joins.of_type(plain, name), how) for name in names})
 
 
 @pytest.mark.slow(6)

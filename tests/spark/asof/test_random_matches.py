@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from tests.session import CASES
 from tests.spark.asof.timed_rows import (
+    PANDAS,
     TIMES,
     TOLERANCES,
     by_pandas,
@@ -18,9 +19,6 @@ from tests.spark.asof.timed_rows import (
     matched,
     right_rows,
 )
-
-PANDAS = ("whole", "long", "time", "local")
-"""Times of types that `pandas.merge_asof` takes; it refuses dates, decimals and NaN."""
 
 
 class Case(NamedTuple):

@@ -34,6 +34,8 @@ TIMES = {
     "local": "cast(timestamp_micros(1761400000000000 + pmod(h, 400) * 60000000) as timestamp_ntz)",
 }
 """SQL of times, from a number `h` that is like a random one."""
+PANDAS = ("whole", "long", "time", "local")
+"""Times of types that `pandas.merge_asof` takes; it refuses dates, decimals and NaN."""
 _MICROSECOND = dt.timedelta(microseconds=1)
 TOLERANCES: dict[str, Any] = {
     "whole": 3,

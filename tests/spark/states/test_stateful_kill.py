@@ -20,7 +20,7 @@ from tests.runs.killing import running
 from tests.spark.offered import offer
 from tests.spark.states.purchases import ROWS, expected, purchases
 
-EPOCHS, KILLS = 90, 20
+EPOCHS, KILLS = 45, 10
 
 
 def results(spark, directory):
@@ -58,7 +58,7 @@ def read(directory):
 @pytest.mark.faults
 @pytest.mark.timeout(3000)
 @pytest.mark.classic("the killed program has a classic session")
-def test_a_program_that_is_killed_twenty_times_is_exact(session, tmp_path):
+def test_a_program_that_is_killed_ten_times_is_exact(session, tmp_path):
     epochs = [purchases(epoch) for epoch in range(EPOCHS)]
     offer(tmp_path / "input", epochs)
     draw = random.Random(1)  # noqa: S311 - reproducible times of kills
