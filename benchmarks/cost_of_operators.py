@@ -1,13 +1,22 @@
 """The bill of each operator: processor seconds for a million rows, beside Spark's own operator.
 
-Each operator runs on three kinds of keys: uniform ones, skewed ones (60 % of the rows have one
-key), and uniform ones that a Python function computes, so that counting is costly. It runs
-`--rounds` times, interleaved with Spark's own; a run of each comes first and does not count.
-Figures are medians. The processor time of this process and of all that it started is counted, so
-other load hardly changes it.
+The processor time of this process and of all that it started is counted: the driver, Spark's Java
+process with its tasks, and all Python workers. So other load hardly changes the figures, and
+waiting costs nothing. Counting the keys is part of evenkey's figures.
 
-    python benchmarks/cost_of_operators.py           # about ten minutes on two cores
+Rows are in memory. Each operator runs on three kinds of keys: uniform ones; with a hot key, which
+has 60 % of the rows; and uniform ones that a Python function computes, which counting computes once
+more. Streams read files and have no Python function before. Each operator also runs on a hundred
+rows, which gives the cost of a call.
+
+Operators that make the same rows run interleaved, in an order that changes from round to round. The
+first run of each checks that the rows are those of Spark's own operator, and is not measured.
+Figures are medians of `--rounds` runs on batches with uniform keys, and of at most three runs on
+other inputs.
+
+    python benchmarks/cost_of_operators.py           # about fifteen minutes on two cores
     python benchmarks/cost_of_operators.py --json
+    python benchmarks/cost_of_operators.py --rows 20000 --rounds 1 --only join
 """
 
 from __future__ import annotations
@@ -18,188 +27,231 @@ import statistics
 import sys
 import tempfile
 import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd  # noqa: TC002 - Spark reads the type hints
-from pyspark.sql import Window
-from pyspark.sql import functions as F
-from pyspark.sql.types import LongType
-
 # The directory of a program comes first on the path, not that of the project.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.operators_beside_spark import (
+    SETTINGS,
+    Family,
+    Inputs,
+    batch_operators,
+    groupings,
+    names_of,
+    quotes_of,
+    rows_of,
+    stream_operators,
+    through_python,
+)
+from benchmarks.ordered_ways import digest
 from benchmarks.processor_time import processor_seconds
 from evenkey import spark as eks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
-KEYS, PARTITIONS = 2_000, 8
+    Operators = Callable[[Inputs, Path], list[Family]]
+
 MILLION = 1_000_000
-SETTINGS = {
-    "spark.sql.shuffle.partitions": str(PARTITIONS),
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
+CALL_ROWS, CALL_KEYS = 100, 10
+"""Rows and keys of the input on which the cost of a call is measured."""
+CALL, UNIFORM, HOT, PYTHON = "call", "uniform", "hot", "python"
+OTHER_ROUNDS = 3
+"""How often operators run on inputs other than batches with uniform keys, at most."""
+EXAMPLE_MILLIONS, EXAMPLE_PRICE, EXAMPLE_CORES = 1_000, 0.05, 100
+"""Rows of the page's example, in millions, its price of a core hour, and its cores."""
+LISTS: dict[str, tuple[str, Operators, tuple[str, ...]]] = {
+    "operators": ("operator", batch_operators, (CALL, UNIFORM, HOT, PYTHON)),
+    "groupings": ("grouping", groupings, (CALL, UNIFORM, HOT)),
+    "streams": ("operator", stream_operators, (CALL, UNIFORM, HOT)),
 }
-
-
-class Operator(NamedTuple):
-    """Spark's own operator and evenkey's, which make the same rows."""
-
-    name: str
-    spark: Callable[[], DataFrame]
-    evenkey: Callable[[], DataFrame]
+"""By the name of each list of figures: what an entry is called, the operators, their inputs."""
 
 
 class Cost(NamedTuple):
-    """Medians of an operator's runs: processor seconds for a million rows, and elapsed seconds."""
+    """Processor and elapsed seconds of a run."""
 
     processor: float
     elapsed: float
 
 
-@F.pandas_udf(LongType())  # type: ignore[call-overload, untyped-decorator, unused-ignore]
-def through_python(keys: pd.Series) -> pd.Series:
-    """A Python function between the input and the operator."""
-    return keys
+def inputs(spark: SparkSession, rows: int, keys: int, home: Path) -> Iterator[tuple[str, Inputs]]:
+    """Yield each kind of input. Batches are kept in memory, one kind at a time."""
+    names = names_of(spark, keys)
+    # The calls come last, when Java has compiled what they run.
+    for kind, number, hot in ((HOT, rows, True), (UNIFORM, rows, False), (CALL, CALL_ROWS, False)):
+        of_kind = min(keys, CALL_KEYS) if kind == CALL else keys
+        made, folder = rows_of(spark, number, of_kind, hot=hot), home / kind
+        made.write.parquet(str(folder))
+        stream = spark.readStream.schema(made.schema).parquet(str(folder))
+        kept = made.persist()
+        quotes = quotes_of(kept).persist()
+        if (kept.count(), quotes.count()) != (number, number // 4):
+            message = f"{kind}: the input is not complete"
+            raise AssertionError(message)
+        yield kind, Inputs(kept, quotes, names, stream)
+        if kind == UNIFORM:
+            python = kept.withColumn("key", through_python("key"))
+            yield PYTHON, Inputs(python, quotes, names)
+        kept.unpersist()
+        quotes.unpersist()
 
 
-def inputs(spark: SparkSession, rows: int) -> dict[str, DataFrame]:
-    """Rows with a key, a number, a time and a day; the first ones are kept in memory."""
-    number = F.xxhash64("id")
-    uniform = F.pmod(number, F.lit(KEYS))
-    skewed = F.when(F.pmod(number, F.lit(10)) < 6, F.lit(KEYS)).otherwise(uniform)
-    plain = spark.range(0, rows, 1, PARTITIONS)
-    found = {}
-    for name, key in (("uniform keys", uniform), ("skewed keys", skewed)):
-        df = plain.select(
-            key.alias("key"),
-            F.col("id").alias("amount"),
-            F.col("id").alias("time"),
-            F.pmod(key, F.lit(40)).alias("day"),
-        ).persist()
-        df.count()
-        found[name] = df
-    python = found["uniform keys"].withColumn("key", through_python("key"))
-    return found | {"a Python function before": python}
+def computed(df: DataFrame, folder: Path) -> None:
+    """Compute all rows, and keep none."""
+    if not df.isStreaming:
+        df.write.format("noop").mode("overwrite").save()
+        return
+    writer = df.writeStream.format("noop").outputMode("update")
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
 
 
-def total(rows: pd.DataFrame) -> pd.DataFrame:
-    """Work on a key, or on a part of one."""
-    return rows.groupby("key", as_index=False)["amount"].sum()
+def digest_of(df: DataFrame, folder: Path) -> list[int]:
+    """Compute all rows, and return what identifies them; those of a stream are one epoch."""
+    if not df.isStreaming:
+        return digest(df)
+    found: list[list[int]] = []
+    writer = df.writeStream.foreachBatch(lambda rows, _: found.append(digest(rows)))
+    writer = writer.outputMode("update").option("checkpointLocation", str(folder / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    (only,) = [each for each in found if each[0]]
+    return only
 
 
-def of_part(rows: pd.DataFrame) -> pd.DataFrame:
-    """Work on a part of a key, whose results are added up."""
-    return rows[["amount"]].sum().to_frame().T
-
-
-def operators(rows: DataFrame, names: DataFrame) -> list[Operator]:
-    """Return all operators on one input."""
-    schema, summed = "key long, amount long", F.sum("amount").alias("amount")
-    window = Window.partitionBy("key").orderBy("time")
-    columns = {"n": F.row_number(), "sum": F.sum("amount")}
-
-    def last(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
-        del right
-        return total(left)
-
-    def cogrouped(group: Callable[[DataFrame], Any]) -> DataFrame:
-        both: DataFrame = group(rows).cogroup(group(names)).applyInPandas(last, schema)
-        return both
-
-    return [
-        Operator(
-            "groupBy, whole",
-            lambda: rows.groupBy("key").applyInPandas(total, schema),
-            lambda: eks.groupBy(rows, "key").applyInPandas(total, schema),
-        ),
-        Operator(
-            "groupBy, split",
-            lambda: rows.groupBy("key").applyInPandas(total, schema),
-            lambda: eks.groupBy(rows, "key").applyInPandas(of_part, "amount long", merge=summed),
-        ),
-        Operator(
-            "cogroup",
-            lambda: cogrouped(lambda df: df.groupBy("key")),
-            lambda: cogrouped(lambda df: eks.groupBy(df, "key")),
-        ),
-        Operator(
-            "join",
-            lambda: rows.join(names, "key"),
-            lambda: eks.join(rows, names, "key"),
-        ),
-        Operator(
-            "join, exact",
-            lambda: rows.join(names, "key"),
-            lambda: eks.join(rows, names, "key", exact=True),
-        ),
-        Operator(
-            "partition_for_write",
-            lambda: rows.repartition(PARTITIONS, "day"),
-            lambda: eks.partition_for_write(rows, "day", files=PARTITIONS),
-        ),
-        Operator(
-            "over",
-            lambda: rows.withColumns({name: each.over(window) for name, each in columns.items()}),
-            lambda: eks.over(rows, "key", "time", columns),
-        ),
-    ]
-
-
-def measured(run: Callable[[], DataFrame]) -> Cost:
-    """Processor and elapsed seconds of one run, which computes all rows and keeps none."""
+def measured(make: Callable[[Path], DataFrame], folder: Path) -> Cost:
+    """Measure one run, with the counting of keys before it."""
     processor, start = processor_seconds(), time.perf_counter()
-    run().write.format("noop").mode("overwrite").save()
+    computed(make(folder), folder)
     return Cost(processor_seconds() - processor, time.perf_counter() - start)
 
 
-def table(spark: SparkSession, rows: int, rounds: int) -> list[dict[str, Any]]:
-    """Measure all operators on all inputs."""
-    names = spark.range(KEYS + 1).select(F.col("id").alias("key"), F.hash("id").alias("name"))
-    found: list[dict[str, Any]] = []
-    for kind, df in inputs(spark, rows).items():
-        for each in operators(df, names):
-            taken: dict[str, list[Cost]] = {"spark": [], "evenkey": []}
-            for number in range(rounds + 1):
-                for way, run in (("spark", each.spark), ("evenkey", each.evenkey)):
-                    cost = measured(run)
-                    if number:
-                        taken[way].append(cost)
-            line: dict[str, Any] = {"operator": each.name, "input": kind}
-            for way, costs in taken.items():
-                processor = statistics.median(cost.processor for cost in costs)
-                line[f"{way}_processor_seconds"] = processor * MILLION / rows
-                line[f"{way}_seconds"] = statistics.median(cost.elapsed for cost in costs)
-            found.append(line)
-    return found
+def costs(family: Family, folders: Iterable[Path], rounds: int) -> dict[str, Cost]:
+    """Return the medians of Spark's own operator, under an empty name, and of evenkey's.
+
+    Raises
+    ------
+    AssertionError
+        An operator makes other rows than Spark's own.
+    """
+    folder, ways = iter(folders), {"": family.spark, **family.evenkey}
+    digests = {name: digest_of(make(place := next(folder)), place) for name, make in ways.items()}
+    if wrong := [name for name, found in digests.items() if found != digests[""]]:
+        message = f"{', '.join(wrong)}: the rows are not those of {family.beside}"
+        raise AssertionError(message)
+    taken: dict[str, list[Cost]] = {name: [] for name in ways}
+    names = [*ways]
+    for number in range(rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            taken[name].append(measured(ways[name], next(folder)))
+    return {
+        name: Cost(*(statistics.median(column) for column in zip(*runs, strict=True)))
+        for name, runs in taken.items()
+    }
+
+
+def table(spark: SparkSession, given: argparse.Namespace, home: Path) -> dict[str, Any]:
+    """Measure the operators of all lists on all of their inputs."""
+    found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in LISTS}
+    numbers = count()
+    folders = (home / f"run-{number}" for number in numbers)
+    for kind, made in inputs(spark, given.rows, given.keys, home):
+        for name, (word, make, kinds) in LISTS.items():
+            if kind not in kinds:
+                continue
+            for family in make(made, home / f"kept-{kind}"):
+                if given.only and not {*given.only.split(";")} & {name, *family.evenkey}:
+                    continue
+                began = time.perf_counter()
+                often = kind == UNIFORM and name != "streams"
+                rounds = given.rounds if often else min(given.rounds, OTHER_ROUNDS)
+                costs_of_family = costs(family, folders, rounds)
+                plain = costs_of_family.pop("")
+                for operator, own in costs_of_family.items():
+                    line = found[name].setdefault(operator, {word: operator})
+                    line["beside"] = family.beside
+                    line[kind] = compared(plain, own)
+                seconds = time.perf_counter() - began
+                sys.stderr.write(f"{kind}, {family.beside}: {seconds:.0f} s\n")
+    return {name: [predicted(line, given.rows) for line in found[name].values()] for name in LISTS}
+
+
+def compared(plain: Cost, own: Cost) -> dict[str, float]:
+    return {
+        "spark": plain.processor,
+        "evenkey": own.processor,
+        "more": own.processor - plain.processor,
+        "spark_elapsed": plain.elapsed,
+        "evenkey_elapsed": own.elapsed,
+    }
+
+
+def predicted(line: dict[str, Any], rows: int) -> dict[str, Any]:
+    """Add what a further million rows costs more than with Spark's own operator."""
+    for kind in (UNIFORM, HOT, PYTHON):
+        if kind in line:
+            more = line[kind]["more"] - line[CALL]["more"]
+            line[kind]["more_per_million"] = more * MILLION / (rows - CALL_ROWS)
+    return line
+
+
+def example(lines: list[dict[str, Any]]) -> dict[str, float]:
+    """Predict the bill of a join of many rows without a hot key, as the page does."""
+    for line in lines:
+        if line["operator"] == "join":
+            million = line[UNIFORM]["more_per_million"]
+            seconds = line[CALL]["more"] + EXAMPLE_MILLIONS * million
+            return {
+                "millions": EXAMPLE_MILLIONS,
+                "seconds": seconds,
+                "core_hours": seconds / 3600,
+                "price_of_a_core_hour": EXAMPLE_PRICE,
+                "price": seconds / 3600 * EXAMPLE_PRICE,
+                "cores": EXAMPLE_CORES,
+                "seconds_on_cores": seconds / EXAMPLE_CORES,
+            }
+    return {}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=4_000_000, help="rows of each input")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each operator runs")
+    parser.add_argument("--rows", type=int, default=MILLION, help="rows of each input")
+    parser.add_argument("--keys", type=int, default=2_000, help="keys, beside the hot one")
+    parser.add_argument("--rounds", type=int, default=5, help="how often an operator runs")
+    parser.add_argument("--only", help="lists or operators, with semicolons between")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
+    started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        spark = eks.session("local[2]", SETTINGS | {"spark.local.dir": str(Path(folder))})
+        spark = eks.session("local[2]", SETTINGS | {"spark.local.dir": folder})
         spark.sparkContext.setLogLevel("ERROR")
-        found = table(spark, given.rows, given.rounds)
+        found = table(spark, given, Path(folder))
         spark.stop()
+    outcome = {"rows": given.rows, "keys": given.keys, "rounds": given.rounds}
+    outcome |= {
+        "example": example(found["operators"]),
+        **found,
+        "minutes": (time.perf_counter() - started) / 60,
+    }
     if given.json:
-        outcome = {"rows": given.rows, "rounds": given.rounds, "operators": found}
         sys.stdout.write(json.dumps(outcome, indent=1) + "\n")
         return
-    for each in found:
-        sys.stdout.write(
-            "{operator}, {input}: {evenkey_processor_seconds:.2f} processor seconds for a million "
-            "rows, Spark's own {spark_processor_seconds:.2f}; {evenkey_seconds:.1f} s and "
-            "{spark_seconds:.1f} s\n".format(**each)
-        )
+    for name, (word, _, kinds) in LISTS.items():
+        for line in found[name]:
+            for kind in kinds:
+                sys.stdout.write(
+                    "{}, {}: {evenkey:.2f} processor seconds, Spark's own {spark:.2f}; "
+                    "{evenkey_elapsed:.1f} s and {spark_elapsed:.1f} s\n".format(
+                        line[word], kind, **line[kind]
+                    )
+                )
 
 
 if __name__ == "__main__":
