@@ -36,7 +36,7 @@ def test_json_has_the_sampling_unless_all_lines_were_read():
         assert (advice.caution is None) == (sampling is None)
 
 
-@pytest.mark.slow(11)
+@pytest.mark.soak(11)
 def test_a_sample_of_a_generated_stream_gets_more_workers():
     sample = Sample.take(generated("zipf(z=1.2,keys=1000)", messages=20_000))
     setting = Setting(input=("clicks.csv",), split="csv", key="user")

@@ -12,6 +12,7 @@ import evenkey as ek
 from evenkey import spark as eks
 from evenkey.core.errors import ConfigurationError
 from evenkey.reports.advice.frame_sample import _coded, sample_of_frame
+from tests.tiers import most_in_soak
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_the_headline_comes_first_and_the_groupings_after(df):
 
 
 @pytest.mark.slow(6)
-@pytest.mark.parametrize("aggregator", [None, "count"])
+@pytest.mark.parametrize("aggregator", most_in_soak([None, "count"], 6, slow=["count"]))
 def test_the_code_runs(df, aggregator):
     named = df.toDF("u", "s", "amount")
     options = {"groupings": ["planned"], "aggregator": aggregator}

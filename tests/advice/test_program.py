@@ -14,6 +14,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.reports.advice import Recommendation, Setting, advise, check_split
 from evenkey.reports.advice.program import program_for
 from tests.advice.conftest import sample_of
+from tests.tiers import most_in_soak
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
 COUNTED = {"to": 2, "be": 2, "or": 1, "not": 1}
@@ -51,7 +52,9 @@ def setting_of(split, directory, aggregator=None):
 
 @pytest.mark.slow(3)
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("split", ["csv", "json", "parquet", "lines", "words"])
+@pytest.mark.parametrize(
+    "split", most_in_soak(["csv", "json", "parquet", "lines", "words"], 3, slow=["csv", "words"])
+)
 def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
     setting = setting_of(split, tmp_path)
     assert results_of(program_for(setting, advised("sg"))) == COUNTED
@@ -59,7 +62,7 @@ def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
 
 @pytest.mark.slow(2)
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("grouping", ["sg", None, "combined"])
+@pytest.mark.parametrize("grouping", most_in_soak(["sg", None, "combined"], 2, slow=["combined"]))
 def test_a_composite_key_is_grouped_by_all_of_its_columns(grouping, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("a word,b\nto,1\nto,2\nbe,1\nto,1\n")

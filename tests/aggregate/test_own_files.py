@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from evenkey import PipelineConfig, read_results
 from evenkey import run as run_prepared
 from tests.pausing import when_running
+from tests.tiers import most_in_soak
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -175,7 +176,7 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("sink", ["parquet", "jsonl"])
+@pytest.mark.parametrize("sink", most_in_soak(["parquet", "jsonl"], 4, slow=["jsonl"]))
 def test_names_and_nested_fields_may_be_any(tmp_path, sink):
     rows = [{"user": {"id": n % 3}, "a`b": "x", "order": {"to pay": n}, "at": n} for n in range(90)]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -194,7 +195,7 @@ def test_names_and_nested_fields_may_be_any(tmp_path, sink):
     assert found == {(str(k), "x"): sum(range(k, 90, 3)) for k in range(3)}
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_top_keys_have_their_own_names(tmp_path):
     write(tmp_path / "sales.csv", sales(300))
     options = {**OWN, "aggregator": "top-k(k=2)"}
@@ -274,7 +275,7 @@ def test_invalid_rows_are_dead_letters_with_a_reason(tmp_path):
     assert everything.rejected == report.rejected - 1
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_with_lateness_late_rows_are_counted_and_windows_close_early(tmp_path):
     write(tmp_path / "sales.parquet", sorted(sales(), key=lambda row: row[2], reverse=True))
     config = PipelineConfig(input=tmp_path / "sales.parquet", lateness=0, **OWN, **SMALL)

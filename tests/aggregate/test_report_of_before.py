@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from evenkey.core.metrics import EpochMetrics, PairCounts, RunMetrics, Seen
 from evenkey.pipeline.aggregate.report import RunReport
 from evenkey.pipeline.runs.driving.timing import Timing
@@ -34,7 +32,6 @@ def report(counts):
     )
 
 
-@pytest.mark.slow(4)
 def test_a_stored_report_has_the_same_figures(tmp_path):
     made = report(PairCounts(workers=2))
     kept = json.loads(json.dumps(made.to_record()))
@@ -43,7 +40,6 @@ def test_a_stored_report_has_the_same_figures(tmp_path):
     assert (made.to_json()["duration_p50_ms"], made.to_json()["rejected"]) == (1000, 1)
 
 
-@pytest.mark.slow(4)
 def test_a_figure_that_an_earlier_version_did_not_have_is_null(tmp_path):
     kept = report(PairCounts(workers=2)).to_record()
     for each in (kept["metrics"], *kept["epochs"]):

@@ -62,7 +62,7 @@ def test_every_epoch_of_a_drifting_stream_is_balanced(grouping):
     assert max(unevenness(report)) <= most(messages // epochs)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_without_spreading_changing_epochs_are_unbalanced():
     """Without spreading, the streams of the previous test are unbalanced."""
     report = run(
@@ -164,7 +164,7 @@ def test_a_repeated_run_routes_every_message_to_the_same_worker(two_texts, tmp_p
     assert len(held[0]) > len({key for _, key in held[0]})
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_weights_are_spread_if_messages_are_routed_by_weight():
     """A generated stream with weights has a hot page that no plan expects."""
     messages = 5000

@@ -17,6 +17,7 @@ from evenkey.core.streams import generated
 from evenkey.groupings.message_weights import MOST_WEIGHT, By
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.simulation import simulate
+from tests.tiers import most_in_soak
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -55,12 +56,16 @@ def totals(table, key="key"):
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("grouping", "route_by", "observe_by"),
-    [
-        ("kg", "messages", "weights"),
-        ("dkg", "weights", "messages"),
-        ("dchoices", "weights", "weights"),
-        ("planned", "weights", "messages"),
-    ],
+    most_in_soak(
+        [
+            ("kg", "messages", "weights"),
+            ("dkg", "weights", "messages"),
+            ("dchoices", "weights", "weights"),
+            ("planned", "weights", "messages"),
+        ],
+        4,
+        slow=[("kg", "messages", "weights"), ("planned", "weights", "messages")],
+    ),
 )
 def test_results_equal_a_plain_sum_for_any_unit_of_load(clicks, grouping, route_by, observe_by):
     path, sums = clicks

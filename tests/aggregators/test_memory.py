@@ -7,6 +7,7 @@ import pytest
 from benchmarks.worker_memory import held_bytes, messages
 from evenkey.aggregators import parse
 from evenkey.spark.aggregates import partial_task as work
+from tests.tiers import most_in_soak
 
 # A counter has a key of at most 10 bytes with its offset, and two numbers of 8 bytes.
 _COUNTER = 10 + 4 + 16
@@ -15,7 +16,7 @@ _HELD = 1 << 17
 
 @pytest.mark.slow(2)
 @pytest.mark.parametrize("spelling", ["heavy-hitters(k=5,capacity={})", "top-k(k=5,capacity={})"])
-@pytest.mark.parametrize("capacity", [100, 3000])
+@pytest.mark.parametrize("capacity", most_in_soak([100, 3000], 2, slow=[3000]))
 def test_the_keys_of_a_worker_are_bounded_by_the_capacity(spelling, capacity, monkeypatch):
     monkeypatch.setattr(work, "_HELD_BYTES", _HELD)
     aggregator = parse(spelling.format(capacity))

@@ -13,6 +13,7 @@ from evenkey.aggregators import WORKER, Count, HeavyHitters
 from evenkey.applications import Documents, NaiveBayes
 from evenkey.core.hashing import hash_strings
 from evenkey.groupings import available, parse
+from tests.tiers import most_in_soak
 
 WORKERS, SOURCES, EPOCHS = 6, 3, 4
 BAYES = NaiveBayes()
@@ -50,7 +51,10 @@ def epochs(messages):
         yield [here.filter(pa.array(workers == worker)) for worker in range(WORKERS)]
 
 
-@pytest.fixture(scope="module", params=sorted(available()))
+@pytest.fixture(
+    scope="module",
+    params=most_in_soak(sorted(available()), 1, slow=["dkg", "planned", "sg", "wchoices"]),
+)
 def grouping(request):
     return request.param
 

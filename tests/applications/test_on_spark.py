@@ -82,7 +82,7 @@ def test_heavy_hitters_of_a_frame_through_evenkey_and_through_spark(spark):
     assert {(row["error"], row["terms"]) for row in theirs} == {(None, None)}
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_heavy_hitters_of_windows_through_spark(spark):
     frame = heavy_hitters(keyed(spark), "word", 1, through="spark", time="at", window="30 seconds")
     rows = frame.collect()

@@ -63,13 +63,16 @@ def scaled(factor: float) -> Wrong:
 
 
 def not_turned(finding: Finding, wrong: Wrong) -> list[str]:
-    """Return the pairs of a claim that can be wrong without a change of the verdict."""
+    """Return the pairs of a claim that can be wrong without a change of the verdict.
+
+    A value of 0 is one of them: multiplied by a factor, it stays as it is.
+    """
     criterion = finding.criterion
     rows = criterion.measure.rows(OUTCOMES[criterion.measure.experiment])
     kept = []
     for one, two in criterion.pairs:
         changed = wrong(rows, one, two)
-        if changed != rows and criterion.judge_rows(changed).verdict == "holds":
+        if criterion.judge_rows(changed).verdict == "holds":
             kept.append(f"{finding.claim.id}: {dict(one)}, {two and dict(two)}")
     return kept
 

@@ -15,6 +15,7 @@ from evenkey.cli import error_lines
 from evenkey.cli.error_lines import explain
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.pipeline.runs.driving.faults import file_handles_named
+from tests.tiers import most_in_soak
 
 RUN = ("run", "--dataset", "country-skew-r80")
 
@@ -220,7 +221,7 @@ def test_too_few_file_handles_are_one_line_that_names_the_limit(make):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("limit", [16, 64])
+@pytest.mark.parametrize("limit", most_in_soak([16, 64], 5, slow=[16]))
 def test_a_run_with_too_few_file_handles_ends_before_java_starts(tmp_path, limit):
     def lower():
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

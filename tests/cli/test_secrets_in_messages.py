@@ -9,6 +9,8 @@ import pyspark.java_gateway
 import pyspark.sql
 import pytest
 
+from tests.tiers import most_in_soak
+
 SECRET = "hunter2"
 ADDRESSES = [
     f"http://me:{SECRET}@127.0.0.1:9/x",
@@ -55,8 +57,8 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.slow(1)
-@pytest.mark.parametrize("debug", ["", "--debug"])
+@pytest.mark.slow(0.5)
+@pytest.mark.parametrize("debug", most_in_soak(["", "--debug"], 0.5, slow=["--debug"]))
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_password_is_not_printed(invoke, monkeypatch, tmp_path, command, debug):
     def refuse(*_arguments, **_options):

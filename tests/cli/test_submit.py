@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import most_in_soak
+
 ROOT = Path(__file__).parents[2]
 PLAIN = """
 import sys
@@ -72,8 +74,11 @@ def program(tmp_path):
     return file
 
 
-@pytest.mark.slow(8)
-@pytest.mark.parametrize(("last", "code"), [("--day=3", 0), ("exit", 7), ("fail", 1)])
+@pytest.mark.slow(3)
+@pytest.mark.parametrize(
+    ("last", "code"),
+    most_in_soak([("--day=3", 0), ("exit", 7), ("fail", 1)], 3, slow=[("fail", 1)]),
+)
 def test_a_program_has_its_arguments_and_its_exit_code(program, last, code):
     said = submit(program, "--", "-v", "--debug", last)
     assert said.returncode == code, said.stderr
@@ -111,26 +116,36 @@ def test_wrong_commands(invoke, program, arguments, message):
     assert said.stdout == ""
 
 
-@pytest.mark.slow(60)
-def test_a_job_is_recorded_and_then_follows_its_profile(tmp_path):
-    job = tmp_path / "job.py"
-    job.write_text(ON_SPARK)
-    first = submit(job.name, cwd=tmp_path)
+@pytest.fixture
+def job(tmp_path):
+    file = tmp_path / "job.py"
+    file.write_text(ON_SPARK)
+    return file
+
+
+@pytest.mark.slow(40)
+def test_a_job_is_recorded_and_then_follows_its_profile(job):
+    """The second run is that of the launcher, which `spark-submit` starts."""
+    first = submit(job.name, cwd=job.parent)
     assert first.returncode == 0, first.stderr
     profile = job.with_suffix(".profile.json")
     assert f"evenkey: recorded {profile}" in first.stderr
     (operation,) = json.loads(profile.read_text())["operations"].values()
     assert operation["operator"] == "applyInPandas(newest)"
-    second = submit(job, "--least-gain", "0")
+    second = run(submit("--launcher").stdout.strip(), "--least-gain", "0", job)
     assert second.returncode == 0, second.stderr
     assert second.stdout == first.stdout
     # The job has stopped its session; its tasks were read before.
     assert "evenkey: applyInPandas(newest) by user: 1 call rerouted" in second.stderr
     assert "measured" in second.stderr
     assert "not measured" not in second.stderr
-    launcher = submit("--launcher").stdout.strip()
-    third = run(launcher, "--record", job)
-    assert third.stdout == first.stdout, third.stderr
-    assert f"evenkey: recorded {profile}" in third.stderr
+
+
+@pytest.mark.soak(40)
+def test_a_job_can_be_recorded_again(job):
+    first, second = submit(job), submit("--record", job)
+    assert second.stdout == first.stdout, second.stderr
+    profile = job.with_suffix(".profile.json")
+    assert f"evenkey: recorded {profile}" in second.stderr
     (again,) = json.loads(profile.read_text())["operations"].values()
     assert again["runs"] == pytest.approx(2, abs=0.01)

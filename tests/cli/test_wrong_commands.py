@@ -16,6 +16,7 @@ import pyspark.java_gateway
 import pytest
 
 from evenkey.kafka import connector
+from tests.tiers import most_in_soak
 
 TABLE = Path(__file__).with_name("wrong_commands.txt")
 STREAM = "--dataset country-skew-r80"
@@ -203,7 +204,7 @@ PROCESSES = [
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("command", PROCESSES)
+@pytest.mark.parametrize("command", most_in_soak(PROCESSES, 1, slow=PROCESSES[::3]))
 def test_a_wrong_command_in_its_own_process(directory, tmp_path, command):
     (case,) = (each for each in CASES if each.command == command)
     started = tmp_path / "started"

@@ -196,7 +196,7 @@ def test_a_commit_is_unpacked_with_its_own_sources(tmp_path):
         source_of(tmp_path, "nothing")
 
 
-@pytest.mark.slow(23)
+@pytest.mark.soak(23)
 def test_cases_move_all_rows(spark, monkeypatch):
     """Each case runs on a few rows, in the session that all tests share."""
     del spark

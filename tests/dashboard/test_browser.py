@@ -20,6 +20,7 @@ from evenkey.reports.dashboard.watched_runs import Runs
 from tests.components import skip_without
 from tests.dashboard.joined import write_join
 from tests.exporters.records import RUN, record
+from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,12 +141,16 @@ def shows(page, place, text):
 @pytest.mark.slow(7)
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [
-        ("laptop-light", 1366, 768, "light"),
-        ("laptop-dark", 1366, 768, "dark"),
-        ("phone-light", 390, 844, "light"),
-        ("phone-dark", 390, 844, "dark"),
-    ],
+    most_in_soak(
+        [
+            ("laptop-light", 1366, 768, "light"),
+            ("laptop-dark", 1366, 768, "dark"),
+            ("phone-light", 390, 844, "light"),
+            ("phone-dark", 390, 844, "dark"),
+        ],
+        7,
+        slow=[("laptop-dark", 1366, 768, "dark"), ("phone-light", 390, 844, "light")],
+    ),
 )
 def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
     from axe_playwright_python.sync_playwright import Axe
@@ -173,7 +178,9 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize(("width", "height"), [(1366, 768), (390, 844)])
+@pytest.mark.parametrize(
+    ("width", "height"), most_in_soak([(1366, 768), (390, 844)], 4, slow=[(390, 844)])
+)
 def test_every_figure_and_chart_has_its_definition(browser, url, width, height):
     with opened(browser, url, width, height, "light") as page:
         names = page.query_selector_all("section:not([hidden]) .defined, article .defined")
@@ -213,7 +220,11 @@ def test_the_page_follows_a_run_and_shows_that_it_stopped(browser, url, historie
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [("join-laptop", 1366, 768, "light"), ("join-phone", 390, 844, "dark")],
+    most_in_soak(
+        [("join-laptop", 1366, 768, "light"), ("join-phone", 390, 844, "dark")],
+        4,
+        slow=[("join-phone", 390, 844, "dark")],
+    ),
 )
 def test_a_join_has_its_own_charts(browser, join_url, name, width, height, scheme):
     with opened(browser, join_url, width, height, scheme, drawn="#mldc .scatterlayer") as page:
@@ -246,7 +257,7 @@ def test_a_run_that_has_yet_to_come_is_waited_for(browser, served, tmp_path):
         page.wait_for_function(f"{width} > 300")
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, histories, monkeypatch):
     """Reading takes longer than a tick, as with a remote store or on an overloaded machine."""
     read = Runs.read
@@ -262,7 +273,7 @@ def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, historie
         shows(page, "#cards", "4,000")
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 @pytest.mark.usefixtures("served")
 def test_the_page_goes_on_when_its_server_is_back(browser, tmp_path, histories):
     context = browser.new_context()

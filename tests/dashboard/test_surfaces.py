@@ -23,6 +23,7 @@ from evenkey.reports.dashboard.watched_runs import Runs
 from evenkey.reports.pictures import THEMES
 from tests.pausing import when_running
 from tests.servers import fetch, free_port
+from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +120,7 @@ def progress_agrees(seen: list[EpochProgress], records, figures):
 
 
 @pytest.mark.slow(14)
-@pytest.mark.parametrize("paused", [False, True])
+@pytest.mark.parametrize("paused", most_in_soak([False, True], 14, slow=[True]))
 def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, paused):
     rows = [f"k{number % 7 if number % 3 else 0},{number % 5}" for number in range(1200)]
     rows[100:100] = ["broken"] * 4
@@ -194,7 +195,7 @@ def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, paused):
 
 
 @pytest.mark.slow(9)
-@pytest.mark.parametrize("pipeline", ["sps", "spis"])
+@pytest.mark.parametrize("pipeline", most_in_soak(["sps", "spis"], 9, slow=["spis"]))
 def test_all_surfaces_agree_on_a_join(tmp_path, printed, pipeline):
     config = JoinConfig(
         pipeline=pipeline,

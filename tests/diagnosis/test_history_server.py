@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
+import re
 import socket
 import tempfile
 import threading
@@ -89,11 +91,13 @@ def answers():
 def served():
     """Start a server with an answer for each path; all other paths are not found."""
     known: dict[str, Any] = {}
+    asked: list[str] = known.setdefault("asked", [])
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             path, _, query = self.path.removeprefix("/api/v1").partition("?")
             found = known.get(path)
+            asked.append(query)
             if isinstance(found, list) and "offset=" in query and "offset=0" not in query:
                 found = []
             self.send_response(404 if found is None else 200)
@@ -151,6 +155,33 @@ def test_a_history_server_hands_out_the_log(served):
         assert (len(one.named), one.cautions) == (1, ())
     with pytest.raises(ConfigurationError, match="application = 'app-7'"):
         diagnose(f"{address}/history/app-7/jobs/")
+
+
+def test_a_history_server_with_many_applications(served):
+    address, known = served
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as files:
+        files.writestr("log", skewed().text())
+    names = [f"app-{number}" for number in range(23)]
+    known["/applications"] = [{"id": each, "name": "orders", "attempts": [{}]} for each in names]
+    known.update({f"/applications/{each}/logs": packed.getvalue() for each in names})
+    found = diagnose(address)
+    assert len(found.applications) == 20
+    assert found.cautions[0].startswith("The server lists more: only its newest 20 were read")
+    assert "limit=21" in known["asked"]
+    known["asked"].clear()
+    found = diagnose(address, last_hours=24)
+    assert (len(found.applications), found.cautions) == (23, ())
+    (query,) = [each for each in known["asked"] if "minEndDate" in each]
+    asked = dict(each.split("=") for each in query.split("&"))
+    # Spark accepts only this form.
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000GMT", asked["minEndDate"])
+    first = dt.datetime.fromisoformat(asked["minEndDate"].replace("GMT", "Z"))
+    ago = dt.datetime.now(dt.UTC) - first
+    assert dt.timedelta(hours=24) <= ago < dt.timedelta(hours=25)
+    known["/applications"] = []
+    with pytest.raises(ConfigurationError, match="no Spark application of the last hours; name"):
+        diagnose(address, last_hours=24)
 
 
 def test_a_server_that_is_not_spark_is_refused_in_one_line(served):

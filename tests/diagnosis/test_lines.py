@@ -19,6 +19,7 @@ from evenkey.reports.diagnosis.reading.spark_settings import KNOWN, PARTITIONS, 
 from evenkey.reports.diagnosis.remedies import remedies_for
 from evenkey.reports.diagnosis.stage_runs import Run, Writing
 from tests.diagnosis.writing import applied, exchange, node
+from tests.tiers import most_in_soak
 
 WORKERS = 3
 TASKS = (Task(0, 0.0, 1.0, 9, 90),)
@@ -134,7 +135,9 @@ def both_tables(left: pa.Table, right: pa.Table) -> pa.Table:
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("method", ["applyInPandas", "applyInArrow"])
+@pytest.mark.parametrize(
+    "method", most_in_soak(["applyInPandas", "applyInArrow"], 3, slow=["applyInArrow"])
+)
 def test_cogroups_of_whole_keys(spark, df, method):
     kind = f"FlatMapCoGroups{method.removeprefix('apply')}"
     plan = node(kind, "", exchange(7), exchange(8, "client number#5L"))
@@ -183,7 +186,11 @@ def test_a_window_of_python_over_whole_keys(df):
 @pytest.mark.slow(6)
 @pytest.mark.parametrize(
     ("order", "key"),
-    [("amount#3L ASC NULLS FIRST", "amount"), ("amount#3L DESC NULLS LAST", "-amount")],
+    most_in_soak(
+        [("amount#3L ASC NULLS FIRST", "amount"), ("amount#3L DESC NULLS LAST", "-amount")],
+        6,
+        slow=[("amount#3L DESC NULLS LAST", "-amount")],
+    ),
 )
 def test_a_window_in_pieces(df, order, key):
     text = f"Window [row_number() windowspecdefinition(...) AS n#9], [customer#1L], [{order}]"
@@ -194,6 +201,28 @@ def test_a_window_in_pieces(df, order, key):
     columns = ("customer", "amount", "rank")
     expected = df.withColumn("rank", F.row_number().over(own))
     assert sorted_rows(result, *columns) == sorted_rows(expected, *columns)
+
+
+@pytest.mark.slow(4)
+@pytest.mark.parametrize(("kind", "how"), [("Inner", "inner"), ("LeftOuter", "left")])
+@pytest.mark.parametrize("sign", [">=", "<"])
+def test_an_as_of_join_of_divided_keys(spark, df, kind, how, sign):
+    sides = "[customer#1L], [customer#5L], [amount#3L], [at#6L]"
+    text = f"SortMergeAsOfJoin {sides}, (amount#3L {sign} at#6L), (amount#3L - at#6L), {kind}"
+    plan = node("SortMergeAsOfJoin", text, exchange(7), exchange(8, "customer#5L"))
+    right = spark.range(0, 500, 7).selectExpr("id % 4 as customer", "id as at")
+    joined, _ = value_of(lines_of(plan, "split"), {"left": df, "right": right})
+    best = F.max("at") if sign == ">=" else F.min("at")
+    matches = df.join(right, ["customer"]).where(f"amount {sign} at")
+    nearest = matches.groupBy("customer", "shop name", "amount").agg(best.alias("at"))
+    own = df.join(nearest, ["customer", "shop name", "amount"], how)
+    columns = ("customer", "shop name", "amount", "at")
+    assert sorted_rows(joined, *columns) == sorted_rows(own, *columns)
+
+
+def test_the_first_rows_of_each_key_need_no_remedy():
+    limit = node("WindowGroupLimit", "WindowGroupLimit [customer#1L], ...", exchange(7))
+    assert remedies_for(read_of(node("Window", "", limit)), WORKERS, stream=False) == []
 
 
 def test_rows_behind_a_repartition(df):
@@ -219,14 +248,18 @@ def test_a_write_by_the_columns_of_its_partitions(df, tmp_path):
 @pytest.mark.slow(3)
 @pytest.mark.parametrize(
     ("kind", "how"),
-    [
-        ("Inner", "inner"),
-        ("LeftOuter", "left"),
-        ("LeftSemi", "semi"),
-        ("LeftAnti", "anti"),
-        ("RightOuter", "right"),
-        ("FullOuter", "full"),
-    ],
+    most_in_soak(
+        [
+            ("Inner", "inner"),
+            ("LeftOuter", "left"),
+            ("LeftSemi", "semi"),
+            ("LeftAnti", "anti"),
+            ("RightOuter", "right"),
+            ("FullOuter", "full"),
+        ],
+        3,
+        slow=[("LeftAnti", "anti"), ("FullOuter", "full")],
+    ),
 )
 def test_a_join_of_divided_keys(spark, df, kind, how):
     text = f"SortMergeJoin [customer#1L], [customer#5L], {kind}"
@@ -243,7 +276,12 @@ def test_a_join_of_divided_keys(spark, df, kind, how):
 
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
-    ("kind", "how"), [("LeftOuter", "left"), ("LeftAnti", "anti"), ("RightOuter", "right")]
+    ("kind", "how"),
+    most_in_soak(
+        [("LeftOuter", "left"), ("LeftAnti", "anti"), ("RightOuter", "right")],
+        4,
+        slow=[("RightOuter", "right")],
+    ),
 )
 def test_spark_joins_rows_without_null_keys_apart(spark, df, kind, how):
     text = f"SortMergeJoin [customer#1L], [customer#5L], {kind}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import struct
+import time
 from typing import Any
 
 import pyarrow as pa
@@ -187,6 +189,44 @@ def test_a_directory_has_several_applications(tmp_path):
         ConfigurationError, match=r"has the ids app-clicks, app-orders; pass one of them"
     ):
         diagnose(tmp_path, application="app-7")
+
+
+def test_the_logs_of_the_last_hours(tmp_path):
+    now = time.time()
+    for name, hours in {"monday": 30, "tuesday": 3, "noon": 0.5}.items():
+        skewed(name=name).write(tmp_path / name)
+        os.utime(tmp_path / name, (now, now - 3600 * hours))
+
+    def read(hours):
+        found = diagnose(tmp_path, last_hours=hours)
+        return [each.application.name for each in found.applications]
+
+    assert read(24) == ["noon", "tuesday"]
+    assert read(1) == ["noon"]
+    with pytest.raises(ConfigurationError, match=r"last_hours = 0.2: no log in .* changed in this"):
+        read(0.2)
+    with pytest.raises(ConfigurationError, match="last_hours = -1"):
+        read(-1)
+
+
+def test_an_application_with_a_date_in_its_name_is_the_same_one_the_next_day(tmp_path):
+    skewed(name="orders-2026-11-26").write(tmp_path / "before")
+    skewed(name="orders-2026-11-27").write(tmp_path / "after")
+    before = diagnose(tmp_path / "before").to_json()
+    compared = diagnose(tmp_path / "after").since(before)
+    assert (compared.new, compared.worse, compared.fixed) == ((), (), ())
+
+
+def test_several_runs_of_one_job_are_compared_by_the_last_one(tmp_path):
+    for name in ("first", "second"):
+        skewed().write(tmp_path / name)
+    found = diagnose(tmp_path)
+    assert len(found.named) == 2
+    compared = found.since(found.to_json())
+    assert (compared.new, compared.worse, compared.fixed) == ((), (), ())
+    skewed(seconds_a_row=0.02).write(tmp_path / "third")
+    (worse,) = diagnose(tmp_path).since(found.to_json()).worse
+    assert worse.before is not None
 
 
 def test_a_log_that_cannot_be_read_does_not_stop_the_others(tmp_path):

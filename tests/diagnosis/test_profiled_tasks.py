@@ -159,7 +159,7 @@ spark.stop()
 """
 
 
-@pytest.mark.slow(20)
+@pytest.mark.soak(20)
 def test_a_recording_of_a_whole_program_gets_the_tasks_of_its_log(tmp_path):
     """The program does not end its recording: it ends with Python."""
     from typer.testing import CliRunner

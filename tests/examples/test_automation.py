@@ -123,7 +123,9 @@ def balanced():
 
 @pytest.mark.slow(5)
 @pytest.mark.classic("a listener of a Connect client runs in the server")
-@pytest.mark.parametrize(("log", "posts"), [(skewed(), 1), (balanced(), 0)])
+@pytest.mark.parametrize(
+    ("log", "posts"), [(skewed(), 1), pytest.param(balanced(), 0, marks=pytest.mark.soak(5))]
+)
 def test_the_listener_posts_when_a_query_ends(spark, tmp_path, hooks, log, posts):
     example = loaded("webhook_listener")
     log.write(tmp_path / "log")

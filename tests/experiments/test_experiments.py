@@ -18,22 +18,24 @@ from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import FULL, QUICK, Outcome, available, find, scale_named
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
-from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace
+from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace, WorkersOfKeys
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import HotKeyPool
 from evenkey.papers.experiments.dkg.section_5_3 import LoadThroughTime
 from evenkey.papers.experiments.joins.join_run import JoinRun
 from evenkey.papers.experiments.joins.rehearsal import (
+    MovedPartitions,
     RehearsedJoin,
     RehearsedMoves,
     SkewReached,
 )
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
+from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
-from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees
+from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees, FewestWorkers
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 from evenkey.papers.experiments.simulation import Simulation
@@ -57,7 +59,7 @@ PAPERS = {
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
-    *("joins-section-3-2", "joins-section-3-3", "joins-section-4-6"),
+    *(f"joins-section-{number}" for number in ("3-2", "3-3", "4-2", "4-6")),
 }
 
 PLANS = ("greedy", "fewest", "best")
@@ -115,6 +117,11 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"before_probes": rng.uniform(1, 99), "after_probes": rng.uniform(0, 1)}
 
 
+@figures_of.register(FewestWorkers)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"needed": float(rng.integers(1, 99))}
+
+
 @figures_of.register(Degrees)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"into_percent": rng.uniform(1, 99), "out_percent": rng.uniform(1, 99)}
@@ -169,6 +176,17 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {name: rng.uniform(1, 9) for name in names}
 
 
+@figures_of.register(WorkersOfKeys)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    names = ("of_hot", "of_others", "others_grown", "dist_cost")
+    return {name: rng.uniform(1, 9) for name in names}
+
+
+@figures_of.register(ComparedRows)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"of_partition": rng.uniform(1, 9), "compared": rng.uniform(1, 9)}
+
+
 @figures_of.register(PlannedCases)
 @figures_of.register(SkewReached)
 @figures_of.register(RehearsedJoin)
@@ -183,6 +201,7 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         ],
     }
     values[RehearsedMoves] = [*values[RehearsedJoin], "fall", "mldc_crossings"]
+    values[MovedPartitions] = [*values[RehearsedJoin], "moved"]
     made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
     figures: dict[str, Any] = {**medians([made, made])}
     figures["series"] = [
@@ -276,7 +295,10 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
             assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
         elif isinstance(scenario, ApplicationState):
             assert scenario.records().num_rows == scenario.dataset.messages
-        elif not (scenario.dataset.is_file or isinstance(scenario, SkewReached | RehearsedJoin)):
+        elif not (
+            scenario.dataset.is_file
+            or isinstance(scenario, SkewReached | RehearsedJoin | ComparedRows)
+        ):
             assert generated(scenario.dataset.name).name == scenario.dataset.name
         if isinstance(scenario, PipelineRun):
             assert scenario.config().messages == scenario.dataset.messages

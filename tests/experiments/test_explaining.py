@@ -16,6 +16,7 @@ from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 ELECTION = "twitter-election"
 
 
+@pytest.mark.slow(8)
 def test_a_flatter_tail_keeps_the_hot_key_and_makes_the_second_rare():
     like = LookAlike(ELECTION, messages=50_000)
     assert FlatterTail(like, 0).shares == pytest.approx(like.probabilities())

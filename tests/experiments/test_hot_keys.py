@@ -10,7 +10,7 @@ import pytest
 from evenkey.core.streams import generated
 from evenkey.papers.experiments import Dataset
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
-from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace
+from evenkey.papers.experiments.dkg.section_4_2 import PoolsBySpace, WorkersOfKeys
 from evenkey.papers.experiments.dkg.section_4_4 import EachKeyHot
 from evenkey.papers.experiments.dkg.section_4_6 import COURSES, HotKeyPool
 from evenkey.papers.experiments.hot_key_stream import HotKeyStream
@@ -78,3 +78,11 @@ def test_only_old_keys_have_larger_pools_than_the_first():
     figures: dict[str, Any] = scenario.measure().figures
     assert figures["pool_of_others"] == 2 < figures["pool_of_old"]
     assert 0 < figures["grown"] < figures["entries"]
+
+
+def test_workers_of_keys_make_up_distcost():
+    scenario = WorkersOfKeys(Dataset("country-skew-r80", 40_000, 200.0), seeds=1)
+    figures: dict[str, Any] = scenario.measure().figures
+    assert 2 < figures["of_hot"] <= 8
+    mean = (figures["of_hot"] + 203 * figures["of_others"]) / 204
+    assert figures["dist_cost"] == pytest.approx(mean)

@@ -47,7 +47,7 @@ def test_a_scenario_is_run_by_the_pipeline():
     )  # arrival times do not count as latency
 
 
-@pytest.mark.slow(11)
+@pytest.mark.soak(11)
 @pytest.mark.usefixtures("spark")
 def test_a_stream_that_comes_through_a_topic_gives_the_same_figures(broker):
     scenario = PipelineRun(STREAM, "pkg", 3, repeats=1, **SMALL)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+import shapely
 
+from evenkey.joins import leaves_of
 from evenkey.papers.experiments import Dataset
 from evenkey.papers.experiments.joins.rehearsal import (
     DATA,
@@ -13,11 +16,19 @@ from evenkey.papers.experiments.joins.rehearsal import (
     LOAD,
     POINTS,
     STATIC,
+    MovedPartitions,
     RehearsedJoin,
     RehearsedMoves,
     SkewReached,
 )
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
+from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
+from evenkey.papers.publish_subscribe.places import (
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    synthetic_atlas,
+)
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments import Scenario
@@ -55,6 +66,39 @@ def test_a_redistribution_lowers_the_mldc_by_more_than_the_least_improvement():
     )
     assert "fall" not in static
     assert 0.3 < moving["fall"] <= static["mldc_first"] + 0.5
+
+
+def test_without_conditions_partitions_move_at_more_checks():
+    rules, often, always = (
+        figures_of(MovedPartitions(FEW, 0.7, LOAD, seeds=1, shifting=True, check_seconds=seconds))
+        for seconds in (0.0, 10.0, 0.5)
+    )
+    assert 0 < rules["moved"] < often["moved"] < always["moved"]
+    assert rules["redistributions"] < often["redistributions"] <= 12  # one per 10 s
+
+
+def test_subscriptions_are_compared_as_by_naive_loops():
+    atlas = synthetic_atlas()
+    shapes = draw_subscriptions(atlas, 300, 0)["geometry"].to_numpy()
+    leaves = leaves_of(shapes, "kdb", 128)
+    made = Publications(atlas, leaves, 16, PublicationMix(0.3, 0.3, 1.0), 0).make(np.arange(40))
+    static, streamed = (
+        [
+            (box, {*leaves.touched(box[None])[1].tolist()})
+            for box in shapely.bounds(shapely.from_wkb(each))
+        ]
+        for each in (shapes, made["geometry"].to_numpy())
+    )
+    counts = {"sps": 0, "spis": 0, "rips": 0}
+    for one, asked in streamed:
+        for other, held in static:
+            meets = (one[:2] <= other[2:]).all() and (other[:2] <= one[2:]).all()
+            counts["sps"] += len(asked & held)
+            counts["spis"] += len(asked & held) if meets else 0
+            counts["rips"] += bool(meets)
+    for pipeline, count in counts.items():
+        scenario = ComparedRows(Dataset("publications", 40), pipeline, 300, seeds=1)
+        assert figures_of(scenario)["compared"] == pytest.approx(count / 40)
 
 
 def test_rows_are_balanced_without_balancing_load_if_polygons_take_longer():

@@ -67,7 +67,7 @@ def test_progress_comes_on_the_way_and_at_the_end(small, tmp_path):
     assert {each.total for each in reported} == {3}
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 def test_several_processes_give_the_same_figures(tmp_path):
     alone, together = (
         run(LargestPools(), TINY, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2)

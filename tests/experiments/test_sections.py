@@ -27,7 +27,11 @@ from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
 )
 from evenkey.papers.experiments.pkg.sections.draws import hashes, occurrences
 from evenkey.papers.experiments.pkg.sections.hitter_errors import HitterErrors
-from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees, MostLoaded
+from evenkey.papers.experiments.pkg.sections.loaded_workers import (
+    Degrees,
+    FewestWorkers,
+    MostLoaded,
+)
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
 from evenkey.papers.experiments.pkg.sections.sets_of_workers import (
@@ -251,3 +255,16 @@ def test_loads_of_applications_are_those_of_their_messages():
     )
     assert shuffled == pytest.approx(1, abs=0.02)
     assert grouped > shuffled
+
+
+def test_no_scheme_keeps_up_with_fewer_workers_than_balanced_loads_need():
+    needed: dict[str, Any] = {
+        grouping: FewestWorkers(
+            Dataset("zipf(z=1,keys=100)", 10_000), grouping, 9000, 2500, draws=1
+        )
+        .measure()
+        .figures["needed"]
+        for grouping in ("sg", PKG, "kg")
+    }
+    assert needed["sg"] == 4  # 3.6 workers have the work
+    assert 4 <= needed[PKG] <= needed["kg"]

@@ -53,20 +53,20 @@ def ask(port, path, method="GET", **headers):
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("host", ANSWERED)
-def test_known_hosts_are_answered(served, host):
+def test_known_hosts_are_answered(served):
     port, path = served
-    assert ask(port, path, Host=host.format(port=port))[0] == 200
+    for host in ANSWERED:
+        assert ask(port, path, Host=host.format(port=port))[0] == 200, host
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("host", REFUSED)
-def test_other_hosts_are_rejected_in_one_line(served, host):
+def test_other_hosts_are_rejected_in_one_line(served):
     port, path = served
-    status, text = ask(port, path, Host=host.format(port=port))
-    assert (status, text.count("\n")) == (403, 1)
-    assert "this host is not served" in text
-    assert "allow-host" in text
+    for host in REFUSED:
+        status, text = ask(port, path, Host=host.format(port=port))
+        assert (status, text.count("\n")) == (403, 1), host
+        assert "this host is not served" in text, host
+        assert "allow-host" in text, host
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

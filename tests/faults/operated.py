@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
@@ -98,6 +99,12 @@ def _names(rows: DataFrame) -> DataFrame:
     return rows.select("key").distinct().withColumn("name", F.upper("key"))
 
 
+def _prices(rows: DataFrame) -> DataFrame:
+    return rows.where("id % 100 = 0").select(
+        "key", F.col("id").alias("at"), (F.col("id") * 2).alias("price")
+    )
+
+
 def _placed(rows: DataFrame, grouping: str) -> DataFrame:
     routed = operators.route(rows, "key", grouping, WORKERS)
     return operators.place(routed, WORKERS).drop("worker")
@@ -108,6 +115,7 @@ def _counted(groups: Any) -> DataFrame:
     return sums
 
 
+_ORDERED = {"number": F.row_number, "total": lambda: F.sum("id"), "before": lambda: F.lag("id")}
 _SCHEMA = "key string, rows long, ids long"
 
 OURS: dict[str, Callable[[DataFrame], DataFrame]] = {
@@ -122,6 +130,12 @@ OURS: dict[str, Callable[[DataFrame], DataFrame]] = {
         rows, "key", workers=WORKERS
     ).applyInPandas(_totals, _SCHEMA),
     "aggregate": lambda rows: operators.aggregate(rows, "key", "dkg", WORKERS),
+    "over": lambda rows: operators.over(
+        rows, "key", "id", {name: made() for name, made in _ORDERED.items()}, workers=WORKERS
+    ),
+    "asof_join": lambda rows: operators.asof_join(
+        rows, _prices(rows), "key", "id", "at", workers=WORKERS
+    ),
 }
 
 
@@ -133,6 +147,14 @@ def plain(rows: DataFrame, name: str) -> DataFrame:
         return _counted(rows.groupBy("key"))
     if name == "aggregate":
         return rows.groupBy("key").count()
+    if name == "over":
+        window = Window.partitionBy("key").orderBy("id")
+        return rows.withColumns({each: made().over(window) for each, made in _ORDERED.items()})
+    if name == "asof_join":
+        prices = _prices(rows).withColumnRenamed("key", "their key")
+        earlier = (F.col("key") == F.col("their key")) & (F.col("at") <= F.col("id"))
+        matched = rows.join(prices, earlier, "left").groupBy("id", "key")
+        return matched.agg(F.max("at").alias("at"), F.max_by("price", "at").alias("price"))
     return rows
 
 

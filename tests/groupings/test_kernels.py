@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from evenkey.groupings import DynamicKeyGrouping, _kernels, parse
 from tests.groupings import naive
+from tests.tiers import most_in_soak
 
 hashes = st.integers(0, 2**64 - 1)
 keys_of_streams = st.one_of(st.sampled_from([3, 2**63, 2**64 - 1]), hashes)
@@ -51,7 +52,7 @@ def test_partial_key(stream, workers, choices, variant):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("workers", [1, 3, 10])
+@pytest.mark.parametrize("workers", most_in_soak([1, 3, 10], 2, slow=[10]))
 @given(
     seed=st.integers(0, 2**32 - 1),
     skew=st.sampled_from([1.2, 1.6, 2.5]),

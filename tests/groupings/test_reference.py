@@ -20,6 +20,7 @@ from evenkey.groupings import DynamicKeyGrouping, parse
 from evenkey.groupings.key_space import BABY, DEPARTED
 from tests.groupings import naive, reference_model
 from tests.groupings.reference_model import Reference
+from tests.tiers import most_in_soak
 
 GOLDEN = Path(__file__).with_name("reference.json")
 WORKERS = range(2, 201)
@@ -93,10 +94,19 @@ def test_thresholds(golden):
         assert minus_root.thresholds(workers) == (out_at, in_at), workers
 
 
-@pytest.mark.slow(21)
+@pytest.mark.slow(2)
+def test_assignments_and_pools_of_some_workers(golden):
+    compare_with_golden(golden, WORKERS[::4])
+
+
+@pytest.mark.soak(21)
 def test_assignments_and_pools(golden):
+    compare_with_golden(golden, WORKERS)
+
+
+def compare_with_golden(golden, every):
     keys, times = arrays()
-    for workers in WORKERS:
+    for workers in every:
         router = DynamicKeyGrouping(variant="reference", expected_keys=EXPECTED_KEYS).router(
             workers
         )
@@ -125,8 +135,8 @@ def test_the_stream_shows_what_it_is_for(golden):
     assert HOT in keys[BEFORE:]
 
 
-@pytest.mark.slow(5)
-@pytest.mark.parametrize("workers", [1, 3, 10, 150])
+@pytest.mark.slow(1)
+@pytest.mark.parametrize("workers", most_in_soak([1, 3, 10, 150], 1, slow=[10]))
 @given(
     seed=st.integers(0, 2**32 - 1),
     expected_keys=st.sampled_from([1, 9, 19, 27, 100]),

@@ -48,7 +48,7 @@ def test_golden_longs():
     assert hash_longs(values).tolist() == list(SPARK_LONGS.values())
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(1)
 def test_spark_agrees(spark):
     from pyspark.sql import functions as F
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 
 import numpy as np
@@ -20,9 +21,19 @@ from evenkey.papers.publish_subscribe.places import (
 )
 from evenkey.spark.slots.cache import process_cache
 from tests.joins.without_spark import Join, leaves_of
+from tests.tiers import most_in_soak
 
 PARTITIONS, WORKERS, EPOCHS, FORCED = 12, 4, 4, 2
 SUBSCRIPTIONS = draw_subscriptions(synthetic_atlas(), 300, seed=5)
+EVERY_MODE = pytest.mark.parametrize(
+    ("pipeline", "mode"),
+    most_in_soak(
+        itertools.product(PIPELINES, MODES),
+        1,
+        slow=[*(("spis", mode) for mode in MODES), ("rihps", "dynamic-lb-stal")],
+    ),
+)
+"""Each mode with one pipeline, and a pipeline of the other kind."""
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +49,7 @@ def expected(published):
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@EVERY_MODE
 def test_the_pairs_are_those_of_one_process(
     pipeline, mode, published, expected, tmp_path, monkeypatch
 ):
@@ -82,7 +92,7 @@ def one_heavy(work):
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("pipeline", most_in_soak(PIPELINES, 1, slow=["spis", "risps"]))
 def test_the_pairs_are_the_same_when_a_partition_is_copied(
     pipeline, published, expected, tmp_path, monkeypatch
 ):
@@ -105,7 +115,7 @@ def test_the_pairs_are_the_same_when_a_partition_is_copied(
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("pipeline", most_in_soak(PIPELINES, 1, slow=["spis", "risps"]))
 def test_the_pairs_survive_a_lost_process_and_a_refresh(
     pipeline, published, expected, tmp_path, monkeypatch
 ):
@@ -124,7 +134,7 @@ def test_the_pairs_survive_a_lost_process_and_a_refresh(
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("pipeline", most_in_soak(PIPELINES, 1, slow=["spis", "risps"]))
 def test_a_refresh_changes_the_pairs_from_the_next_epoch_on(
     pipeline, published, tmp_path, monkeypatch
 ):
@@ -141,8 +151,7 @@ def test_a_refresh_changes_the_pairs_from_the_next_epoch_on(
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@EVERY_MODE
 def test_a_directory_that_is_made_anew_in_one_process_joins_the_new_rows(
     pipeline, mode, published, tmp_path, monkeypatch
 ):

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import DynamicDistributor, StaticStore, balanced_join, refresh
 from evenkey.joins.balance.epoch_log import EpochLog
+from tests.tiers import most_in_soak
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def rows_of(df):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize("how", most_in_soak(["inner", "left"], 5, slow=["left"]))
 def test_a_batch_equals_sparks_own_join(sides, how):
     stream, static = sides
     joined = balanced_join(stream, static, ["k", "t"], how, workers=2)
@@ -122,7 +123,7 @@ def test_a_task_that_does_not_know_its_epoch_fails(sides, stream_of_files, tmp_p
         query.processAllAvailable()
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_an_empty_static_side_matches_nothing(sides):
     stream, static = sides
     nothing = static.drop("t").where("false")
@@ -145,6 +146,7 @@ def test_a_corrupt_partition_fails_the_query_and_says_which(sides, tmp_path):
         joined.collect()
 
 
+@pytest.mark.slow(12)
 def test_a_null_static_key_is_reported(sides):
     stream, static = sides
     holed = static.drop("t").withColumn("k", F.when(F.col("k") > 3, F.col("k")))

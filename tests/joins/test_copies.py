@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
 from evenkey.joins.balance.epoch_log import EpochLog
+from tests.tiers import most_in_soak
 
 WORKERS, ROWS = 10, 60_000
 EAGER = DynamicDistributor(period=1e-3)
@@ -106,7 +107,7 @@ def test_a_stream_is_balanced_from_the_second_epoch_on_and_exact_when_an_epoch_r
 
 
 @pytest.mark.slow(12)
-@pytest.mark.parametrize("pipeline", ["spis", "rihps"])
+@pytest.mark.parametrize("pipeline", most_in_soak(["spis", "rihps"], 12, slow=["rihps"]))
 def test_a_batch_by_space_is_balanced_and_its_dead_letters_are_written_once(
     session, pipeline, tmp_path
 ):

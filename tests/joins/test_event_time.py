@@ -18,6 +18,7 @@ from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import PartitionWork, items
 from evenkey.joins.static.static_store import StaticStore
 from evenkey.spark.sessions.task_id import TaskId
+from tests.tiers import most_in_soak
 
 WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0
 ORIGIN, FUTURE, PAST = 1.6e9, 4e9, 0.0
@@ -148,7 +149,9 @@ def test_the_window_is_bounded_whatever_the_clock_does(step):
 
 
 @pytest.mark.slow(2)
-@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "double"])
+@pytest.mark.parametrize(
+    "kind", most_in_soak(["timestamp", "timestamp_ntz", "double"], 2, slow=["timestamp"])
+)
 def test_slots_say_what_most_of_their_rows_say(
     session, stream_of_files, run_to_end, tmp_path, kind
 ):

@@ -18,6 +18,7 @@ from evenkey.papers.publish_subscribe.places import (
     synthetic_atlas,
 )
 from evenkey.papers.publish_subscribe.places.owners import PlaceRows, chances
+from tests.tiers import most_in_soak
 
 WORKERS, PARTITIONS = 16, 64
 
@@ -61,7 +62,7 @@ def naive_skew(publications, subscriptions, partition_of):
 
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("by_hash", [False, True])
-@pytest.mark.parametrize("skew", [3 / 16, 0.3, 0.4])
+@pytest.mark.parametrize("skew", most_in_soak([3 / 16, 0.3, 0.4], 1, slow=[0.3]))
 def test_a_share_of_the_rows_goes_to_3_of_16_workers(atlas, subscriptions, leaves, by_hash, skew):
     owners = CandidateOwners.of(subscriptions, leaves, PARTITIONS, by_hash=by_hash)
     made = drawn(atlas, leaves, owners, skew, count=2000)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins.space.partitioners import Leaves, kdb, quad_tree
 from tests.joins.naive import leaves_of_box
+from tests.tiers import most_in_soak
 
 coordinates = st.integers(-4, 4).map(float) | st.floats(-1e6, 1e6)
 points = st.lists(st.tuples(coordinates, coordinates), max_size=30).map(
@@ -20,7 +21,7 @@ points = st.lists(st.tuples(coordinates, coordinates), max_size=30).map(
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("partitioner", [kdb, quad_tree])
+@pytest.mark.parametrize("partitioner", most_in_soak([kdb, quad_tree], 4, slow=[quad_tree]))
 @given(points, st.integers(1, 12), points)
 def test_every_point_lies_in_one_leaf_of_exactly_p(partitioner, known, partitions, asked):
     leaves = partitioner(known, partitions)
@@ -32,7 +33,7 @@ def test_every_point_lies_in_one_leaf_of_exactly_p(partitioner, known, partition
 
 
 @pytest.mark.slow(2)
-@pytest.mark.parametrize("partitioner", [kdb, quad_tree])
+@pytest.mark.parametrize("partitioner", most_in_soak([kdb, quad_tree], 2, slow=[quad_tree]))
 @given(points, st.integers(1, 9), points)
 def test_boxes_meet_the_leaves_that_a_loop_finds(partitioner, known, partitions, corners):
     leaves = partitioner(known, partitions)

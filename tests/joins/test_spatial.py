@@ -23,6 +23,7 @@ from evenkey.papers.publish_subscribe.places import (
     draw_subscriptions,
     synthetic_atlas,
 )
+from tests.tiers import most_in_soak
 
 SUBSCRIPTIONS = draw_subscriptions(synthetic_atlas(), 300, seed=3)
 SHAPES = shapely.from_wkb(SUBSCRIPTIONS["geometry"].to_numpy())
@@ -74,7 +75,7 @@ def pairs_of(pipeline, leaves, published):
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("partitioner", [kdb, quad_tree])
+@pytest.mark.parametrize("partitioner", most_in_soak([kdb, quad_tree], 1, slow=[quad_tree]))
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_every_pipeline_finds_the_pairs_of_the_reference(pipeline, partitioner):
     published = publications(400)

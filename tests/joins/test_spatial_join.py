@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import SpatialMatch, balanced_join, refresh
+from tests.tiers import most_in_soak
 
 rng = np.random.default_rng(7)
 CORNERS = rng.integers(0, 40, (60, 2))
@@ -47,7 +48,9 @@ def cross_join(stream, static):
 
 
 @pytest.mark.slow(2)
-@pytest.mark.parametrize("pipeline", ["sps", "spis", "rihps", "risps"])
+@pytest.mark.parametrize(
+    "pipeline", most_in_soak(["sps", "spis", "rihps", "risps"], 2, slow=["spis", "risps"])
+)
 def test_every_pipeline_equals_sparks_cross_join(sides, pipeline):
     stream, static = sides
     match = SpatialMatch(relation_column="relation", pipeline=pipeline, partitioner="quad-tree")
@@ -83,7 +86,11 @@ class WrittenDeadLetters:
         pa.feather.write_feather(table, str(self.directory / f"{kind}-{epoch}-{part}"))
 
 
-DIVIDED = pytest.mark.parametrize("partitions", [None, 8], ids=["whole", "divided"])
+DIVIDED = pytest.mark.parametrize(
+    "partitions",
+    [pytest.param(None, marks=pytest.mark.soak(3)), 8],
+    ids=["whole", "divided"],
+)
 
 
 @pytest.mark.slow(3)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import Mode, StaticStore, balanced_join, refresh
 from evenkey.joins.balance.epoch_log import EpochLog
+from tests.tiers import most_in_soak
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,10 @@ def joined(stream, static, directory, **options):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("mode", ["static-strl", "static-stal", "dynamic-db-stal"])
+@pytest.mark.parametrize(
+    "mode",
+    most_in_soak(["static-strl", "static-stal", "dynamic-db-stal"], 4, slow=["dynamic-db-stal"]),
+)
 def test_a_directory_made_anew_in_one_session_joins_the_new_rows(session, stream, mode, tmp_path):
     directory = tmp_path / "join"
     for version in (1, 2, 3):
@@ -79,7 +83,7 @@ def test_another_static_side_is_refused_replaced_or_left_out_as_is_said(session,
         joined(stream, first, tmp_path)
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 def test_after_a_refresh_the_program_of_before_goes_on_with_the_new_rows(session, stream, tmp_path):
     sides = [side(session, version) for version in range(4)]
     assert joined(stream, sides[0], tmp_path) == [0]
@@ -91,7 +95,7 @@ def test_after_a_refresh_the_program_of_before_goes_on_with_the_new_rows(session
     assert joined(stream, sides[0], tmp_path, if_changed="refresh") == [0]
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 def test_without_a_fingerprint_nobody_can_say_whether_it_is_the_same(session, stream, tmp_path):
     first = side(session, 1)
     assert joined(stream, first, tmp_path, if_changed="reuse") == [1]

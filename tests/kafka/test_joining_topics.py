@@ -97,7 +97,7 @@ def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected,
     assert len(consume(broker, "matches")) == len(records)
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 @pytest.mark.usefixtures("spark")
 def test_aborted_publications_are_neither_joined_nor_counted(broker, expected, tmp_path):
     address = f"{broker.server}/half-aborted"

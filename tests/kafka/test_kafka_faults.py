@@ -83,7 +83,7 @@ def test_results_equal_exact_counts(spark, broker, grouping):
     assert counted(spark, broker, topic) == truth(messages)
 
 
-@pytest.mark.slow(20)
+@pytest.mark.soak(20)
 def test_questions_wait_for_a_broker_longer_than_the_clients_own_timeout(
     spark, tmp_path, monkeypatch
 ):

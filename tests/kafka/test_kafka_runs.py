@@ -272,7 +272,7 @@ def test_a_repeated_row_is_read_once_and_a_different_one_rejected(spark, broker,
         read_topic(spark, out).toArrow()
 
 
-@pytest.mark.slow(11)
+@pytest.mark.soak(11)
 def test_a_missing_topic_is_named_and_leaves_the_output_free(broker, tmp_path):
     config = PipelineConfig(
         kafka=f"{broker.server}/nowhere", grouping="kg", output=tmp_path / "out", **SMALL
@@ -283,7 +283,7 @@ def test_a_missing_topic_is_named_and_leaves_the_output_free(broker, tmp_path):
     assert not (tmp_path / "out" / "state" / "manifest.json").exists()
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_a_comparison_does_not_write_topics(broker):
     config = PipelineConfig(dataset="country-skew-r80", output_kafka=f"{broker.server}/a")
     with pytest.raises(ConfigurationError, match=r"output_kafka .* leave out output_kafka"):

@@ -104,7 +104,7 @@ def test_a_run_reads_partitions_that_come_while_it_follows(broker, tmp_path):
     assert placed(output) == wanted
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_a_run_killed_before_its_first_epoch_reads_the_records_at_its_start(
     spark, broker, tmp_path
 ):

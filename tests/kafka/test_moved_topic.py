@@ -48,7 +48,7 @@ def counting(session, broker, place, workers, offsets):
     return {row["user"]: row["n"] for each in epochs.values() for row in each.to_pylist()}
 
 
-@pytest.mark.slow(20)
+@pytest.mark.soak(20)
 def test_the_new_query_reads_each_record_that_the_old_one_has_not_read(spark, broker, tmp_path):
     own = spark.newSession()
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

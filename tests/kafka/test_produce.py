@@ -61,7 +61,7 @@ def test_records_go_to_partitions_round_robin(small_broker):
     ]
 
 
-@pytest.mark.slow(9)
+@pytest.mark.soak(9)
 def test_a_dataset_goes_to_partitions_round_robin_with_its_event_times(broker):
     stream = generated("zipf(z=1.2,keys=50)", messages=1000, rate=20.0)
     reported: list[int] = []

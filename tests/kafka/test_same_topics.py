@@ -13,8 +13,9 @@ from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.runs.input.run_topics import _difference, run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delete_records, delete_topic, fill
+from tests.tiers import most_in_soak
 
-pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.slow(7)]
+pytestmark = pytest.mark.usefixtures("spark")
 
 SMALL = {"grouping": "kg", "workers": 2, "sources": 2, "aggregators": 2, "epochs": 2}
 
@@ -55,12 +56,13 @@ def refused(config, kind=ConfigurationError, **options):
     return line
 
 
-@pytest.mark.soak
+@pytest.mark.soak(7)
 def test_a_killed_run_continues_with_its_topics(begun):
     assert run(begun).lines == 40
 
 
-@pytest.mark.parametrize("partitions", [2, 1])
+@pytest.mark.slow(7)
+@pytest.mark.parametrize("partitions", most_in_soak([2, 1], 7, slow=[2]))
 def test_a_topic_that_was_created_again_is_rejected(broker, begun, partitions):
     topic = begun.source_address.topic
     delete_topic(broker, topic)
@@ -73,8 +75,15 @@ def test_a_topic_that_was_created_again_is_rejected(broker, begun, partitions):
     assert line.endswith("choose another output to read the topic")
 
 
-@pytest.mark.parametrize("suffix", ["-out", "-out-dead-letters"])
-@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.slow(7)
+@pytest.mark.parametrize(
+    ("suffix", "again"),
+    most_in_soak(
+        itertools.product(["-out", "-out-dead-letters"], [True, False]),
+        7,
+        slow=[("-out", True), ("-out-dead-letters", False)],
+    ),
+)
 def test_an_output_topic_that_lost_its_records_is_rejected(broker, begun, suffix, again):
     topic = f"{begun.source_address.topic}{suffix}"
     delete_topic(broker, topic)
@@ -88,6 +97,7 @@ def test_an_output_topic_that_lost_its_records_is_rejected(broker, begun, suffix
     assert f"which are also in {begun.output}: choose another output" in line
 
 
+@pytest.mark.slow(7)
 def test_a_topic_that_changes_during_a_run_ends_it(broker, config):
     topic = config.source_address.topic
 
@@ -119,6 +129,7 @@ def test_topics_are_distinguished(before, now, reason):
     assert reason is None or reason in str(found)
 
 
+@pytest.mark.slow(7)
 def test_records_that_were_deleted_before_a_restart_are_named(broker, begun):
     topic = begun.source_address.topic
     delete_records(broker, topic, {0: 15})
@@ -132,6 +143,7 @@ def test_records_that_were_deleted_before_a_restart_are_named(broker, begun):
     assert run(begun.with_options(output=f"{begun.output}-2", output_kafka=out)).lines == 25
 
 
+@pytest.mark.slow(7)
 def test_records_that_are_deleted_before_an_epoch_reads_them_are_named(broker, config):
     topic = config.source_address.topic
 
@@ -144,6 +156,7 @@ def test_records_that_are_deleted_before_an_epoch_reads_them_are_named(broker, c
     assert f"{topic}, partition 0: offsets 0 to 19; {topic}, partition 1: " in str(caught.value)
 
 
+@pytest.mark.slow(7)
 def test_offsets_that_do_not_exist_are_rejected(broker, config):
     topic = config.source_address.topic
     delete_records(broker, topic, {0: 5})

@@ -14,6 +14,7 @@ from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.runs.driving import held_up, waiting
 from tests.brokers import begin_transaction, fill
+from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochProgress
@@ -69,6 +70,7 @@ def test_uncommitted_records_are_read_with_read_uncommitted(mixed):
     assert counts(report) == {"plain": 60, "aborted": 40, "committed": 20}
 
 
+@pytest.mark.soak(9)
 def test_an_aborted_end_ends_a_run(broker, topic):
     fill(broker, topic, [b"plain"] * 10)
     begin_transaction(broker, topic, [b"aborted"] * 200).abort_transaction(240)
@@ -76,7 +78,9 @@ def test_an_aborted_end_ends_a_run(broker, topic):
     assert (report.finished, counts(report)) == (True, {"plain": 10})
 
 
-@pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+@pytest.mark.parametrize(
+    "end", most_in_soak(["commit_transaction", "abort_transaction"], 9, slow=["commit_transaction"])
+)
 def test_a_run_waits_for_an_open_transaction_and_reports_it(broker, topic, monkeypatch, end):
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 2.0)
     monkeypatch.setattr(held_up, "_LOOK_SECONDS", 0.5)

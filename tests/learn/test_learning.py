@@ -15,6 +15,7 @@ from evenkey.groupings import available
 from evenkey.pipeline.learn.kept_records import keep_records
 from evenkey.pipeline.learn.models import Models
 from tests.pausing import when_running
+from tests.tiers import most_in_soak
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -127,7 +128,7 @@ def test_a_paused_run_continues_and_learns_the_same(mail, tmp_path):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("suffix", most_in_soak([".jsonl", ".parquet"], 4, slow=[".parquet"]))
 def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
     path = tmp_path / f"mail{suffix}"
     table = RECORDS.rename_columns(["folder", "body"])
@@ -141,7 +142,7 @@ def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
     assert pq.read_table(target) == RECORDS.slice(0, 100)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [

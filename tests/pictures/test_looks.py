@@ -5,6 +5,7 @@ The screenshots are in ``build/screenshots/pages``.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tests.components import skip_without
 from tests.diagnosis.writing import Log, applied, skewed
 from tests.examples.demo_pages import write_demo
 from tests.experiments.conftest import SmallExperiment
+from tests.tiers import most_in_soak
 from tools.chromium import SIZES, chromium
 
 ROOT = Path(__file__).parents[2]
@@ -32,8 +34,6 @@ CUT_OFF = """[...document.querySelectorAll("main *")].filter(each =>
   && !each.closest(".frame, pre")).map(each => each.outerHTML.slice(0, 200))"""
 """Elements that reach beyond the window, although no frame scrolls them."""
 
-PAGES = ("advice", "diagnosis", "nothing-to-change", "small-table-1-quick", "index", "demo")
-
 
 @pytest.fixture(scope="module")
 def browser():
@@ -43,13 +43,13 @@ def browser():
         yield browser
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """Write a page of each kind, and return their folder."""
-    folder = tmp_path_factory.mktemp("pages")
+def advice_page(folder):
     setting = Setting(("clicks.csv",), "csv", "country")
     advice = advise(sample_of("country-skew-r80", 8000), setting, [4, 8, 16])
     write_advice(advice, folder / "advice.html")
+
+
+def diagnosis_page(folder):
     logs = folder / "logs"
     logs.mkdir()
     skewed(name="orders", seconds_a_row=0.2).write(logs / "orders")
@@ -59,43 +59,73 @@ def pages(tmp_path_factory):
     wide.stage(0, rows, [each / 1000 for each in rows])
     wide.write(logs / "clicks")
     write_diagnosis(diagnose(logs), folder / "diagnosis.html")
+
+
+def page_of_balanced_jobs(folder):
     Log().write(folder / "balanced")
     write_diagnosis(diagnose(folder / "balanced"), folder / "nothing-to-change.html")
+
+
+def experiment_pages(folder):
     write_experiment(run(SmallExperiment(), QUICK, folder), folder)
     write_index(folder)
+
+
+def demo_page(folder):
     write_demo(folder, cores=2)
-    return folder
 
 
-@pytest.mark.slow(20)
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_and_can_be_read(browser, pages, name):
+PAGES = {
+    "advice": advice_page,
+    "diagnosis": diagnosis_page,
+    "nothing-to-change": page_of_balanced_jobs,
+    "small-table-1-quick": experiment_pages,
+    "index": experiment_pages,
+    "demo": demo_page,
+}
+"""What writes each page into a folder."""
+
+
+SCHEMES = ("light", "dark")
+
+
+@pytest.mark.slow(6)
+@pytest.mark.parametrize(
+    ("name", "size", "scheme"),
+    most_in_soak(
+        itertools.product(PAGES, SIZES, SCHEMES),
+        6,
+        slow=[
+            *itertools.product(["advice", "diagnosis"], ["phone"], ["light"]),
+            *itertools.product(["advice", "diagnosis"], ["laptop"], ["dark"]),
+        ],
+    ),
+)
+def test_a_page_fits_and_can_be_read(browser, tmp_path, name, size, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
-    file = pages / f"{name}.html"
+    PAGES[name](tmp_path)
+    file = tmp_path / f"{name}.html"
     assert file.stat().st_size < MOST_BYTES
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    for size, (width, height) in SIZES.items():
-        for scheme in ("light", "dark"):
-            window = browser.new_page(
-                viewport={"width": width, "height": height}, color_scheme=scheme
-            )
-            errors: list[str] = []
-            asked: list[str] = []
-            window.on("pageerror", lambda error, to=errors: to.append(str(error)))
-            window.on("console", lambda line, to=errors: to.append(line.text))
-            window.on("request", lambda request, to=asked: to.append(request.url))
-            window.goto(file.as_uri())
-            window.screenshot(path=SCREENSHOTS / f"{name}-{size}-{scheme}.png", full_page=True)
-            assert window.evaluate("document.documentElement.scrollWidth") == width
-            assert window.evaluate(CUT_OFF) == []
-            background = window.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert background == rgb(THEMES[scheme].surface)
-            assert errors == []
-            assert asked == [file.as_uri()]
-            found = Axe().run(window).response["violations"]
-            assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
-            window.close()
+    width, height = SIZES[size]
+    window = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    errors: list[str] = []
+    asked: list[str] = []
+    window.on("pageerror", lambda error: errors.append(str(error)))
+    window.on("console", lambda line: errors.append(line.text))
+    window.on("request", lambda request: asked.append(request.url))
+    window.goto(file.as_uri())
+    window.screenshot(path=SCREENSHOTS / f"{name}-{size}-{scheme}.png", full_page=True)
+    assert window.evaluate("document.documentElement.scrollWidth") == width
+    assert window.evaluate(CUT_OFF) == []
+    background = window.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == rgb(THEMES[scheme].surface)
+    assert errors == []
+    assert asked == [file.as_uri()]
+    found = Axe().run(window).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    window.close()
 
 
 def rgb(colour):

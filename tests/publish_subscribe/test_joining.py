@@ -18,6 +18,7 @@ from evenkey.pipeline.runs.driving.epochs import earlier_spans
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
 from evenkey.pipeline.runs.driving.run_times import Timeline
 from evenkey.pipeline.runs.output.commits import Commits
+from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochProgress
@@ -71,11 +72,11 @@ def test_publications_that_arrive_at_a_rate_have_a_latency():
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("pipeline", "mode"),
-    [
-        ("sps", "dynamic-lb-stal"),
-        ("rihps", "dynamic-db-strl"),
-        ("risps", "static-stal"),
-    ],
+    most_in_soak(
+        [("sps", "dynamic-lb-stal"), ("rihps", "dynamic-db-strl"), ("risps", "static-stal")],
+        4,
+        slow=[("rihps", "dynamic-db-strl")],
+    ),
 )
 def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
     reported: list[EpochProgress] = []
@@ -154,13 +155,11 @@ def test_modes_of_files_of_publications_agree(tmp_path):
     assert reports[0].matches == reports[1].matches > 5
 
 
-@pytest.mark.slow(4)
 def test_files_must_have_publications(tmp_path):
     with pytest.raises(ConfigurationError, match="does not exist"):
         run_join(JoinConfig(input=tmp_path / "none"))
 
 
-@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -177,7 +176,6 @@ def test_options_are_checked(options, error):
         JoinConfig(**options)
 
 
-@pytest.mark.slow(4)
 def test_a_file_gives_options_too(tmp_path):
     file = tmp_path / "join.toml"
     file.write_text('pipeline = "rihps"\npolygon-clustering = 0.5\nworkers = 3\n')

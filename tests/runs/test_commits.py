@@ -26,6 +26,7 @@ from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 from evenkey.pipeline.runs.output.parts import encoded
 from evenkey.pipeline.runs.output.tallies import Tallies
 from tests.stores.far import STORES
+from tests.tiers import most_in_soak
 
 EPOCH = epoch_name(3)
 
@@ -156,8 +157,14 @@ def race(root, claim):
 
 
 @pytest.mark.slow(2)
-@pytest.mark.parametrize("pool", ["threads", "processes"])
-@pytest.mark.parametrize("kind", ["a directory", "far", "forgetful"])
+@pytest.mark.parametrize(
+    ("kind", "pool"),
+    most_in_soak(
+        itertools.product(["a directory", "far", "forgetful"], ["threads", "processes"]),
+        2,
+        slow=[("a directory", "processes"), ("forgetful", "threads")],
+    ),
+)
 def test_many_concurrent_processes(tmp_path, pool, kind):
     made = {
         "threads": lambda: ThreadPoolExecutor(8),

@@ -35,7 +35,7 @@ def ending(history):
     return None if ended is None else ended[0]
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_an_output_contains_the_history_of_its_run(tmp_path):
     lines = ["hot"] * 300 + [f"cold {number % 20}" for number in range(200)]
     lines[100:100] = ["", ""]

@@ -14,6 +14,7 @@ from pyspark.sql.streaming import python_streaming_source_runner as runner
 from pyspark.sql.types import StructType
 
 from evenkey.pipeline.runs.input.closing import _ClosingSource
+from tests.tiers import most_in_soak
 
 RUNNER = """
 import socket, sys
@@ -92,7 +93,7 @@ def test_a_reader_answers_as_any_other(started, tmp_path):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("questions", [0, 1])
+@pytest.mark.parametrize("questions", most_in_soak([0, 1], 4, slow=[1]))
 def test_a_closed_connection_ends_it_quietly(started, tmp_path, questions):
     process, connection = started()
     connection.write(greeting(tmp_path / "closing"))
@@ -103,7 +104,9 @@ def test_a_closed_connection_ends_it_quietly(started, tmp_path, questions):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("error", ["EOFError", "ConnectionResetError"])
+@pytest.mark.parametrize(
+    "error", most_in_soak(["EOFError", "ConnectionResetError"], 4, slow=["ConnectionResetError"])
+)
 def test_an_error_of_its_own_is_sent_to_java(started, tmp_path, error):
     process, connection = started(FAILING.format(error=error))
     connection.write(greeting(tmp_path / "closing"))

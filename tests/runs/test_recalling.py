@@ -20,6 +20,7 @@ from evenkey.pipeline.aggregate.config import PipelineConfig
 from evenkey.pipeline.aggregate.messages.message_input import find_input
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.recalling import READING, recall_reading
+from tests.tiers import most_in_soak
 
 
 def input_of(kind, directory):
@@ -92,7 +93,9 @@ def test_publications_stay_the_same(tmp_path):
     assert made.equals(publications_of(config, leaves).make(np.arange(300)))
 
 
-@pytest.mark.parametrize("manifest", ["{}", '{"format": 3}'])
+@pytest.mark.parametrize(
+    "manifest", most_in_soak(["{}", '{"format": 3}'], 4, slow=['{"format": 3}'])
+)
 @pytest.mark.slow(4)
 def test_an_output_of_an_earlier_version_is_rejected(tmp_path, manifest):
     config = PipelineConfig(dataset="country-skew-r80", output=tmp_path / "out")

@@ -18,6 +18,7 @@ from evenkey.pipeline.runs import read_results
 from evenkey.pipeline.runs.driving import runner
 from evenkey.pipeline.runs.input.sources import _ORIGIN_SECONDS
 from tests.pausing import when_running
+from tests.tiers import most_in_soak
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -52,7 +53,7 @@ def expected(stream, window=60):
 
 
 @pytest.mark.slow(16)
-@pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.parametrize("grouping", most_in_soak(GROUPINGS, 16, slow=["planned"]))
 def test_counts_are_exact_under_every_grouping(grouping):
     stream = generated("country-skew-r80", messages=4000, seed=3)
     config = PipelineConfig(
@@ -72,7 +73,7 @@ def test_counts_are_exact_under_every_grouping(grouping):
         assert max(figures["loads"]) - min(figures["loads"]) <= 3 * 3
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_a_different_number_of_splitters_routes():
     config = PipelineConfig(
         dataset="country-skew-r50", messages=3000, grouping="pkg", epochs=2, splitters=2, **SMALL
@@ -152,25 +153,25 @@ def test_another_configuration_is_rejected_in_the_same_output(records, tmp_path)
     run(config.with_options(cost_ms=0.001))
 
 
-@pytest.mark.slow(26)
+@pytest.mark.slow(18)
 def test_a_paused_run_continues(tmp_path):
-    stream = generated("country-skew-r80", messages=3000)
+    stream = generated("country-skew-r80", messages=2000)
     config = PipelineConfig(
         dataset=stream.name,
-        messages=3000,
+        messages=2000,
         output=tmp_path / "out",
-        epochs=6,
+        epochs=4,
         cost_ms=3.0,
         **SMALL,
     )
     paused = run_and_pause(config)
     assert not paused.finished
-    assert 0 < paused.metrics.messages < 3000
+    assert 0 < paused.metrics.messages < 2000
     finished = run(config.with_options(cost_ms=0.0))
     assert finished.finished
-    assert finished.metrics.messages == 3000
+    assert finished.metrics.messages == 2000
     # The counts include the epochs of the paused process.
-    assert len(finished.timing.epoch_ms) == len(finished.epochs) == 6
+    assert len(finished.timing.epoch_ms) == len(finished.epochs) == 4
     rows = ds.dataset(finished.results, partitioning="hive").to_table().to_pylist()
     assert by_window(rows) == expected(stream)
 
@@ -189,7 +190,7 @@ def test_top_k_over_windows():
         assert row["count"] - row["error"] <= true <= row["count"]
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_changed_input_is_rejected_when_a_run_continues(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
@@ -222,7 +223,7 @@ def test_input_of_the_same_size_but_other_content_is_rejected(records, tmp_path)
     assert run(config).lines == 507
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_a_second_run_is_rejected_while_the_first_lives(tmp_path):
     config = PipelineConfig(
         dataset="country-skew-r80", messages=1000, output=tmp_path / "out", epochs=2, **SMALL
@@ -252,7 +253,6 @@ def test_a_time_limit_pauses(tmp_path):
     assert report.metrics.messages < 1000
 
 
-@pytest.mark.slow(5)
 def test_a_session_over_connect_is_rejected_in_one_line():
     over_connect: Any = SimpleNamespace()
     with pytest.raises(

@@ -90,6 +90,7 @@ def test_times_survive_a_round_trip_as_instants(results, tmp_path, zone, form):
         assert sparks.where(F.unix_micros("window_end") == F.unix_micros(F.lit(AT))).count() == 1
 
 
+@pytest.mark.slow(5)
 def test_json_lines_equal_sparks(results, tmp_path):
     kept(Commits(tmp_path, 1), results, "json")
     results.write.json(str(tmp_path / "sparks"))

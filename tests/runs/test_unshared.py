@@ -11,6 +11,7 @@ from evenkey.pipeline.runs import read_results
 from evenkey.pipeline.runs.output.commits import Commits
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.output_location import output_store
+from tests.tiers import most_in_soak
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -45,7 +46,7 @@ def hosts(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
+@pytest.mark.parametrize("grouping", most_in_soak(["kg", "pkg", "planned"], 5, slow=["planned"]))
 def test_a_location_that_executors_do_not_see_is_named(hosts, grouping):
     driver, executors = hosts
     config = PipelineConfig(dataset="country-skew-r80", grouping=grouping, output=driver, **SMALL)
@@ -61,7 +62,7 @@ def test_a_location_that_executors_do_not_see_is_named(hosts, grouping):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("split", [None, "words"])
+@pytest.mark.parametrize("split", most_in_soak([None, "words"], 5, slow=["words"]))
 def test_executors_files_that_the_driver_does_not_see_are_missed(hosts, tmp_path, split):
     driver, executors = hosts
     # Executors see the files of the driver, but the driver does not see theirs.

@@ -1,4 +1,4 @@
-"""A user's own program over Spark Connect: ``python -m tests.spark.over_connect URL DIRECTORY``.
+"""A user's own program over Spark Connect: ``python -m tests.spark.over_connect URL PLACE PART``.
 
 The client must not touch the state: only processes of the server read and write its files.
 """
@@ -114,35 +114,13 @@ def refusals(spark: SparkSession, batch) -> dict[str, list[str]]:
     return found
 
 
-def main(url: str, directory: Path) -> None:
-    """Print the results of each operator, as JSON."""
-    write_input(directory / "input")
-    spark = SparkSession.builder.remote(url).getOrCreate()
-    # Tasks run in other processes, where these methods are not replaced.
-    for name in ("read", "put", "create", "names", "delete"):
-        setattr(LocalStore, name, refuse)
-    batch = spark.read.parquet(str(directory / "input"))
-    source, state = stream(spark, directory / "input"), directory / "state"
+def learning(spark: SparkSession, batch, source, directory: Path) -> dict[str, object]:
+    """Run what learns, aggregates and joins."""
+    state = directory / "state"
     seen: dict[str, object] = {}
-
-    plan = operators.fit(batch, "user", "planned", WORKERS, state=state / "fit")
-    seen["fit"] = float(plan.loads.max() / plan.loads.mean())
-    fitted = operators.route(source, "user", "planned", WORKERS, state=state / "fit")
-    seen["fitted"] = peaks(drive(fitted, directory, "fitted"))
-    greedy = operators.route(batch, "user", "off-greedy", WORKERS, state=state / "greedy")
-    seen["greedy"] = greedy.count()
     learned = operators.route(source, "user", "dkg", WORKERS, time="at", state=state / "dkg")
     seen["dkg"] = peaks(drive(learned, directory, "dkg"))
     seen["tables"] = len(list((state / "dkg").rglob("table-*.npz")))
-    temporary = operators.route(source, "user", "dkg", WORKERS, time="at")
-    seen["temporary"] = drive(temporary, directory, "temporary").count()
-    seen["left"] = left_of_queries()
-    observer = operators.LoadObserver(WORKERS)
-    observed = operators.observe(operators.route(source, "user", "pkg", WORKERS), observer)
-    drive(observed, directory, "observed")
-    seen["observed"] = int(observer.loads.sum())
-    placed = operators.place(operators.route(batch, "user", "dkg", WORKERS), WORKERS)
-    seen["placed"] = placed.count()
     seen |= refusals(spark, batch)
     counts = operators.aggregate(
         source,
@@ -171,6 +149,11 @@ def main(url: str, directory: Path) -> None:
     seen["refreshed"] = differing(balanced_join(batch, fewer, **options), batch.join(fewer, "user"))
     temporary = balanced_join(batch, owners, "user", workers=WORKERS)
     seen["temporary join"] = differing(temporary, batch.join(owners, "user"))
+    rows = batch.selectExpr(
+        "user", "amount % 100 as n"
+    ).distinct()  # costly, so no plan is made yet
+    grouped = operators.groupBy(rows, "user", workers=2, state=state / "groups")
+    seen["users"] = grouped.applyInPandas(lambda pdf: pdf[:1][["user"]], "user string").count()
     top = app.heavy_hitters(batch, "user", k=1, workers=2).collect()[0]
     seen["top"] = [top["user"], top["count"]]
     named = "if(amount % 2 = 0, 'good day sun', 'bad rain cold') as text"
@@ -178,9 +161,48 @@ def main(url: str, directory: Path) -> None:
     model = app.train(labelled, app.NaiveBayes(), grouping="pkg", workers=2)
     right = app.classify(labelled, model).where("label = prediction").count()
     seen["right"] = right
+    return seen
+
+
+def following(spark: SparkSession, batch, source, directory: Path) -> dict[str, object]:
+    """Run what follows a fitted plan, or has no state of its own."""
+    del spark
+    state = directory / "state"
+    seen: dict[str, object] = {}
+    plan = operators.fit(batch, "user", "planned", WORKERS, state=state / "fit")
+    seen["fit"] = float(plan.loads.max() / plan.loads.mean())
+    fitted = operators.route(source, "user", "planned", WORKERS, state=state / "fit")
+    seen["fitted"] = peaks(drive(fitted, directory, "fitted"))
+    greedy = operators.route(batch, "user", "off-greedy", WORKERS, state=state / "greedy")
+    seen["greedy"] = greedy.count()
+    temporary = operators.route(source, "user", "dkg", WORKERS, time="at")
+    seen["temporary"] = drive(temporary, directory, "temporary").count()
+    seen["left"] = left_of_queries()
+    observer = operators.LoadObserver(WORKERS)
+    observed = operators.observe(operators.route(source, "user", "pkg", WORKERS), observer)
+    drive(observed, directory, "observed")
+    seen["observed"] = int(observer.loads.sum())
+    placed = operators.place(operators.route(batch, "user", "dkg", WORKERS), WORKERS)
+    seen["placed"] = placed.count()
+    return seen
+
+
+PARTS = {"learning": learning, "following": following}
+
+
+def main(url: str, directory: Path, part: str) -> None:
+    """Print the results of a part of the operators, as JSON."""
+    write_input(directory / "input")
+    spark = SparkSession.builder.remote(url).getOrCreate()
+    # Tasks run in other processes, where these methods are not replaced.
+    for name in ("read", "put", "create", "names", "delete"):
+        setattr(LocalStore, name, refuse)
+    batch = spark.read.parquet(str(directory / "input"))
+    source = stream(spark, directory / "input")
+    seen = PARTS[part](spark, batch, source, directory)
     # Like users' programs, it ends without stopping its session.
     sys.stdout.write(f"{json.dumps(seen)}\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

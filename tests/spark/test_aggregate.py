@@ -18,6 +18,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import available
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 ROWS, WORKERS, WINDOW = 6000, 5, "1 minute"
 # Groupings that need frequencies are rejected without a plan: tests/spark/test_route.py.
 SPELLINGS = sorted(name for name, each in available().items() if not each.given_frequencies)
-GROUPINGS = pytest.mark.parametrize("grouping", SPELLINGS)
+GROUPINGS = pytest.mark.parametrize(
+    "grouping", most_in_soak(SPELLINGS, 1, slow=["dkg", "kg", "pkg", "planned", "wchoices"])
+)
 # A grouping of each kind: by hash, by loads, by learned hot keys, by a plan.
 KINDS = pytest.mark.parametrize("grouping", ["kg", "pkg", "dkg", "planned"])
 PLAIN = {
@@ -62,7 +65,7 @@ def test_batch(batch, grouping):
 
 @pytest.mark.slow(1)
 @KINDS
-@pytest.mark.parametrize("aggregator", PLAIN)
+@pytest.mark.parametrize("aggregator", most_in_soak(PLAIN, 1, slow=["mean(column=amount)"]))
 def test_batch_by_aggregator(batch, grouping, aggregator):
     result = aggregated(batch, grouping, aggregator)
     expected = batch.groupBy("key").agg(F.expr(PLAIN[aggregator]))
@@ -71,7 +74,9 @@ def test_batch_by_aggregator(batch, grouping, aggregator):
 
 
 @pytest.mark.slow(2)
-@KINDS
+@pytest.mark.parametrize(
+    "grouping", most_in_soak(["kg", "pkg", "dkg", "planned"], 2, slow=["pkg", "planned"])
+)
 def test_batch_in_windows(batch, grouping):
     results = {
         aggregator: aggregated(batch, grouping, aggregator, time="time", window=WINDOW)
@@ -102,7 +107,7 @@ def assert_within_the_bound(top, counts, k, capacity):
 
 @pytest.mark.slow(1)
 @KINDS
-@pytest.mark.parametrize("capacity", [20, None])
+@pytest.mark.parametrize("capacity", most_in_soak([20, None], 1, slow=[20]))
 def test_heaviest_keys(batch, grouping, capacity):
     top = TopK(5, capacity)
     found = [row.asDict() for row in aggregated(batch, grouping, top).collect()]

@@ -24,6 +24,7 @@ from evenkey.spark.routing.tasks import OfRouters, Source
 from evenkey.spark.sessions.task_id import TaskId
 from tests.epochs import run_epochs
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
     from evenkey.groupings import Router
@@ -121,7 +122,9 @@ def in_seconds(counted):
 
 
 @pytest.mark.slow(8)
-@pytest.mark.parametrize(("grouping", "first"), [("kg", 1), ("dkg", 0)])
+@pytest.mark.parametrize(
+    ("grouping", "first"), most_in_soak([("kg", 1), ("dkg", 0)], 8, slow=[("dkg", 0)])
+)
 def test_rows_far_ahead_are_left_out_and_counted_whatever_comes(setting, grouping, first):
     """Wrong times are in the first epoch's first row or in a later epoch; the query restarts."""
     for epoch in range(EPOCHS):
@@ -213,7 +216,9 @@ def test_windows_of_times_without_a_zone_are_sparks(session, zone, aggregator):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("aggregator", ["count", Rows()], ids=str)
+@pytest.mark.parametrize(
+    "aggregator", ["count", pytest.param(Rows(), marks=pytest.mark.soak(5))], ids=str
+)
 def test_a_stream_of_times_without_a_zone_has_windows_without_one(setting, aggregator):
     setting.spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
     for epoch in range(EPOCHS):

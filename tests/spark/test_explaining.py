@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as eks
 from evenkey.core.errors import ConfigurationError
+from tests.tiers import most_in_soak
 
 WORKERS = 5
 PARTITIONS = 7
@@ -41,7 +42,7 @@ def by_task(df, tasks, work=None):
     return loads
 
 
-@pytest.mark.slow(6)
+@pytest.mark.slow(3)
 def test_a_group_by_is_as_predicted(rows):
     whole, split = eks.explain(eks.groupBy, rows, "k", workers=WORKERS).placements
     grouped = eks.groupBy(rows, "k", workers=WORKERS)
@@ -67,7 +68,7 @@ def test_a_group_by_is_as_predicted(rows):
     assert costs.loads.sum() == costs.spark_loads.sum() == sum(range(2000))
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(2)
 def test_a_write_is_as_predicted(rows):
     explanation = eks.explain(eks.partition_for_write, rows, "k", files=WORKERS)
     (placement,) = explanation.placements
@@ -80,8 +81,11 @@ def test_a_write_is_as_predicted(rows):
     assert f"files: one for each value, and {more} more" in str(explanation)
 
 
-@pytest.mark.slow(20)
-@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti"])
+@pytest.mark.slow(3)
+@pytest.mark.parametrize(
+    "how",
+    most_in_soak(["inner", "left", "right", "full", "semi", "anti"], 3, slow=["left", "semi"]),
+)
 def test_a_join_is_as_predicted(plain, rows, how):
     """The work of a task, counted independently, is 1 per result row and 0.1 per input row."""
     right = plain.range(0, 400, 1, 2).select((F.col("id") % 200).alias("k"), F.col("id").alias("w"))
@@ -101,7 +105,7 @@ def test_a_join_is_as_predicted(plain, rows, how):
     assert placement.hot_keys[0].name == "k 7"
 
 
-@pytest.mark.slow(3)
+@pytest.mark.slow(1)
 def test_explanations_without_figures(plain, rows):
     explanation = eks.explain(eks.groupBy, rows, "k", workers=WORKERS, grouping="spark")
     assert [each.gain for each in explanation.placements] == [1.0, 1.0]

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from evenkey.spark.intercepted.stable_names import stable, stable_path
+from evenkey.core.stable_names import stable, stable_path
 from tests.spark.sixty_plans import GOLDEN, calls, described, same_calls
 
 WANTED = json.loads(GOLDEN.read_text("utf-8"))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import chain, zip_longest
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -44,6 +45,7 @@ spark.stop()
 
 FAILING_QUERY = """
 import sys
+from itertools import chain, zip_longest
 from pyspark.errors import StreamingQueryException
 from evenkey.spark.sessions.java_process import ending_unlogged
 from evenkey.spark.sessions.starting import session
@@ -143,7 +145,6 @@ def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
     assert rest[-1] == "raised: True"
 
 
-@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -166,7 +167,7 @@ def test_the_death_of_java_is_reported_with_its_cause_and_the_fix(monkeypatch, c
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(1)
 def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monkeypatch):
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", _DIES_LATE])
@@ -176,7 +177,6 @@ def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monk
         raise Py4JError
 
 
-@pytest.mark.slow(4)
 def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -190,7 +190,6 @@ def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
         Gateway.proc.wait()
 
 
-@pytest.mark.slow(4)
 def test_the_log_level_is_error_or_what_the_environment_sets():
     assert gateway.log_level({}) == "ERROR"
     assert gateway.log_level({"EVENKEY_SPARK_LOG": "info"}) == "INFO"
@@ -232,15 +231,26 @@ ConnectionResetError: [Errno 104] Connection reset by peer
 LEFT_AT_THE_END = b"PySpark daemon failed to flush the output to the worker process:\n%s\n" % LEFT
 
 
-@pytest.mark.slow(4)
 @pytest.mark.parametrize("trace", [LEFT, LEFT_WITH_SOURCES, LEFT_WHILE_PLANNING, LEFT_AT_THE_END])
 def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
-    lines = b"one\n" + trace + b"Traceback (most recent call last):\n" + trace + b"two\n"
-    shown = b"one\nTraceback (most recent call last):\ntwo\n"
-    assert b"".join(gateway._worth_showing(lines.splitlines(keepends=True))) == shown
+    lines = (b"one\n" + trace + b"two\n").splitlines(keepends=True)
+    assert list(gateway._worth_showing(lines)) == [b"one\n", b"two\n"]
 
 
-@pytest.mark.slow(4)
+@pytest.mark.parametrize("one", [LEFT_WITH_SOURCES, LEFT_WHILE_PLANNING, LEFT_AT_THE_END])
+@pytest.mark.parametrize("other", [LEFT, LEFT_WITH_SOURCES])
+def test_traces_that_two_processes_print_at_the_same_time_are_not_shown(one, other):
+    pairs = zip_longest(*(each.splitlines(keepends=True) for each in (one, other)), fillvalue=b"")
+    lines = [b"one\n", *filter(None, chain.from_iterable(pairs)), b"two\n"]
+    assert list(gateway._worth_showing(lines)) == [b"one\n", b"two\n"]
+
+
+def test_a_trace_that_does_not_end_is_shown():
+    unended = b"".join(LEFT_WITH_SOURCES.splitlines(keepends=True)[:4]) + b"two\n"
+    lines = (unended + LEFT).splitlines(keepends=True)
+    assert b"".join(gateway._worth_showing(lines)) == unended
+
+
 @pytest.mark.parametrize(
     ("ours", "other"),
     [(b"BrokenPipeError", b"ValueError"), (b"/pyspark/daemon.py", b"/job.py")],

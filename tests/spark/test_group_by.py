@@ -20,6 +20,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import KeyStatistics
 from evenkey.spark.plans.batch_plans import weighed
 from tests.spark.skewed_frame import skewed_frame, text_of
+from tests.tiers import most_in_soak
 
 eks: Any = operators
 WORKERS = 2
@@ -141,7 +142,9 @@ EVERY = (
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize(
+    "work", most_in_soak(WORKS, 4, slow=["key and rows", "pieces", "key and table"])
+)
 def test_functions_give_what_they_give_on_spark(grouped, work):
     cases = KEYS if work in EVERY else ("several", "expression", "collated")
     ours = collected([WORKS[work](grouped[case][0], case) for case in cases])
@@ -151,7 +154,7 @@ def test_functions_give_what_they_give_on_spark(grouped, work):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("arrow", [False, True])
+@pytest.mark.parametrize("arrow", most_in_soak([False, True], 4, slow=[True]))
 def test_cogroups_are_as_on_spark(frame, arrow):
     other = frame.where("id % 5 < 2").withColumn("more", F.col("id"))
     schema = "case string, key string, left long, right long, columns string"
@@ -241,7 +244,11 @@ def ids_of(pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("partial", [partial_of("any"), ids_of], ids=["rows", "pieces"])
+@pytest.mark.parametrize(
+    "partial",
+    [pytest.param(partial_of("any"), marks=pytest.mark.soak(4)), ids_of],
+    ids=["rows", "pieces"],
+)
 def test_parts_are_merged_by_spark_s_aggregates(frame, grouped, partial):
     """There are null and NaN keys; workers write whole numbers and strings as text."""
     schema = PARTIAL if partial is not ids_of else "rows long, ids long"
@@ -299,7 +306,7 @@ def test_keys_lie_where_their_weight_puts_them(session):
     assert [n for n, task in alone.items() if task == alone[6]] == [6]
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_the_bound_of_the_hottest_key_is_logged(frame, caplog):
     grouped = eks.groupBy(frame, "text", workers=WORKERS)
     bound = "text Zoë 名前 0 has 6"
@@ -341,7 +348,7 @@ def test_no_key_is_in_two_places_though_the_input_is_never_the_same(session):
     assert found["task"].nunique() == WORKERS
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_costs_of_many_keys_are_summed_by_spark(session):
     key = F.when(F.col("id") % 4 == 0, 7).otherwise(F.col("id"))
     rows = session.range(0, 20_000, 1, 2).select(key.alias("n"), (F.col("id") % 5).alias("cost"))

@@ -109,14 +109,13 @@ def texts_of(results):
     return sorted(map(tuple, every.collect()))
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(12)
 def test_the_documented_examples(frames):
     ours = texts_of(documented(functools.partial(eks.groupBy, workers=WORKERS), frames))
     assert ours == texts_of(documented(lambda df, *keys: df.groupBy(*keys), frames))
     assert len(ours) > 40
 
 
-@pytest.mark.slow(4)
 def test_there_is_every_method_of_spark_s():
     from pyspark.sql.connect.group import GroupedData as Remote
 
@@ -130,7 +129,7 @@ def test_there_is_every_method_of_spark_s():
             ], name
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("rows", [0, 5])
 def test_frames_of_few_rows(frames, rows):
     grouped = eks.groupBy(frames[0].where(f"{rows} > 0"), "id", workers=WORKERS)
@@ -139,7 +138,7 @@ def test_frames_of_few_rows(frames, rows):
     assert merged.count() == rows
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(1)
 def test_there_is_one_exchange_of_rows(frames):
     pairs, prices, labels, _ = frames
     whole = eks.groupBy(pairs, "id", workers=5)
@@ -154,7 +153,7 @@ def test_there_is_one_exchange_of_rows(frames):
     assert plan.count("REPARTITION_BY_NUM") == 2
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(1)
 def test_aggregators_of_ours(frames):
     people = frames[3]
     ours = eks.groupBy(people, "course", people.year % 10, workers=WORKERS).agg(Sum("earnings"))
@@ -165,7 +164,7 @@ def test_aggregators_of_ours(frames):
     assert sorted(map(tuple, ours.collect()), key=str) == sorted(map(tuple, own.collect()), key=str)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(1)
 def test_several_aggregators_of_ours_by_name(frames):
     people = frames[3]
     ours = eks.groupBy(people, "course", workers=WORKERS).agg(n="count", all=Sum("earnings"))
@@ -174,7 +173,7 @@ def test_several_aggregators_of_ours_by_name(frames):
     assert sorted(map(tuple, ours.collect()), key=str) == sorted(map(tuple, own.collect()), key=str)
 
 
-@pytest.mark.slow(5)
+@pytest.mark.slow(1)
 def test_several_aggregators_of_ours_without_names(frames):
     people = frames[3]
     asked = (Count(), Sum("earnings"), Sum("year"))
@@ -263,7 +262,6 @@ WRONG = {
 }
 
 
-@pytest.mark.slow(4)
 @pytest.mark.parametrize("says", WRONG)
 def test_a_wrong_call_is_refused_in_one_line(frames, says):
     with pytest.raises(ConfigurationError) as raised:
@@ -272,7 +270,6 @@ def test_a_wrong_call_is_refused_in_one_line(frames, says):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.slow(4)
 def test_key_grouping_is_spark_s_own(frames):
     grouped = eks.groupBy(frames[0], "id", grouping=KeyGrouping(), workers=3)
     plan = oracle.plan_of(grouped.applyInPandas(center, "id int, v double"))
@@ -280,7 +277,7 @@ def test_key_grouping_is_spark_s_own(frames):
     assert "ENSURE_REQUIREMENTS" in plan
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(2)
 def test_keys_come_back_from_their_texts(session):
     rows = session.sql(
         """
@@ -338,7 +335,7 @@ class Ids(StatefulProcessor):
         return [key, *(list(each.columns) for each in rows)]
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(1)
 def test_workers_need_no_evenkey():
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     try:

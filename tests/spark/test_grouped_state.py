@@ -16,6 +16,7 @@ from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 # Untyped, because of wrong calls and of Spark's own options.
 eks: Any = operators
@@ -95,7 +96,9 @@ def ways(grouped, initial):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("way", ["pandas", "rows", "older"])
+@pytest.mark.parametrize(
+    "way", most_in_soak(["pandas", "rows", "older"], 4, slow=["rows", "older"])
+)
 def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
     made = rows_of(session, stream, tmp_path, EPOCHS)
     everything = session.read.schema(made.schema).parquet(str(tmp_path / "input"))
@@ -135,7 +138,7 @@ def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
 
 
 @pytest.mark.slow(16)
-@pytest.mark.parametrize("way", ["pandas", "older"])
+@pytest.mark.parametrize("way", most_in_soak(["pandas", "older"], 16, slow=["pandas"]))
 def test_another_plan_on_a_checkpoint_is_refused_before_its_first_batch(
     session, stream, tmp_path, way
 ):

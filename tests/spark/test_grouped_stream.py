@@ -220,7 +220,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("method", REFUSED)
 def test_what_a_stream_cannot_have_is_refused_in_one_line(session, tagged, method):
     grouped = eks.groupBy(stream_of(session, tagged / "open"), "case", workers=WORKERS)

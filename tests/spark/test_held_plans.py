@@ -51,18 +51,15 @@ def read_past(tables, run, end, latest):
     stream_plans._receive(kind, write, session, f"{kind}{where}", None, progress)
 
 
-@pytest.mark.slow(4)
 def test_a_first_run_follows_the_newest_plan(followed):
     assert [followed("a", epoch, plan) for epoch, plan in ((0, 1), (1, 1), (2, 5))] == [1, 1, 5]
 
 
-@pytest.mark.slow(4)
 def test_an_epoch_that_runs_again_has_the_plan_it_had(followed):
     assert (followed("a", 0, 1), followed("a", 1, 2)) == (1, 2)
     assert followed("b", 1, 3) == 2
 
 
-@pytest.mark.slow(4)
 def test_after_a_restart_plans_stay_until_all_was_read(followed, tables):
     assert (followed("a", 0, 1), followed("a", 1, 2)) == (1, 2)
     assert [followed("b", epoch, 3) for epoch in (1, 2)] == [2, 2]
@@ -83,19 +80,16 @@ def test_a_corrupt_plan_that_rows_must_follow_is_named(followed, tables):
     assert "delete it" not in str(refused.value)
 
 
-@pytest.mark.slow(4)
 def test_a_run_that_nobody_names_holds_its_plan(followed):
     assert [followed("", epoch, plan) for epoch, plan in ((0, 1), (1, 2))] == [1, 1]
 
 
-@pytest.mark.slow(4)
 def test_a_source_that_does_not_say_how_far_it_reaches_holds_plans(followed, tables):
     assert (followed("a", 0, 1), followed("d", 1, 2)) == (1, 1)
     read_past(tables, "d", '{"clicks": {"0": 6}}', None)
     assert followed("d", 2, 2) == 1
 
 
-@pytest.mark.slow(4)
 def test_a_position_is_reached_when_all_parts_of_it_are():
     bound = '{"clicks": {"0": 17, "1": 5}}'
     assert reached('{"clicks": {"0": 17, "1": 6}, "more": {"0": 0}}', bound)
@@ -104,7 +98,6 @@ def test_a_position_is_reached_when_all_parts_of_it_are():
     assert not reached(bound, None)
 
 
-@pytest.mark.slow(4)
 def test_other_workers_are_refused_where_rows_may_come_again(followed):
     followed("a", 0, 1)
     with pytest.raises(ConfigurationError, match="must go to the workers that had them") as refused:

@@ -108,7 +108,7 @@ def test_keys_that_cannot_be_placed_are_left_to_spark(sides):
     same({"double": (eks.join(left, right, on, "inner", WORKERS), left.join(right, on))})
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak(12)
 def test_a_stream_and_a_batch(plain, tmp_path):
     rows = pa.table({"a": [0] * 150 + [*range(50)], "k": [*range(200)]})
     offer(tmp_path / "input", [rows])

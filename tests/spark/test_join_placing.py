@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 WORKERS = 16
 
@@ -40,7 +41,7 @@ def max_over_mean(joined):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("how", ["inner", "full"])
+@pytest.mark.parametrize("how", most_in_soak(["inner", "full"], 4, slow=["full"]))
 def test_a_key_with_most_rows_is_divided(plain, how):
     """Most keys of the right side have no match."""
     left, right = hot(plain, 16_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as w")

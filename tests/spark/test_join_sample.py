@@ -61,7 +61,7 @@ def counts_of(left, right, workers, **options):
     return request.planned(counts=True).counts
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 @pytest.mark.usefixtures("small")
 def test_estimates_are_within_their_bound(plain):
     left = hot(plain)
@@ -137,7 +137,7 @@ def test_keys_are_unsure_only_if_that_matters():
     assert not unsure(table, 20_000.0, 1, every).any()
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak(12)
 def test_rows_are_those_of_sparks_own_join(session, monkeypatch):
     """With 50 rows of each partition counted, most keys of the sampled side are not drawn."""
     monkeypatch.setattr(key_sample, "_MOST_ALL", 50)

@@ -24,6 +24,7 @@ from evenkey.spark.plans.tables import RoutingTable, RoutingTables
 from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle, skewed_joins
 from tests.spark.offered import offer, stream_of
+from tests.tiers import most_in_soak
 
 WORKERS, EPOCHS, MESSAGES = 5, 3, 12_000
 STREAM = generated("country-skew-r80", messages=MESSAGES)
@@ -49,7 +50,10 @@ def static_of(session, messages):
 
 
 @pytest.mark.slow(28)
-@pytest.mark.parametrize(("how", "stream_is"), [("left", "left"), ("inner", "right")])
+@pytest.mark.parametrize(
+    ("how", "stream_is"),
+    most_in_soak([("left", "left"), ("inner", "right")], 28, slow=[("left", "left")]),
+)
 def test_epochs_equal_sparks_join_and_become_balanced(plain, tmp_path, how, stream_is):
     df = oracle.streaming(plain, STREAM, tmp_path, epochs=EPOCHS).select("key", "time")
     read = plain.read.schema(df.schema).parquet(str(tmp_path / "input"))

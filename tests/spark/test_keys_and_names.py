@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
@@ -12,6 +15,7 @@ from evenkey.applications import heavy_hitters
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import balanced_join, refresh
 from tests.spark.oracle import skewed
+from tests.tiers import most_in_soak
 
 WORKERS = 3
 ODD_NAMES = [
@@ -26,6 +30,7 @@ ODD_NAMES = [
     "__states",
     "",
     "KeyGrouping",
+    "window",  # these results have no windows
 ]
 
 
@@ -71,7 +76,9 @@ def rows(df):
 
 
 @pytest.mark.slow(2)
-@pytest.mark.parametrize("grouping", ["kg", "pkg", "dkg", "planned"])
+@pytest.mark.parametrize(
+    "grouping", most_in_soak(["kg", "pkg", "dkg", "planned"], 2, slow=["pkg", "planned"])
+)
 def test_several_columns_are_one_key(batch, grouping):
     counted = operators.aggregate(batch, ["key", "Kind of"], grouping, WORKERS)
     plain = batch.groupBy("key", "Kind of").count()
@@ -80,7 +87,10 @@ def test_several_columns_are_one_key(batch, grouping):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("aggregator", ["sum(column=amount)", "mean(column=amount)", Rows()])
+@pytest.mark.parametrize(
+    "aggregator",
+    ["mean(column=amount)", Rows(), pytest.param("sum(column=amount)", marks=pytest.mark.soak(5))],
+)
 def test_several_columns_under_every_kind_of_merge(batch, aggregator):
     found = operators.aggregate(
         batch, ["key", "Kind of"], "sg", WORKERS, aggregator, time="time", window="1 minute"
@@ -121,13 +131,17 @@ def test_a_plan_of_several_columns_is_one_of_pairs(batch, tmp_path):
     assert observer.epochs[0].keys == pytest.approx(pairs, rel=0.15)
 
 
-@pytest.mark.slow(2)
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_a_key_may_have_any_name(spark, name):
-    df = spark.range(50).select((F.col("id") % 4).alias(name))
-    counted = operators.aggregate(df, name, "pkg", 2)
-    assert counted.columns == [name, "count"]
-    assert rows(counted) == [(0, 13), (1, 13), (2, 12), (3, 12)]
+@pytest.mark.slow(6)
+def test_a_key_may_have_any_name(spark):
+    results = []
+    for name in ODD_NAMES:
+        df = spark.range(50).select((F.col("id") % 4).alias(name))
+        counted = operators.aggregate(df, name, "pkg", 2)
+        assert counted.columns == [name, "count"]
+        results.append(counted.select(F.lit(name), "*"))
+    found = rows(functools.reduce(DataFrame.unionAll, results))  # one job for all names
+    counts = [(0, 13), (1, 13), (2, 12), (3, 12)]
+    assert found == sorted(((name, *row) for name in ODD_NAMES for row in counts), key=str)
 
 
 @pytest.mark.parametrize(
@@ -148,12 +162,6 @@ def test_a_key_named_as_a_column_of_the_result_is_refused(spark, name, options, 
     message = str(raised.value)
     assert message.startswith(f"key = {name!r}: the result of ")
     assert f"has a column {taken!r} of its own; rename yours: df.withColumnRenamed(" in message
-
-
-@pytest.mark.slow(5)
-def test_the_name_of_a_window_is_free_where_there_is_none(spark):
-    df = spark.range(4).withColumnRenamed("id", "window")
-    assert operators.aggregate(df, "window", "pkg", 2).count() == 4
 
 
 @pytest.mark.slow(7)
@@ -205,7 +213,7 @@ def test_two_columns_with_the_same_name_are_reported(spark):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
+@pytest.mark.parametrize("grouping", most_in_soak(["kg", "pkg", "planned"], 5, slow=["planned"]))
 def test_null_is_a_key_everywhere(batch, grouping):
     nulls = batch.filter("key IS NULL").count()
     assert nulls

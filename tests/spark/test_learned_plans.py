@@ -98,7 +98,7 @@ def test_the_plan_of_the_next_run_is_that_of_the_keys_of_this_one(session, tmp_p
     assert before.notes[0].startswith("one key has 50 % of the rows, all in one task")
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_a_run_counts_as_a_job_of_its_own_would(session, monkeypatch):
     rows = rows_of(session, 7, 6_000)
     monkeypatch.setattr("evenkey.spark.plans.observed_rows._ALL", 500)
@@ -134,7 +134,7 @@ def test_the_first_run_of_a_costly_input_is_sparks_own(session, tmp_path):
     assert "which computed an aggregate once more" in str(whole)
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_a_plan_that_the_user_made_does_not_change(session, tmp_path):
     rows = rows_of(session, 1)
     eks.fit(rows, "k", "whole", WORKERS, state=tmp_path)
@@ -202,7 +202,7 @@ def test_a_program_that_ends_stores_the_plan_of_the_next_one(tmp_path):
     assert ended(tmp_path)
 
 
-@pytest.mark.slow(25)
+@pytest.mark.soak(25)
 @pytest.mark.classic("a server of its own")
 def test_a_program_over_connect_stores_it_too(tmp_path):
     pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")

@@ -24,6 +24,7 @@ from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.routing.tasks import OfRouters
 from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 WORKERS, EPOCHS = 10, 3
 
@@ -119,7 +120,7 @@ def test_a_corrupt_table_stops_the_query_until_it_is_deleted(setting):
     assert after[2]["by dkg"].to_pylist() == oracle.expected_workers("dkg", WORKERS, epochs)[2]
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_corrupt_epoch_statistics_stop_the_query_until_they_are_deleted(setting):
     setting.run(stop_after=0)
     statistics, _ = sorted(setting.tables.rglob("epoch-statistics/*/*.npz"))
@@ -162,7 +163,7 @@ def in_a_thread(batch, _):
 
 
 @pytest.mark.slow(7)
-@pytest.mark.parametrize("grouping", ["dkg", "planned"])
+@pytest.mark.parametrize("grouping", most_in_soak(["dkg", "planned"], 7, slow=["dkg"]))
 def test_a_task_that_does_not_know_its_epoch_fails(session, stream, tmp_path, grouping):
     """Otherwise, what it learned would be lost."""
     df = oracle.streaming(session, stream, tmp_path, epochs=EPOCHS)

@@ -17,6 +17,7 @@ from evenkey import spark as operators
 from evenkey.spark.groups.group_keys import keyed
 from evenkey.spark.groups.texts import KeyTexts
 from tests.session import compiling
+from tests.tiers import most_in_soak
 
 eks: Any = operators
 WORKERS = 3
@@ -91,7 +92,7 @@ def collected(frames):
 
 
 @pytest.mark.slow(18)
-@pytest.mark.parametrize("work", ["pandas", "arrow"])
+@pytest.mark.parametrize("work", most_in_soak(["pandas", "arrow"], 18, slow=["arrow"]))
 def test_aggregates_merge_parts_as_spark_aggregates_rows(frame, work):
     totals = [F.sum("rows").alias("rows"), F.sum("ids").alias("ids")]
     own = [F.count("*").alias("rows"), F.sum("id").alias("ids")]

@@ -17,6 +17,7 @@ from evenkey import spark as operators
 from evenkey.joins import balanced_join
 from tests.spark import oracle, skewed_joins
 from tests.spark.offered import offer, stream_of
+from tests.tiers import most_in_soak
 
 eks: Any = operators
 WORKERS = 3
@@ -222,7 +223,7 @@ class SeenInRows(Seen):
 
 
 @pytest.mark.slow(6)
-@pytest.mark.parametrize("placed", [True, False])
+@pytest.mark.parametrize("placed", most_in_soak([True, False], 6, slow=[True]))
 def test_keys_with_state(session, tmp_path, placed):
     own = session.newSession()
     own.conf.set("spark.sql.shuffle.partitions", "2")

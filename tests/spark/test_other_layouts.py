@@ -156,7 +156,7 @@ def test_a_layout_that_is_pinned_is_refused_with_the_reason(tmp_path):
         )
 
 
-@pytest.mark.slow(10)
+@pytest.mark.soak(10)
 def test_errors_of_heavy_hitters_ask_for_the_layout_of_before(session, tmp_path):
     for workers, epochs in ((4, 1), (5, 2)):
         offered(tmp_path, epochs)

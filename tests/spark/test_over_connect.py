@@ -15,13 +15,20 @@ from tests.spark.over_connect import FILES, ROWS, WORKERS
 
 pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
 
-pytestmark = pytest.mark.slow(16)
-
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """Run the program once, and return what it prints."""
-    directory = tmp_path_factory.mktemp("connect")
+    """Run the first part of the program once, and return what it prints."""
+    return printed("learning", tmp_path_factory.mktemp("connect"))
+
+
+@pytest.fixture(scope="module")
+def more(tmp_path_factory):
+    """Run the other part."""
+    return printed("following", tmp_path_factory.mktemp("connect"))
+
+
+def printed(part, directory):
     (directory / "temporary").mkdir()
     settings = {
         "spark.sql.shuffle.partitions": "2",
@@ -31,7 +38,14 @@ def seen(tmp_path_factory):
         environment.setenv("TMPDIR", str(directory / "temporary"))
         with ConnectServer(settings) as server:
             ran = subprocess.run(
-                [sys.executable, "-m", "tests.spark.over_connect", server.url, str(directory)],
+                [
+                    sys.executable,
+                    "-m",
+                    "tests.spark.over_connect",
+                    server.url,
+                    str(directory),
+                    part,
+                ],
                 cwd=Path(__file__).parents[2],
                 capture_output=True,
                 text=True,
@@ -39,17 +53,20 @@ def seen(tmp_path_factory):
                 timeout=580,
             )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    return json.loads(ran.stdout.splitlines()[-1])
+    stored = len(list((directory / "state" / "groups").rglob("*.npz")))
+    return json.loads(ran.stdout.splitlines()[-1]) | {"stored": stored}
 
 
-def test_plans_are_fitted_and_followed(seen):
-    assert seen["fit"] < 1.05
-    assert len(seen["fitted"]) == FILES
+@pytest.mark.soak(45)
+def test_plans_are_fitted_and_followed(more):
+    assert more["fit"] < 1.05
+    assert len(more["fitted"]) == FILES
     # Random numbers deal split keys, as no column numbers the rows (docs/plan-a-stream.md).
-    assert max(seen["fitted"]) < 1.01 + 4.5 * math.sqrt(2 * WORKERS / ROWS)
-    assert seen["greedy"] == FILES * ROWS
+    assert max(more["fitted"]) < 1.01 + 4.5 * math.sqrt(2 * WORKERS / ROWS)
+    assert more["greedy"] == FILES * ROWS
 
 
+@pytest.mark.slow(45)
 def test_a_stream_learns(seen):
     first, *rest = seen["dkg"]
     assert first > 1.6
@@ -57,16 +74,19 @@ def test_a_stream_learns(seen):
     assert seen["tables"] == FILES
 
 
-def test_a_stream_without_state_runs_and_leaves_nothing(seen):
-    assert seen["temporary"] == FILES * ROWS
-    assert seen["left"] == 0
+@pytest.mark.soak(1)
+def test_a_stream_without_state_runs_and_leaves_nothing(more):
+    assert more["temporary"] == FILES * ROWS
+    assert more["left"] == 0
 
 
-def test_batches_and_observers_work(seen):
-    assert seen["placed"] == FILES * ROWS
-    assert seen["observed"] == FILES * ROWS
+@pytest.mark.soak(1)
+def test_batches_and_observers_work(more):
+    assert more["placed"] == FILES * ROWS
+    assert more["observed"] == FILES * ROWS
 
 
+@pytest.mark.slow(1)
 def test_a_worker_that_there_is_not_is_named_in_one_line(seen):
     """Traces of the server are turned off, as docs/where-it-runs.md recommends."""
     line = "[USER_RAISED_EXCEPTION] worker must be 0 to 4 in every row: route first SQLSTATE: P0001"
@@ -74,16 +94,25 @@ def test_a_worker_that_there_is_not_is_named_in_one_line(seen):
     assert seen["refused"][0] == line
 
 
+@pytest.mark.slow(1)
 def test_a_stream_is_aggregated_exactly_and_planned(seen):
     assert seen["sums"] == seen["expected"]
     assert seen["plans"] >= FILES
 
 
+@pytest.mark.slow(1)
 def test_joins_equal_sparks_own(seen):
     assert seen["joined"] == seen["refreshed"] == seen["temporary join"] == 0
     assert seen["version"] == 2
 
 
+@pytest.mark.slow(1)
+def test_a_program_that_ends_stores_the_plan_of_its_next_run(seen):
+    assert seen["users"] == 121
+    assert seen["stored"] > 0
+
+
+@pytest.mark.slow(1)
 def test_applications_work(seen):
     assert seen["top"] == ["hot", FILES * ROWS * 6 // 10]
     assert seen["right"] == 400

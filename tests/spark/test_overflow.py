@@ -11,6 +11,7 @@ from evenkey import spark as operators
 from evenkey.spark.keys.exact_sums import OVERFLOWS
 from evenkey.spark.keys.observed import observed_metrics
 from tests.spark.oracle import run
+from tests.tiers import most_in_soak
 
 MOST = (1 << 63) - 1
 AMOUNTS = [("a", MOST), ("a", MOST), ("b", MOST), ("b", 5), ("b", -5), ("c", 7), ("d", None)]
@@ -27,7 +28,7 @@ def ansi(spark, request):
 
 @pytest.mark.slow(2)
 @pytest.mark.usefixtures("ansi")
-@pytest.mark.parametrize("partitions", [1, 7])
+@pytest.mark.parametrize("partitions", most_in_soak([1, 7], 2, slow=[7]))
 @pytest.mark.parametrize("grouping", ["kg", "sg"])
 def test_sums_of_integers(spark, grouping, partitions):
     df = spark.createDataFrame(AMOUNTS, "k string, n bigint").repartition(partitions)

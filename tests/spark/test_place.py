@@ -17,6 +17,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.spark.routing.to_workers import _murmur3, _split, split_column
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 WORKERS = 4  # equals the number of shuffle partitions
 
@@ -57,7 +58,7 @@ def test_partition_i_holds_just_the_rows_of_worker_i_in_a_stream(session, stream
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
+@pytest.mark.parametrize("grouping", most_in_soak(["kg", "pkg", "planned"], 1, slow=["pkg"]))
 def test_the_next_operator_by_worker_needs_no_further_shuffle(session, grouping):
     df = oracle.skewed(session, 600, 3)
     placed = operators.place(operators.route(df, "key", grouping, WORKERS), WORKERS)
@@ -102,7 +103,7 @@ def test_a_worker_that_there_is_not_fails_the_job(session, by, worker):
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("workers", [16, 7, 1])
+@pytest.mark.parametrize("workers", most_in_soak([16, 7, 1], 3, slow=[7]))
 def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
     df = oracle.skewed(session, 200_000, 4).withColumn("time", F.col("time").cast("date"))
     routed = operators.route(df, ["key", "time"], "pkg(choices=5)", workers)

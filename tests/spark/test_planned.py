@@ -125,6 +125,7 @@ def test_other_columns_stay_as_they_are(batch, tmp_path):
     assert rows.toArrow() == batch.toArrow()
 
 
+@pytest.mark.slow(5)
 def test_a_stream_follows_each_epochs_table(session, tmp_path):
     """The tables of the directory are used while the query has none; a restart finds them."""
     stream = generated("country-skew-r80", messages=6000)

@@ -151,7 +151,7 @@ def test_every_epoch_of_a_drifting_stream_is_balanced_and_exact(session, tmp_pat
     assert max(peaks) <= most(messages // EPOCHS)
 
 
-@pytest.mark.slow(10)
+@pytest.mark.soak(10)
 @pytest.mark.classic("compares with the command line's own run")
 def test_without_spreading_rows_are_routed_natively_and_unevenly(session, tmp_path):
     """Without spreading, the streams of the previous tests are unbalanced."""

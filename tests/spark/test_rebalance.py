@@ -25,6 +25,7 @@ from evenkey.spark.rebalancing import moving, new_state
 from evenkey.spark.rebalancing.old_state import unequal_keys
 from tests.epochs import run_epochs
 from tests.spark.visits import OUT, InPandas, InRows, counted, fired, states, visits
+from tests.tiers import most_in_soak
 
 eks: Any = operators
 BEFORE, AFTER = 80, 120  # visits of the old query, and of both queries
@@ -62,6 +63,7 @@ def go_on(session, place, moved, stop, *keys, **options):
     return fired(run_epochs(transformed(grouped, **options), place / "checkpoint"))
 
 
+@pytest.mark.slow(25)
 def test_states_and_timers_move_to_other_workers(session, old, tmp_path):
     checkpoint, expired = old
     whole = counted(BEFORE)
@@ -86,7 +88,7 @@ def origin_of(state, folder=""):
     return json.loads(str(table.memory["about"]))["origin"]
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(14)
 def test_a_moved_query_restarts_and_moves_again(session, old, tmp_path):
     """Its processor gets rows, its key is an expression, and its loads are read from its state."""
     checkpoint, expired = old
@@ -163,9 +165,9 @@ class Steps:
         return counted_step
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow(6)
 @pytest.mark.classic("steps are counted in the process of the driver")
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("after", most_in_soak([False, True], 6, slow=[True]))
 def test_a_move_that_is_killed_at_any_step_begins_again(session, old, tmp_path, monkeypatch, after):
     checkpoint, _ = old
     state = tmp_path / "state"
@@ -265,7 +267,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow(8)
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_moved_is_refused_in_one_line(session, old, tmp_path, name):
     made, says = REFUSED[name]
@@ -377,7 +379,7 @@ class Narrow(StatefulProcessor):
         pass
 
 
-@pytest.mark.slow(6)
+@pytest.mark.slow(12)
 def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, tmp_path):
     checkpoint = copied(old, tmp_path)
     moved = eks.rebalance(session, checkpoint, state=tmp_path / "state")

@@ -141,6 +141,7 @@ def test_a_self_join_has_the_rows_of_spark(spark, clicks, path):
     assert len(recorded(path).inputs) == 2
 
 
+@pytest.mark.slow(6)
 def test_keys_of_a_write_of_large_partitions(spark, path, tmp_path):
     total = 200_000
     value = F.expr("case when id % 10 < 4 then 1 when id % 10 < 7 then 2 else 3 end")
@@ -186,6 +187,7 @@ def test_recordings_add_up(spark, clicks, path):
     assert hot(operation.inputs[0]) == wanted()
 
 
+@pytest.mark.slow(6)
 def test_a_result_may_be_used_twice_in_one_query(spark, clicks, path):
     with record(spark, path):
         found = clicks.groupBy("user").applyInPandas(counted, SCHEMA)
@@ -333,6 +335,7 @@ def test_nested_recordings_may_end_in_any_order(spark, clicks, path, tmp_path):
     assert len(of_inner[("n",)].inputs[0].keys) == 7
 
 
+@pytest.mark.slow(5)
 def test_calls_of_all_threads_are_recorded(spark, clicks, path):
     errors = []
 

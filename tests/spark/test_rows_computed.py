@@ -88,7 +88,7 @@ def test_a_stored_plan_needs_no_further_read(own, tmp_path):
     assert rows.times == planned + 1
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_a_costly_input_with_state_is_computed_once_for_each_run(own, tmp_path):
     rows = Counted(own)
     for runs in (1, 2, 3):

@@ -179,7 +179,7 @@ def test_a_checkpoint_read_again_with_other_aggregators(session, tmp_path, caplo
     aggregated(session, tmp_path, "sum(column=amount)", 2)
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak(12)
 def test_a_fold_with_other_functions_goes_on_and_says_so(session, tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         aggregated(session, tmp_path, added(1), 2)

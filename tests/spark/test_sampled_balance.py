@@ -57,7 +57,7 @@ def maximum(plan, counted):
     return plan.loads_of(keys, rows.astype(np.float64), np.zeros(len(plan.owners))).max()
 
 
-@pytest.mark.slow(15)
+@pytest.mark.soak(15)
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=pytest.mark.soak if INPUTS[each] else ()) for each in INPUTS]
 )

@@ -62,8 +62,9 @@ the terms.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
   two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
-  MurmurHash3, runs with XXH64. DKG figure 9, and PKG's but for section 6.2, were made before
-  MurmurHash3 counted by its absolute value ([278](decisions/278-murmur3-by-its-absolute-value.md)).
+  MurmurHash3, runs with XXH64. PKG's simulations, but for figures 6 and 9 and section 6.2, were
+  made before MurmurHash3 counted by its absolute value
+  ([278](decisions/278-murmur3-by-its-absolute-value.md)).
 
 """
 

@@ -59,6 +59,15 @@ def _diagnose(
             show_default=False,
         ),
     ] = None,
+    last_hours: Annotated[
+        float | None,
+        typer.Option(
+            metavar="HOURS",
+            help="Only applications of so many hours before now; from a history server all of "
+            "them, instead of the newest 20.",
+            show_default=False,
+        ),
+    ] = None,
     page: Annotated[
         Path | None,
         typer.Option(
@@ -156,6 +165,7 @@ def _diagnose(
         found = diagnose(
             source,
             application=application,
+            last_hours=last_hours,
             least_fullness=least_fullness,
             least_gain=least_gain,
             least_seconds=least_seconds,

@@ -40,7 +40,7 @@ def is_same(model, other):
     return model.to_table().equals(other.to_table(), check_metadata=True)
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 @pytest.mark.classic("the command line's own run")
 def test_a_paused_run_continues_from_the_model_of_the_previous_epoch(tmp_path):
     options = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}

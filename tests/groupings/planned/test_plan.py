@@ -70,10 +70,21 @@ def twin(keys, counts, rests, capacities, previous, *, stays):
     )
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow(7)
+@given(problems())
+@settings(max_examples=20)
+def test_some_plans_equal_their_twins(problem):
+    compare_with_twin(problem)
+
+
+@pytest.mark.soak(20)
 @given(problems())
 @settings(max_examples=60)
 def test_plan_equals_its_twin(problem):
+    compare_with_twin(problem)
+
+
+def compare_with_twin(problem):
     keys, *epochs, capacities = problem
     previous = None
     for counts, rests in epochs:

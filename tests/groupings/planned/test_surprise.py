@@ -14,6 +14,7 @@ from evenkey.groupings.planned.surprise import SurpriseRules
 from evenkey.simulation import simulate
 from tests.groupings.planned import naive
 from tests.groupings.planned.guarantee import most_uneven
+from tests.tiers import most_in_soak
 
 RULES = SurpriseRules(excess=0.1, slack=0.03)
 
@@ -143,14 +144,18 @@ def test_weights_scale_the_counts_of_cold_keys_on_an_overloaded_worker():
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("stream", "workers", "sources"),
-    [
-        ("drift(z=1.2,keys=10000,every=500000)", 10, 5),
-        ("drift(z=1.2,keys=10000,every=150000)", 50, 5),
-        ("drift(z=1.2,keys=10000,every=300000)", 20, 20),
-        ("drift(z=1.2,keys=10000,every=1000000)", 20, 20),
-        ("drift(z=1.2,keys=10000,every=120000)", 10, 5),
-        ("cashtags-like", 10, 20),
-    ],
+    most_in_soak(
+        [
+            ("drift(z=1.2,keys=10000,every=500000)", 10, 5),
+            ("drift(z=1.2,keys=10000,every=150000)", 50, 5),
+            ("drift(z=1.2,keys=10000,every=300000)", 20, 20),
+            ("drift(z=1.2,keys=10000,every=1000000)", 20, 20),
+            ("drift(z=1.2,keys=10000,every=120000)", 10, 5),
+            ("cashtags-like", 10, 20),
+        ],
+        4,
+        slow=[("drift(z=1.2,keys=10000,every=150000)", 50, 5), ("cashtags-like", 10, 20)],
+    ),
 )
 def test_every_epoch_of_a_drifting_stream_is_balanced(stream, workers, sources):
     """Hot keys change abruptly, also within epochs; the first epoch must be balanced too."""

@@ -59,7 +59,7 @@ def test_without_keys_all_rows_have_one(session):
     assert matched(left, right, [], "whole") == joined(first, second, ["user"], "whole")
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 def test_keys_and_times_of_several_types_of_numbers(session):
     left = left_rows(session).withColumn("user", F.col("user").cast("int"))
     right = right_rows(session).withColumn("user", F.col("user").cast("decimal(10, 0)"))
@@ -101,7 +101,7 @@ def test_values_of_all_types_stay(session):
     assert (row["s"]["x"], row["u"]["x"]) == (30, 24)
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak(12)
 def test_empty_sides(session):
     left, right = left_rows(session, 100), right_rows(session, 100)
     found = matched(left, right.where("false"), "user", "whole")
@@ -149,7 +149,7 @@ def test_costs_decide_where_keys_are_cut(session):
     assert found == joined(left, right, ["user"], "whole")
 
 
-@pytest.mark.slow(2)
+@pytest.mark.soak(2)
 def test_rows_of_one_time_are_cut_too(session):
     left, right = left_rows(session), right_rows(session)
     left, right = (each.withColumn("whole", F.lit(1)) for each in (left, right))

@@ -20,6 +20,7 @@ from tests.spark.asof.timed_rows import (
     matched,
     right_rows,
 )
+from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ def rule(name: str, direction: str, exact: bool, bounded: bool) -> dict[str, Any
     return {"direction": direction, "allow_exact_matches": exact, "tolerance": tolerance}
 
 
+@pytest.mark.slow(16)
 def test_some_matches(session):
     left, right = left_rows(session, 200), right_rows(session, 100)
     options = rule("whole", "nearest", False, True)  # noqa: FBT003
@@ -57,7 +59,7 @@ def test_times_of_all_types_under_all_rules(session, name):
     matched(left, right, ["user"], name)
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 @pytest.mark.parametrize(
     "name",
     ["time", *(pytest.param(each, marks=pytest.mark.soak) for each in ("whole", "long", "local"))],
@@ -75,7 +77,7 @@ def test_pandas_finds_the_same(session, name):
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
     "name",
-    ["whole", "real", *(pytest.param(each, marks=pytest.mark.soak) for each in ("decimal", "day"))],
+    ["real", *(pytest.param(f, marks=pytest.mark.soak) for f in ("whole", "decimal", "day"))],
 )
 def test_sparks_own_join_finds_rows_of_the_same_time(session, name):
     """Of right rows with equal times, Spark's join takes either; it misses infinite times."""
@@ -98,7 +100,7 @@ def test_sparks_own_join_finds_rows_of_the_same_time(session, name):
         assert sorted(found.collect(), key=str) == sorted(own.collect(), key=str), sign
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_left_rows_without_a_match_are_left_out(session):
     left, right = left_rows(session, 200), right_rows(session, 60)
     options: dict[str, Any] = {"how": "inner", "tolerance": 10}
@@ -108,6 +110,7 @@ def test_left_rows_without_a_match_are_left_out(session):
     assert 0 < len(found) < 200
 
 
+@pytest.mark.slow(5)
 def test_a_row_is_the_nearest_though_its_distance_fits_no_bigint(session):
     first, last = -(1 << 63), (1 << 63) - 1
     left = session.createDataFrame([("a", 1), ("b", -2), ("c", 1)], "key string, at long")
@@ -128,7 +131,7 @@ ORDERS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", most_in_soak(ORDERS, 3, slow=["two columns"]))
 def test_an_order_decides_between_right_rows_of_equal_times(session, order):
     """Forward takes the first row of each day, so without the other rows the result is the same."""
     given = ORDERS[order]()

@@ -67,7 +67,11 @@ def test_requests_of_an_epoch_grow_with_what_changes_and_moves(tmp_path):
 
 
 @pytest.mark.slow(8)
-@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "late",
+    [pytest.param(False, marks=pytest.mark.soak(8)), True],
+    ids=["before", "after"],
+)
 def test_a_kill_at_each_request_of_an_epoch_changes_nothing(tmp_path, monkeypatch, late):
     """The epoch moves partitions and writes snapshots, since one is due in each third epoch."""
     monkeypatch.setattr(slot_task, "SNAPSHOT_EVERY", 3)
@@ -92,7 +96,7 @@ def test_a_kill_at_each_request_of_an_epoch_changes_nothing(tmp_path, monkeypatc
         assert driver.states(len(epochs)) == count.states, killed
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_a_second_kill_in_the_restarted_epoch_changes_nothing(tmp_path):
     epochs = drawn(4)
     random = np.random.default_rng(5)

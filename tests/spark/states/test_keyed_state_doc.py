@@ -17,7 +17,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 TIME = pa.timestamp("us", "UTC")
 
 
-@pytest.mark.slow(40)
+@pytest.mark.slow(25)
 @pytest.mark.classic("the query of the page runs in this process")
 def test_python_of_the_document(spark, capsys):
     names: dict[str, Any] = {}
@@ -26,7 +26,7 @@ def test_python_of_the_document(spark, capsys):
     assert "| ann|  2|" in capsys.readouterr().out
     query, place = names["query"], names["place"]
     try:
-        while query.lastProgress is None or query.lastProgress["batchId"] < 3:
+        while query.lastProgress is None or query.lastProgress["batchId"] < 1:
             query.awaitTermination(1)
     finally:
         query.stop()

@@ -8,6 +8,7 @@ import pytest
 from evenkey.spark.states import slot_task, state_log
 from tests.session import CASES
 from tests.spark.states.driven import Count, Driver, Killed, MortalStore, some_rows
+from tests.tiers import most_in_soak
 
 EPOCHS, KEPT = 14, 6
 
@@ -76,7 +77,7 @@ def history(directory, seed):
 
 
 @pytest.mark.slow(6)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", most_in_soak(range(8), 6, slow=range(2)))
 def test_a_random_history_is_exact(tmp_path, seed):
     history(tmp_path, seed)
 

@@ -92,7 +92,7 @@ def test_a_batch_of_foreach_batch_has_the_states_of_its_query(session, tmp_path)
         assert found[epoch] == Counter((user, sums[user]) for user in {*rows["user"].to_pylist()})
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_an_epoch_without_rows_keeps_all_states(session, tmp_path):
     epochs = [purchases(0), purchases(1).slice(0, 0), purchases(1)]
     offer(tmp_path / "input", epochs)
@@ -149,7 +149,7 @@ def test_rows_of_hot_keys_are_combined_and_exact(session, tmp_path):
     assert [len(json.loads(plan.read_text())["hot"]) for plan in sorted(plans)] == [1, 1]
 
 
-@pytest.mark.slow(9)
+@pytest.mark.soak(9)
 def test_an_epoch_in_which_only_another_source_has_rows_keeps_all_states(session, tmp_path):
     epochs = [purchases(epoch).select(["user", "amount"]) for epoch in range(2)]
 

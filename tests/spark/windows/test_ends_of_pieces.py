@@ -20,6 +20,7 @@ from evenkey.spark.windows.window_request import WindowRequest
 from tests.spark.oracle import plan_of
 from tests.spark.windows import ordered_rows
 from tests.spark.windows.ordered_rows import WORKERS, assert_same
+from tests.tiers import most_in_soak
 
 ENDS = {
     "before": lambda: F.lag("amount", 2),
@@ -76,7 +77,14 @@ def test_few_rows_are_near_the_ends_and_they_are_the_outermost(session, columns)
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("frame", [{}, {"rows_between": (-2, 0)}, {"range_between": (-9, 0)}])
+@pytest.mark.parametrize(
+    "frame",
+    most_in_soak(
+        [{}, {"rows_between": (-2, 0)}, {"range_between": (-9, 0)}],
+        4,
+        slow=[{"range_between": (-9, 0)}],
+    ),
+)
 def test_the_plan_does_not_double_with_each_step_of_the_search(session, frame):
     """Each doubling of the pieces adds one step to the search for a row's piece."""
     rows = ordered_rows.rows(session)
@@ -88,7 +96,7 @@ def test_the_plan_does_not_double_with_each_step_of_the_search(session, frame):
     assert many < 8 * few
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_no_subquery_waits_for_another_and_chains_grow_by_their_length(session):
     """All queries of a driver share Spark's threads for subqueries, 16 of them."""
     columns = {
@@ -170,6 +178,7 @@ def test_a_sample_with_few_rows_of_a_piece(session, monkeypatch):
     assert_same(rows, ["user"], ["id"], ends(), cuts=False, rows_between=(-3, 2))
 
 
+@pytest.mark.slow(4)
 def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
     rows = ordered_rows.rows(session)
     columns = {"n": F.row_number(), "total": F.sum("amount"), "before": F.lag("amount", 1)}
@@ -183,7 +192,7 @@ def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", most_in_soak(range(3), 3, slow=[0]))
 def test_a_sample_of_a_few_rows_finds_any_key_hot(session, monkeypatch, seed):
     for limit in ("_LEAST_ALL", "_MOST_ALL"):
         monkeypatch.setattr(key_sample, limit, 1 + seed)

@@ -31,6 +31,7 @@ def test_other_functions_are_computed_by_spark(session):
     assert got.columns[-6:] == list(columns)
 
 
+@pytest.mark.slow(8)
 def test_values_that_cannot_come_to_the_driver_are_left_to_spark(session):
     """Such values are still copied from piece to piece, as in `before`."""
     months = F.make_ym_interval(F.lit(0), F.col("amount").cast("int"))

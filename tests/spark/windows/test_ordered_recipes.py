@@ -36,9 +36,7 @@ def by_id(df, name):
     return {row["id"]: row[name] for row in df.select("id", name).collect()}
 
 
-pytestmark = pytest.mark.slow(12)
-
-
+@pytest.mark.slow(25)
 def test_sessions_by_gaps(names, users):
     wanted = {}
     for rows in users.values():
@@ -51,6 +49,7 @@ def test_sessions_by_gaps(names, users):
     assert max(wanted.values()) > 10
 
 
+@pytest.mark.slow(2)
 def test_running_balance_and_known_values(names, users):
     balances: dict[int, int | None] = {}
     known: dict[int, int | None] = {}
@@ -64,6 +63,7 @@ def test_running_balance_and_known_values(names, users):
     assert by_id(names["filled"], "known") == known
 
 
+@pytest.mark.slow(3)
 def test_moving_average_by_time(names, users):
     found = by_id(names["means"], "mean")
     hour = dt.timedelta(hours=1)
@@ -78,6 +78,7 @@ def test_moving_average_by_time(names, users):
             assert found[row["id"]] == (None if mean is None else pytest.approx(mean))
 
 
+@pytest.mark.slow(1)
 def test_changes(names, users):
     wanted = set()
     for rows in users.values():
@@ -88,6 +89,7 @@ def test_changes(names, users):
     assert by_id(names["changes"], "status").keys() == wanted
 
 
+@pytest.mark.slow(2)
 def test_a_value_for_each_hour(names, users):
     hours = names["hourly"].collect()
     assert {row["user"] for row in hours} == users.keys()
@@ -107,6 +109,7 @@ def _descending(row):
     return row["amount"] is None, -(row["amount"] or 0), row["id"]
 
 
+@pytest.mark.slow(2)
 def test_latest_and_top_rows(names, users):
     latest = {rows[-1]["id"] for rows in users.values()}
     assert by_id(names["latest"], "id").keys() == latest

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from tests.spark.windows import ordered_rows
 from tests.spark.windows.ordered_rows import aggregates, assert_same, numbers, picks, ranks
+from tests.tiers import most_in_soak
 
 FIRST, LAST = Window.unboundedPreceding, Window.unboundedFollowing
 
@@ -30,10 +31,10 @@ def test_running_columns_are_those_of_sparks_own_window(session):
 @pytest.mark.parametrize(
     "frame",
     [
-        *((0, LAST), (FIRST, 2), (FIRST, -1)),
+        *((0, LAST), (FIRST, -1)),
         *(
             pytest.param(each, marks=pytest.mark.soak)
-            for each in ((FIRST, 0), (-3, LAST), (1, LAST))
+            for each in ((FIRST, 2), (FIRST, 0), (-3, LAST), (1, LAST))
         ),
     ],
 )
@@ -55,7 +56,7 @@ def shifts():
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("count", [200, 24])
+@pytest.mark.parametrize("count", most_in_soak([200, 24], 5, slow=[24]))
 def test_values_of_rows_near_by_are_carried(session, count):
     """With few rows, they come from several pieces, or the key has no such row."""
     rows = ordered_rows.rows(session, count)
@@ -66,14 +67,18 @@ def test_values_of_rows_near_by_are_carried(session, count):
 @pytest.mark.slow(3)
 @pytest.mark.parametrize(
     ("function", "arguments"),
-    [(F.lag, ("amount", 11)), (F.lead, ("amount", 1, 0)), (F.lag, ("id", 2, -1))],
+    most_in_soak(
+        [(F.lag, ("amount", 11)), (F.lead, ("amount", 1, 0)), (F.lag, ("id", 2, -1))],
+        3,
+        slow=[(F.lead, ("amount", 1, 0))],
+    ),
 )
 def test_rows_further_away_and_defaults_are_copied_for_all_columns(session, function, arguments):
     rows = ordered_rows.rows(session, 200)
     assert_same(rows, ["user"], ["whole", "id"], {**shifts(), "more": function(*arguments)})
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_bounded_frames_of_rows(session):
     rows = ordered_rows.rows(session)
     columns = {**aggregates(), **picks(), "n": F.row_number(), "list": F.collect_list("amount")}
@@ -83,7 +88,10 @@ def test_bounded_frames_of_rows(session):
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
     "frame",
-    [(-5, -2), (-200, 200), *(pytest.param(f, marks=pytest.mark.soak) for f in ((1, 4), (0, 0)))],
+    [
+        (-5, -2),
+        *(pytest.param(f, marks=pytest.mark.soak) for f in ((-200, 200), (1, 4), (0, 0))),
+    ],
 )
 def test_other_bounded_frames_of_rows(session, frame):
     rows = ordered_rows.rows(session)
@@ -91,6 +99,7 @@ def test_other_bounded_frames_of_rows(session, frame):
     assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=frame)
 
 
+@pytest.mark.slow(8)
 def test_bounded_frames_of_values(session):
     rows = ordered_rows.rows(session, 300)
     columns = {"total": F.sum("amount"), "most": F.max("price"), **ranks(), "lag": F.lag("whole")}
@@ -131,7 +140,7 @@ def test_frames_unbounded_on_both_sides(session):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(each, marks=() if each in {"real", "text", "time"} else pytest.mark.soak)
+        pytest.param(each, marks=() if each == "text" else pytest.mark.soak)
         for each in ordered_rows.ORDERS
     ],
 )

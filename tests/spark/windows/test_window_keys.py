@@ -26,7 +26,7 @@ def test_composite_keys_and_expressions(session):
     assert_same(rows, keys, [F.desc("time"), "id"], columns())
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_windows_of_time_as_keys(session):
     rows = ordered_rows.rows(session).where("time is not null")
     at = rows.withColumn("at", F.timestamp_seconds(F.col("id") * 20))
@@ -82,7 +82,7 @@ def test_all_keys_hot_and_one_row(session):
     assert operators.over(rows.where("id < 0"), "user", "id", {"n": F.rank()}).count() == 0
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_rows_that_many_operations_make(session):
     rows = ordered_rows.rows(session, 200)
     for number in range(40):
@@ -141,6 +141,7 @@ def test_costs_decide_where_keys_are_cut(session):
     assert_same(rows, ["user"], ["id"], columns(), cost=F.when(F.col("id") < 90, 50).otherwise(1))
 
 
+@pytest.mark.slow(4)
 def test_one_order_value_stays_in_one_piece(session, caplog):
     caplog.set_level("INFO", "evenkey")
     rows = ordered_rows.rows(session).withColumn("same", F.expr("if(id % 4 < 3, 0, id)"))

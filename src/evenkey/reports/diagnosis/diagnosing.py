@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evenkey.core.checking import check_path
+from evenkey.core.checking import check_path, number
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.stores import local_path, scheme_of
 from evenkey.reports.diagnosis.earlier_diagnosis import compared
@@ -140,6 +141,7 @@ def diagnose(
     source: str | Path,
     *,
     application: str | None = None,
+    last_hours: float | None = None,
     least_fullness: float = Thresholds.least_fullness,
     least_gain: float = Thresholds.least_gain,
     least_seconds: float = Thresholds.least_seconds,
@@ -160,6 +162,9 @@ def diagnose(
     application
         Id of the only application to examine. None: all applications of a directory, or the newest
         20 of a history server.
+    last_hours
+        Only applications of so many hours before now: logs whose files changed then; on a server,
+        all applications that ended then or still run, instead of the newest 20. None: any time.
     least_fullness, least_gain, least_seconds
         Limits that a stage must pass to be a stage to change: the rows of its largest task over
         the mean rows of its tasks; its speedup; and the wall time that a change saves over all
@@ -172,7 +177,8 @@ def diagnose(
     ------
     ConfigurationError
         There is nothing to read, the source is not a log, no server answers, no application has
-        this id, or a limit is not a number, is below 1, or (`least_seconds`) is below 0.
+        this id or is of the last hours, or a limit is not a number, is below 1, or
+        (`least_seconds`, `last_hours`) is below 0.
 
     Examples
     --------
@@ -183,8 +189,10 @@ def diagnose(
     0
     """
     check_path("source", source)
+    if last_hours is not None:
+        number("last_hours", last_hours, least=0)
     limits = Thresholds(least_fullness, least_gain, least_seconds)
-    known, cautions = _applications(str(source), application, on_progress)
+    known, cautions = _applications(str(source), application, last_hours, on_progress)
     wanted = [each for each in known if application in (None, each.id)]
     if not wanted:
         ids = ", ".join(each.id for each in known)
@@ -195,10 +203,10 @@ def diagnose(
 
 
 def _applications(
-    source: str, application: str | None, on_progress: OnBytes | None
+    source: str, application: str | None, last_hours: float | None, on_progress: OnBytes | None
 ) -> tuple[Sequence[Application], list[str]]:
     if is_address(source):
-        return read_server(source, application)
+        return read_server(source, application, last_hours)
     if scheme_of(source) != "file":
         message = (
             f"{source}: event logs are read from paths of this machine and from servers; copy the "
@@ -206,6 +214,15 @@ def _applications(
         )
         raise ConfigurationError(message)
     logs, skipped = find_logs(local_path(source).expanduser())
+    if last_hours is not None:
+        first = time.time() - 3600 * last_hours
+        logs = [log for log in logs if log.changed >= first]
+        if not logs:
+            message = (
+                f"last_hours = {last_hours:g}: no log in {source} changed in this time; name a "
+                "longer time"
+            )
+            raise ConfigurationError(message)
     # The name of a log usually contains the id of its application, so other logs are not opened.
     named = [log for log in logs if application is not None and application in Path(log.name).name]
     read, cautions = _read(named or logs, on_progress)

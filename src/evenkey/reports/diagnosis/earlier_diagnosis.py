@@ -6,9 +6,11 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.stable_names import stable
 from evenkey.reports.diagnosis.findings import stage_title
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.reports.diagnosis.findings import Finding
-    from evenkey.reports.diagnosis.reading.spark_application import Application
 
 _WORSE = 1.2
 """A stage got worse if the possible saving grew by at least this factor."""
@@ -54,8 +55,8 @@ class Comparison:
     """Stages to change, compared with those of an earlier diagnosis.
 
     A stage is the same if its application's name, its operator, its keys and the file of its call
-    site are the same. Of several applications with one name, the last one in the earlier diagnosis
-    counts.
+    site are the same. Dates, numbers of six and more digits, and temporary names in them are
+    ignored. Of several applications with one name, the last one of each diagnosis counts.
 
     Parameters
     ----------
@@ -140,15 +141,15 @@ def compared(
     except (LookupError, TypeError, ValueError, AttributeError):
         message = f"the earlier diagnosis lacks figures of this version of evenkey; {_FIX}"
         raise ConfigurationError(message) from None
-    findings = list(findings)
-    keys = list(_numbered(_key(each.application, each) for each in findings))
-    found = {
-        key: Later(each, saved.get(key))
-        for key, each in zip(keys, findings, strict=True)
-        if each.verdict in _TO_CHANGE
-    }
-    # An application that did not run again was not fixed.
-    ran = {each.application.name for each in findings}
+    found: dict[_Key, Later] = {}
+    ran: set[object] = set()  # an application that did not run again was not fixed
+    for _, group in groupby(findings, key=lambda each: id(each.application)):
+        its = list(group)
+        for key, each in zip(_numbered(map(_key, its)), its, strict=True):
+            ran.add(key[0])
+            found.pop(key, None)  # of an earlier run
+            if each.verdict in _TO_CHANGE:
+                found[key] = Later(each, saved.get(key))
     return Comparison(
         tuple(each for each in found.values() if each.before is None),
         tuple(each for each in found.values() if _is_worse(each, least_seconds)),
@@ -168,9 +169,9 @@ def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, An
         findings = application["findings"]
         keys = _numbered(
             (
-                str(application["name"]),
+                stable(str(application["name"])),
                 str(each["operator"]),
-                tuple(map(str, each["keys"])),
+                tuple(stable(str(key)) for key in each["keys"]),
                 _file(str(each["call_site"] or "")),
             )
             for each in findings
@@ -178,9 +179,15 @@ def _earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, Mapping[str, An
         yield from zip(keys, findings, strict=True)
 
 
-def _key(application: Application, finding: Finding) -> _Key:
+def _key(finding: Finding) -> _Key:
     run = finding.run
-    return (application.name, run.read.operator, finding.keys, _file(run.execution.call_site))
+    keys = tuple(map(stable, finding.keys))
+    return (
+        stable(finding.application.name),
+        run.read.operator,
+        keys,
+        _file(run.execution.call_site),
+    )
 
 
 def _numbered(keys: Iterable[_Key]) -> Iterator[_Key]:
@@ -192,7 +199,7 @@ def _numbered(keys: Iterable[_Key]) -> Iterator[_Key]:
 
 
 def _file(call_site: str) -> str:
-    return _LINE_NUMBER.sub("", call_site)
+    return stable(_LINE_NUMBER.sub("", call_site))
 
 
 def _line(key: _Key) -> str:

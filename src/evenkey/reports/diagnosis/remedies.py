@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from string import Template
 from typing import TYPE_CHECKING, Literal
 
-from evenkey.reports.diagnosis.window_text import runs_python, window_order
+from evenkey.reports.diagnosis.operator_lines import as_of_match, runs_python, window_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,8 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("FlatMapGroups", "MapGroups"), "groups"),
     (("ArrowAggregatePython", "AggregateInPandas", "ArrowAggregate"), "aggregate"),
     (("SortMergeJoin", "ShuffledHashJoin"), "join"),
+    (("SortMergeAsOfJoin",), "as-of join"),
+    (("WindowGroupLimit",), "first rows"),
     (("Window", "ArrowWindowPython"), "window"),
     (("WriteFiles", "Execute InsertInto"), "write"),
     (("HashAggregate", "ObjectHashAggregate", "SortAggregate"), "own aggregate"),
@@ -106,8 +108,9 @@ def kind_of(read: KeyedRead) -> str:
     -------
     str
         ``groups``, ``cogroups``, ``aggregate`` (a Python aggregate), ``own aggregate`` (an
-        aggregate of Spark), ``join``, ``window``, ``write``, ``state``, or ``rows`` (work row by
-        row after a repartition), or ``scan``.
+        aggregate of Spark), ``join``, ``as-of join``, ``window``, ``first rows`` (the first rows of
+        each key by a window), ``write``, ``state``, or ``rows`` (work row by row after a
+        repartition), or ``scan``.
     """
     if not read.exchanges:
         return "scan"
@@ -147,6 +150,8 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
     kind = kind_of(read)
     if kind == "join":
         remedies = _of_join(read, stream=stream)
+    elif kind == "as-of join":
+        remedies = [] if stream else _of_as_of_join(read)
     elif kind == "window" and order and not stream and not runs_python(read):
         remedies = [_OVER]
     elif kind == "rows":
@@ -176,7 +181,9 @@ def why_none(read: KeyedRead, *, stream: bool) -> str:
     reasons = {
         "state": "the state of a key stays where Spark placed the key",
         "join": "evenkey has no remedy for a join of this kind",
+        "as-of join": "evenkey has no remedy for an as-of join of this kind",
         "own aggregate": "Spark's own aggregate, which it combines as far as it can",
+        "first rows": "before its shuffle Spark keeps only the first rows of each key",
     }
     if kind in reasons:
         return reasons[kind]
@@ -255,10 +262,29 @@ def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
         return []
     code = f'eks.join(left, right, [$keys], "{how}", workers=$workers)'
     notes = ["if one side is static:"] if stream else []
-    names = [names_of(exchange.keys)[0] for exchange in read.exchanges]
-    if names[0] != names[1]:
-        notes.append("if the key has the same name on both sides:")
+    notes.extend(_notes_on_names(read))
     return [Remedy("split", " ".join(notes), code, 0 if stream else 2)]
+
+
+def _of_as_of_join(read: KeyedRead) -> list[Remedy]:
+    """Return the remedy for SQL's `ASOF JOIN`: cut each hot key at values of the time."""
+    how, match = KIND_OF_JOIN.get(read.join_type or ""), as_of_match(read.text)
+    if how is None or match is None or len(read.exchanges) < 2:  # noqa: PLR2004 - it has two sides
+        return []
+    times = ", ".join(
+        f"F.expr({name})" if names_of([time])[1] else name
+        for time, name in ((each, quoted_names([each])) for each in match.times)
+    )
+    options = f"{match.options}, " if match.options else ""
+    code = f'eks.asof_join(left, right, [$keys], {times}, "{how}", {options}workers=$workers)'
+    notes = " ".join(_notes_on_names(read))
+    return [Remedy("split", notes, code, 2, readings=4, certainty="medium")]
+
+
+def _notes_on_names(read: KeyedRead) -> list[str]:
+    """Return what a join by names needs if its sides have different ones."""
+    first, second = (names_of(exchange.keys)[0] for exchange in read.exchanges[:2])
+    return [] if first == second else ["if the key has the same name on both sides:"]
 
 
 def quoted_names(names: Sequence[str]) -> str:

@@ -22,7 +22,8 @@ _REBALANCE, _AS_OF_JOIN = (3, 2), (4, 3)
 
 _AS_OF = (
     "If the function joins each row with the nearest earlier one: Spark 4.3 has an as-of join in "
-    "SQL (spark.sql.join.asofJoin.enabled), which needs no function but keeps a key in one task."
+    "SQL (spark.sql.join.asofJoin.enabled), which needs no function but keeps a key in one task; "
+    "eks.asof_join also divides hot keys."
 )
 
 

@@ -19,7 +19,13 @@ from evenkey.spark.balancing.planned_calls import files_of, partitions_of, plann
 from evenkey.spark.balancing.rerouted_calls import ReroutedCalls
 from evenkey.spark.balancing.stage_tasks import stage_tasks
 from evenkey.spark.balancing.task_numbers import TaskNumbers
-from evenkey.spark.intercepted import Interception, describe, remember_rerouted
+from evenkey.spark.intercepted import (
+    SQL_JOIN,
+    Interception,
+    SqlJoins,
+    describe,
+    remember_rerouted,
+)
 from evenkey.spark.sessions.access import check_session
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.core.profiles import Operation
-    from evenkey.spark.intercepted import InterceptedCall
+    from evenkey.spark.intercepted import Described, InterceptedCall
 
 logger = logging.getLogger(__name__)
 
@@ -40,10 +46,11 @@ def balanced(session: SparkSession, profile: str | Path, *, least_gain: float = 
     """Run the calls of a job that suffer from hot keys by balanced plans; the job is not changed.
 
     Calls of ``groupBy().applyInPandas`` and ``applyInArrow``, of these after ``cogroup``, of
-    ``join`` with equalities, and writes with ``partitionBy`` after ``repartition`` by the same
-    columns are rerouted to `groupBy`, `join` and `partition_for_write`, if the profile has their
-    hot keys and predicts a gain. Plans are made from the profile, so no key is counted. All other
-    calls are Spark's own: they have the same physical plan, and no further job runs.
+    ``join`` with equalities, such joins in the texts of ``sql`` of a classic session, and writes
+    with ``partitionBy`` after ``repartition`` by the same columns are rerouted to `groupBy`, `join`
+    and `partition_for_write`, if the profile has their hot keys and predicts a gain. Plans are made
+    from the profile, so no key is counted. All other calls are Spark's own: they have the same
+    physical plan, and no further job runs.
 
     Calls are rerouted from this call on, until the method `stop`, the end of a ``with`` block, or
     the end of Python. Each rerouted call and a summary are logged as INFO, and a profile that is
@@ -119,7 +126,13 @@ class Balancing:
         self._rerouted: dict[str, ReroutedCalls] = {}
         self._stopped = False
         self._process = os.getpid()
-        self._interception = Interception(session, self._handle, self._measure)
+        in_texts = any(each.operator.startswith(SQL_JOIN) for each in operations.values())
+        self._interception = Interception(
+            session,
+            self._handle,
+            self._measure,
+            SqlJoins(self._knows, self._leave_text) if in_texts else None,
+        )
         atexit.register(self.stop)
 
     def __enter__(self) -> Self:
@@ -178,6 +191,12 @@ class Balancing:
     def _slots(self) -> int:
         return slots_of(self._session)
 
+    def _knows(self, described: Described) -> bool:
+        return described.fingerprint in self._operations
+
+    def _leave_text(self, name: str, error: Exception) -> None:
+        self._leave("", error, name)
+
     def _handle(self, call: InterceptedCall) -> Any:
         if any(frame.isStreaming for frame in call.frames):
             return call.run(*call.frames)
@@ -186,7 +205,7 @@ class Balancing:
         try:
             made = self._made(call, plain)
         except Exception as error:  # noqa: BLE001 - balance must not stop the user's job
-            self._leave(call, "", error)
+            self._leave("", error, call.method)
             made = None
         if made is None:
             return plain if call.is_last and plain is not None else call.run(*call.frames)
@@ -211,7 +230,7 @@ class Balancing:
         try:
             return fingerprint, self._rerouted_frame(call, plain, known, fingerprint, name)
         except ConfigurationError as error:
-            self._leave(call, fingerprint, error, name)
+            self._leave(fingerprint, error, name)
             return None
 
     def _rerouted_frame(
@@ -253,12 +272,10 @@ class Balancing:
                 earlier.count += 1
         return frame
 
-    def _leave(
-        self, call: InterceptedCall, fingerprint: str, error: Exception, name: str = ""
-    ) -> None:
+    def _leave(self, fingerprint: str, error: Exception, name: str) -> None:
         """Remember and log once why a call is left to Spark."""
         reason = text_of(error).strip().partition("\n")[0] or type(error).__name__
-        line = f"{name or call.method}: {reason}"
+        line = f"{name}: {reason}"
         with self._lock:
             if line in self._left.values():
                 return

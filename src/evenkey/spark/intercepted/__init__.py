@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from evenkey.spark.intercepted.describing import Described, describe, remember_rerouted
-from evenkey.spark.intercepted.intercepted_call import InterceptedCall
+from evenkey.spark.intercepted.describing import SQL_JOIN, describe, remember_rerouted
+from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall
+from evenkey.spark.intercepted.joins_in_texts import SqlJoins
 from evenkey.spark.intercepted.replaced_methods import Interception
 
-__all__ = ["Described", "InterceptedCall", "Interception", "describe", "remember_rerouted"]
+__all__ = [
+    "SQL_JOIN",
+    "Described",
+    "InterceptedCall",
+    "Interception",
+    "SqlJoins",
+    "describe",
+    "remember_rerouted",
+]

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenkey.core.stable_names import stable, stable_path
 from evenkey.spark.intercepted import classic_plans, connect_plans
+from evenkey.spark.intercepted.intercepted_call import Described
 from evenkey.spark.intercepted.plan_lines import (
     bracketed,
     children,
@@ -22,11 +24,10 @@ from evenkey.spark.intercepted.plan_lines import (
     split,
 )
 from evenkey.spark.intercepted.rewritten_plans import original_lines, remember_original
-from evenkey.spark.intercepted.stable_names import stable, stable_path
 from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     from pyspark.sql import DataFrame
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from evenkey.spark.intercepted.intercepted_call import InterceptedCall
     from evenkey.spark.intercepted.plan_lines import PlanLine
 
+SQL_JOIN = "SQL join"
+"""Beginning of the operator of a join in a SQL text."""
 _FILES = "Relation ["
 """Beginning of a relation that has no name in the catalog."""
 _LEAVES = (
@@ -66,27 +69,6 @@ _SPLITS = re.compile(r", splits=(?:None|Some\(\d+\))")
 _DIGEST_BYTES = 8
 
 
-class Described(NamedTuple):
-    """The fingerprint of a call, and its parts for people.
-
-    Parameters
-    ----------
-    fingerprint
-        16 hexadecimal digits.
-    operator
-        What was called, such as ``applyInPandas(typical)`` or ``join left``.
-    keys
-        Expressions of the key: one text for each input, or the condition of a join.
-    reads
-        The tables, paths and other relations that are read.
-    """
-
-    fingerprint: str
-    operator: str
-    keys: tuple[str, ...]
-    reads: tuple[str, ...]
-
-
 def describe(call: InterceptedCall, plain: DataFrame | None) -> Described | None:
     """Return the fingerprint of a call.
 
@@ -105,31 +87,72 @@ def describe(call: InterceptedCall, plain: DataFrame | None) -> Described | None
     Described or None
         None: the call has no keys, as a join without a condition.
     """
+    if call.described is not None:
+        return call.described
     frame = call.frames[0] if plain is None else plain
     reader = _reader(frame)
     printed = lines_of(reader.analysed(frame))
     lines = original_lines(printed)
-    known = {**definitions(printed), **definitions(lines)}
-    place = 0
+    place: int | None = None
     keys: tuple[str, ...]
     if call.kind == "write":
         operator, keys = "write", (", ".join(call.keys[0]),)
     else:
         place = _place(call, lines)
         operator, keys = _operation(call, lines, place)
+    schemas = [each.schema.simpleString() for each in call.frames]
+    known = {**definitions(printed), **definitions(lines)}
+    below = _Below(lines, place, known, lambda: reader.locations(frame), schemas)
+    return _described(operator, keys, below)
+
+
+def describe_sql_join(join: Any) -> Described | None:
+    """Return the fingerprint of a join in the plan of a SQL text of a classic session.
+
+    Parameters
+    ----------
+    join
+        The join in the JVM, with all operators below it.
+
+    Returns
+    -------
+    Described or None
+        None: the join has no condition.
+    """
+    printed = lines_of(str(join.toString()))
+    lines = original_lines(printed)
+    kind, keys = _kind_and_condition(lines[0].text)
+    schemas = [each.schema().catalogString() for each in (join.left(), join.right())]
+    known = {**definitions(printed), **definitions(lines)}
+    below = _Below(lines, 0, known, lambda: classic_plans.locations_of(join), schemas)
+    return _described(f"{SQL_JOIN} {kind}", keys, below)
+
+
+class _Below(NamedTuple):
+    """A plan, the place of the call's own operator in it, and what it reads."""
+
+    lines: Sequence[PlanLine]
+    place: int | None
+    known: Mapping[str, str]
+    locations: Callable[[], list[str]]
+    schemas: Sequence[str]
+
+
+def _described(operator: str, keys: tuple[str, ...], below: _Below) -> Described | None:
     if not any(keys):
         return None
-    rest = lines if call.kind == "write" else [*lines[:place], *lines[place + 1 :]]
+    rest = [line for number, line in enumerate(below.lines) if number != below.place]
+    known = below.known
     leaves = sorted(_leaf(line.text) for line in rest if line.text.startswith(_LEAVES))
     unnamed = any(line.text.startswith(_FILES) for line in rest)
-    paths = sorted({stable_path(each) for each in reader.locations(frame)}) if unnamed else []
+    paths = sorted({stable_path(each) for each in below.locations()}) if unnamed else []
     parts = [
         operator,
         [stable(resolved(each, known)) for each in keys],
         [_step(line, known) for line in rest if not line.text.startswith((*_LEAVES, *_IGNORED))],
         leaves,
         paths,
-        [stable(each.schema.simpleString()) for each in call.frames],
+        [stable(each) for each in below.schemas],
     ]
     digest = blake2b(json.dumps(parts).encode(), digest_size=_DIGEST_BYTES).hexdigest()
     # For people, a computed column is its name: its expression may contain values of keys.
@@ -167,8 +190,8 @@ def _operation(
     """Return the operator with its function or kind, and the expressions of the key."""
     text = lines[place].text
     if call.kind == "join":
-        kind, *condition = split(text.removeprefix("Join "))
-        return f"join {kind}", tuple(condition[:1])
+        kind, condition = _kind_and_condition(text)
+        return f"join {kind}", condition
     function = next((part for part in split(text) if "(" in part and "[" not in part), "")
     operator = f"{call.method}({function.partition('(')[0]})"
     if call.kind == "cogroup":
@@ -179,6 +202,12 @@ def _operation(
     every = (line.fields()[:count] for line, count in zip(below, counts, strict=False))
     keys = (", ".join(each.rpartition(" AS ")[0] or each for each in listed) for listed in every)
     return operator, tuple(keys)
+
+
+def _kind_and_condition(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the kind of a join, and its condition if it has one."""
+    kind, *condition = split(text.removeprefix("Join "))
+    return kind, tuple(condition[:1])
 
 
 def _counts(text: str, inputs: int) -> list[int]:

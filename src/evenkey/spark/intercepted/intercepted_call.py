@@ -11,6 +11,27 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+class Described(NamedTuple):
+    """The fingerprint of a call, and its parts for people.
+
+    Parameters
+    ----------
+    fingerprint
+        16 hexadecimal digits.
+    operator
+        What was called, such as ``applyInPandas(typical)`` or ``join left``.
+    keys
+        Expressions of the key: one text for each input, or the condition of a join.
+    reads
+        The tables, paths and other relations that are read.
+    """
+
+    fingerprint: str
+    operator: str
+    keys: tuple[str, ...]
+    reads: tuple[str, ...]
+
+
 class Repartitioned(NamedTuple):
     """How a DataFrame was made by ``repartition``.
 
@@ -49,7 +70,7 @@ class InterceptedCall:
         ``group``: a function on the rows of each key; ``cogroup``: the same on two DataFrames;
         ``join``; ``write``: files by the value of columns.
     method
-        Name of PySpark's method, such as ``applyInPandas``.
+        Name of PySpark's method, such as ``applyInPandas``; ``sql`` for a join in a text.
     frames
         The inputs: one DataFrame, or two.
     keys
@@ -65,6 +86,8 @@ class InterceptedCall:
         Arguments of the method of groups and cogroups.
     repartitioned
         For a write: how its input was made, if by ``repartition``.
+    described
+        For a join in the text of ``sql``: its fingerprint. None: `describe` computes it.
     """
 
     kind: Literal["group", "cogroup", "join", "write"]
@@ -77,6 +100,7 @@ class InterceptedCall:
     arguments: tuple[Any, ...] = ()
     named: Mapping[str, Any] = field(default_factory=dict)
     repartitioned: Repartitioned | None = None
+    described: Described | None = None
 
     @property
     def is_last(self) -> bool:

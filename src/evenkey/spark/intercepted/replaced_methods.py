@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from evenkey.spark.intercepted.intercepted_call import InterceptedCall, Repartitioned
+from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall, Repartitioned
+from evenkey.spark.intercepted.joins_in_texts import SqlJoins, with_joins_passed
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.starting import session_id, session_owner
 
@@ -52,6 +53,9 @@ class Interception:
         Takes the call, and returns what the user's call returns.
     before_stop
         Called when the user stops the session, or another one of its context, before it stops.
+    joins_in_texts
+        Which joins in the texts of ``sql`` are passed as joins; None: none. Over Connect, none is
+        passed in any case.
     """
 
     def __init__(
@@ -59,7 +63,9 @@ class Interception:
         session: SparkSession,
         handler: Handler,
         before_stop: Callable[[], object] = lambda: None,
+        joins_in_texts: SqlJoins | None = None,
     ) -> None:
+        self.joins_in_texts = joins_in_texts
         self.handler = handler
         self.before_stop = before_stop
         self._session = session
@@ -99,6 +105,27 @@ def _handle(call: InterceptedCall) -> Any:
     return call.run(*call.frames)
 
 
+def _handle_text(session: SparkSession, plain: DataFrame) -> DataFrame:
+    """Pass the joins of a SQL text to the open interceptions of its session that want them."""
+    every = [
+        each.joins_in_texts
+        for each in tuple(_open)
+        if each.joins_in_texts is not None and each.is_of(session)
+    ]
+    if not every:
+        return plain
+
+    def wanted(described: Described) -> bool:
+        found = [each.wanted(described) for each in every]  # each of them has to see the join
+        return any(found)
+
+    def refused(name: str, error: Exception) -> None:
+        for each in every:
+            each.refused(name, error)
+
+    return with_joins_passed(plain, _handle, SqlJoins(wanted, refused))
+
+
 def _passed(handler: Handler, call: InterceptedCall, *frames: DataFrame) -> Any:
     same = all(one is other for one, other in zip(frames, call.frames, strict=True))
     before = call.repartitioned if same else None
@@ -116,7 +143,7 @@ class _Methods:
     def __init__(self, session: SparkSession) -> None:
         frame = session.range(1)
         grouped: Any = frame.groupBy("id")
-        self._session = type(session)
+        self._session, self._is_remote = type(session), is_remote(session)
         self._frame, self._writer = type(frame), type(frame.write)
         self._grouped, self._cogrouped = type(grouped), type(grouped.cogroup(grouped))
         self._replaced: list[tuple[type, str, Any, Any]] = []
@@ -138,6 +165,8 @@ class _Methods:
             self._put(self._cogrouped, name, self._on_cogroup(getattr(self._cogrouped, name)))
         self._put(self._frame, "join", self._on_join(self._frame.join))
         self._put(self._frame, "repartition", self._remember_origin(self._frame.repartition))
+        if not self._is_remote:
+            self._put(self._session, "sql", self._on_sql(self._session.sql))
         self._put(self._session, "stop", self._on_stop(self._session.stop))
         self._write: Any = inspect.getattr_static(self._frame, "write")
         self._put(self._frame, "write", property(self._remember_writer, doc=self._write.__doc__))
@@ -234,6 +263,15 @@ class _Methods:
             return result
 
         return repartition
+
+    @staticmethod
+    def _on_sql(original: Any) -> Any:
+        @functools.wraps(original)
+        def sql(session: SparkSession, *arguments: Any, **named: Any) -> DataFrame:
+            plain: DataFrame = original(session, *arguments, **named)
+            return plain if _called_by_evenkey() else _handle_text(session, plain)
+
+        return sql
 
     @staticmethod
     def _on_stop(original: Any) -> Any:

@@ -22,7 +22,7 @@ from evenkey.core.profiles import (
     read_profile,
     write_profile,
 )
-from evenkey.spark.intercepted import Interception, describe
+from evenkey.spark.intercepted import Interception, SqlJoins, describe
 from evenkey.spark.plans.observed_rows import values_of
 from evenkey.spark.recording.keyed_inputs import keyed_inputs
 from evenkey.spark.recording.observed_keys import observe_keys, sampled_rows
@@ -55,9 +55,10 @@ def record(
     """Record a profile of a job while the job runs: the operations that shuffle by key.
 
     Recorded are batch calls of ``groupBy().applyInPandas`` and ``applyInArrow``, of these after
-    ``cogroup``, of ``join`` with equalities, and writes with ``partitionBy``. Spark counts the hot
-    keys of their inputs in a sample while it computes the job; no further job runs. Results do not
-    change. `evenkey diagnose --profile` adds the rows and seconds of tasks.
+    ``cogroup``, of ``join`` with equalities, such joins in the texts of ``sql`` of a classic
+    session, and writes with ``partitionBy``. Spark counts the hot keys of their inputs in a sample
+    while it computes the job; no further job runs. Results do not change. `evenkey diagnose
+    --profile` adds the rows and seconds of tasks.
 
     The recording begins with this call. It ends with its method `stop`, at the end of a ``with``
     block, or when Python ends, and is then added to the file.
@@ -146,7 +147,9 @@ class Recording:
         self._lock = threading.Lock()
         self._stopped = False
         self._process = os.getpid()
-        self._interception = Interception(session, self._handle)
+        self._interception = Interception(
+            session, self._handle, joins_in_texts=SqlJoins(self._remember, self._log_unsampled)
+        )
         atexit.register(self.stop)
 
     def __enter__(self) -> Self:
@@ -204,7 +207,7 @@ class Recording:
             if lazy:
                 return call.run(*frames)
         except Exception as error:  # noqa: BLE001 - a recording must not stop the user's job
-            self._log_unsampled(call, error)
+            self._log_unsampled(call.method, error)
             frames = call.frames
         return call.run(*frames)
 
@@ -213,7 +216,7 @@ class Recording:
         described = describe(call, plain)
         if described is None:
             return call.frames
-        self._operations[described.fingerprint] = described
+        self._remember(described)
         if call.kind == "join" and not self._joins:
             return call.frames
         found = []
@@ -224,10 +227,14 @@ class Recording:
             found.append(observed.frame)
         return found
 
-    def _log_unsampled(self, call: InterceptedCall, error: Exception) -> None:
+    def _remember(self, described: Described) -> bool:
+        self._operations[described.fingerprint] = described
+        return True
+
+    def _log_unsampled(self, name: str, error: Exception) -> None:
         """Log once for each reason that a call runs without being sampled."""
         reason = shown(text_of(error).strip().partition("\n")[0]) or type(error).__name__
-        text = f"{call.method}: its keys are not recorded: {reason}"
+        text = f"{name}: its keys are not recorded: {reason}"
         if text not in self._unsampled:
             self._unsampled.add(text)
             log = logger.info if isinstance(error, EvenkeyError) else logger.warning

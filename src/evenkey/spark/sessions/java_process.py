@@ -49,14 +49,12 @@ _BEFORE_TRACE = (
     b"PySpark daemon failed to flush the output to the worker process:",
     b"During handling of the above exception, another exception occurred:",
 )
-_LEFT = re.compile(
-    rb"(?:(?:PySpark daemon|During handling) .*\n\s*)?Traceback .*\n"
-    rb'(?:  File ".*[/\\]pyspark[/\\].*\n(?:    .*\n)*)+'
-    rb"(?:BrokenPipeError|ConnectionResetError): .*\n"
-)
-"""The traceback that a Python worker of Spark prints if Java disconnects before the worker has sent
-its whole answer: over Unix sockets, sending the rest fails immediately. It can be hidden if all its
-frames are Spark's, because real errors in a worker are sent to Java.
+_FRAME = b"  File "
+_FRAME_OF_SPARK = re.compile(rb'  File ".*[/\\]pyspark[/\\]')
+_END_OF_LEFT = re.compile(rb"(?:BrokenPipeError|ConnectionResetError): ")
+"""Last line of the traceback that a Python worker of Spark prints if Java disconnects before the
+worker has sent its whole answer: over Unix sockets, sending the rest fails immediately. It can be
+hidden if all its frames are Spark's, because real errors in a worker are sent to Java.
 """
 _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
@@ -269,26 +267,40 @@ def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread'
 
 
 def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines, without `_NOISE` and without tracebacks that match `_LEFT`."""
+    """Yield lines, without `_NOISE` and without tracebacks of workers that Java has left.
+
+    Several workers can print at the same time, so the lines of their tracebacks can alternate:
+    lines are held until all tracebacks that have begun have ended.
+    """
     held: list[bytes] = []
+    unended = 0
     hidden = False
     for line in lines:
         text = line.strip()
-        if text in _BEFORE_TRACE or (text == _TRACE and _TRACE in map(bytes.strip, held)):
-            yield from held
-            held = [line]
-        elif text == _TRACE or (held and (not text or line.startswith(b"  "))):
+        begins = text == _TRACE
+        if begins or text in _BEFORE_TRACE or (held and (not text or _is_inside(line))):
             held.append(line)
-        elif held and _LEFT.fullmatch(b"".join([*held, line])):
-            held, hidden = [], True
-            continue
+            unended += begins
+        elif unended and _END_OF_LEFT.match(line):
+            held.append(line)
+            unended -= 1
+            if not unended:
+                held, hidden = [], True
+                continue
         elif not (hidden and not text):
             yield from held
-            held = []
+            held, unended = [], 0
             if not _NOISE.match(line):
                 yield line
         hidden = hidden and not text
     yield from held
+
+
+def _is_inside(line: bytes) -> bool:
+    """Return whether a line can be inside a traceback all of whose frames are Spark's."""
+    return line.startswith(b"  ") and (
+        not line.startswith(_FRAME) or _FRAME_OF_SPARK.match(line) is not None
+    )
 
 
 @contextlib.contextmanager

@@ -31,6 +31,9 @@ _MESSAGES, _RATE = 100_000, 250.0
 _PART = 1_000_000
 _RULES = {"dkg": "DKG", NO_KEY_SPACE: "no key space"}
 _LOOK, _INITIAL = 5, 2
+_SKEWS = tuple(range(10, 101, 10))
+_MORE_WORKERS = (50, 100)
+_SKEWS_OF_MORE = (40, 70, 90)
 _OLD = 2
 """The old space in the entries of DKG's router."""
 
@@ -87,13 +90,64 @@ class PoolsBySpace(Scenario):
         }
 
 
+@dataclass(frozen=True)
+class WorkersOfKeys(Scenario):
+    """Counts the workers that the hot key and the other keys had; one source routes by DKG.
+
+    Parameters
+    ----------
+    workers
+        Number of workers.
+    seeds
+        Number of streams. The result has the medians, minima and maxima.
+    """
+
+    kind: ClassVar[str] = "workers-of-keys"
+
+    workers: int = 10
+    seeds: int = field(default=3, kw_only=True)
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Route the streams."""
+        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
+        runs = [self._once(seed) for seed in seeds]
+        messages = self.seeds * (self.dataset.messages or 0)
+        if on_messages is not None:
+            on_messages(messages)
+        return Measurement({"messages": messages, **medians(runs)})
+
+    def _once(self, seed: int) -> dict[str, float]:
+        """Return the workers of the most frequent key, and those of the others."""
+        stream = generated(
+            self.dataset.name, messages=self.dataset.messages, seed=seed, rate=self.dataset.rate
+        )
+        hashes = murmur3_strings(stream.texts(np.arange(stream.key_count)))
+        router = parse("dkg").router(self.workers)
+        counts = np.zeros((stream.key_count, self.workers), dtype=np.int64)
+        for batch in stream.batches(round(_LOOK * stream.per_second)):
+            workers = router.route(hashes[batch.ids], batch.times)
+            np.add.at(counts, (batch.ids, workers), 1)
+        hot = int(counts.sum(axis=1).argmax())
+        held = np.count_nonzero(counts, axis=1)
+        others = np.delete(held, hot)
+        others = others[others > 0]
+        return {
+            "of_hot": float(held[hot]),
+            "of_others": float(others.mean()) if len(others) else 0.0,
+            "others_grown": float(np.count_nonzero(others > _INITIAL)),
+            "dist_cost": float(held[held > 0].mean()),
+        }
+
+
 class KeysWithMoreWorkers(Experiment):
     id = "dkg-section-4-2"
     title = "Keys with more than two workers, and entries of the key space"
     summary = (
         "Pools: country streams of 400 s with 250 messages a second, 10 workers, one source routes "
         "by DKG; the pools are looked at every 5 s. Medians of three streams, in brackets minimum "
-        "and maximum. The rest: the first million messages of country streams, 10 workers, 5 "
+        "and maximum. Workers of the hot key: country streams of a million messages that span the "
+        "time of the whole, 2,350 s, one source, medians of three streams. The rest: the first "
+        "million messages of country streams, 10 workers, 5 "
         "spouts, 10 splitters; “no key space” as in DKG, section 4.3."
     )
 
@@ -110,6 +164,12 @@ class KeysWithMoreWorkers(Experiment):
             ),
             WorkerLoads(
                 _part(80, scale), "pkg", 10, SPLITTERS, SPOUTS, hash="murmur3", replication=False
+            ),
+            *(WorkersOfKeys(_thinned(skewness, scale)) for skewness in _SKEWS),
+            *(
+                WorkersOfKeys(_thinned(skewness, scale), workers)
+                for skewness in _SKEWS_OF_MORE
+                for workers in _MORE_WORKERS
             ),
         ]
 
@@ -130,7 +190,7 @@ class KeysWithMoreWorkers(Experiment):
 
     def tables(self, frame: Frame) -> list[Table]:
         skewness = Column("skewness", "Skewness ratio, %", "d")
-        kinds = (PoolsBySpace, Simulation, WorkerLoads)
+        kinds = (PoolsBySpace, Simulation, WorkerLoads, WorkersOfKeys)
         of = {kind: frame[frame["kind"] == kind.kind] for kind in kinds}
         return [
             Table(
@@ -164,6 +224,19 @@ class KeysWithMoreWorkers(Experiment):
                 ],
                 of[WorkerLoads],
             ),
+            Table(
+                "Workers of the hot key and of the others",
+                [
+                    skewness,
+                    Column("workers", "Workers", "d"),
+                    Column("of_hot", "Workers of the hot key", ".0f"),
+                    Column("of_others", "Workers of another key, mean", ".3f"),
+                    Column("others_grown", "Other keys with more than two", ".0f"),
+                    Column("dist_cost", "DistCost, workers a key", ".3f"),
+                ],
+                of[WorkersOfKeys],
+                "Workers that a key had at any time.",
+            ),
         ]
 
 
@@ -171,3 +244,11 @@ def _part(skewness: int, scale: Scale) -> Dataset:
     """Return the beginning of a country stream, at its rate."""
     whole = dataset(f"country-skew-r{skewness}", scale)
     return Dataset(whole.name, min(whole.messages or 0, _PART), whole.rate)
+
+
+def _thinned(skewness: int, scale: Scale) -> Dataset:
+    """Return a country stream with fewer messages, which spans the time of the whole."""
+    whole = dataset(f"country-skew-r{skewness}", scale)
+    published = whole.messages or 0
+    messages = min(published, _PART)
+    return Dataset(whole.name, messages, messages / published * (whole.rate or 0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -242,6 +242,45 @@ class RehearsedMoves(RehearsedJoin):
         if falls:
             figures["fall"] = min(falls)
         return figures, table
+
+
+@dataclass(frozen=True)
+class MovedPartitions(RehearsedJoin):
+    """As `RehearsedJoin`, with the partitions that move, also without Algorithm 1's conditions.
+
+    Parameters
+    ----------
+    check_seconds
+        0: Algorithm 1 with its conditions. Above 0: partitions move whenever the MLDC is above the
+        threshold at a check, and there is a check after this time, which is also the time whose
+        load counts.
+    """
+
+    kind: ClassVar[str] = "moved-partitions"
+
+    check_seconds: float = field(default=0.0, kw_only=True)
+
+    def _once(self, work: _Work, count: int) -> tuple[dict[str, float], pa.Table]:
+        figures, table = super()._once(work, count)
+        load = self._shifted(work.load) if self.shifting else work.load
+        placed = self._distributor().rehearse(load, _WORKERS, epoch_seconds=_LENGTH)
+        moved = (
+            sum(a != b for a, b in zip(one.owners, other.owners, strict=True))
+            for one, other in pairwise(placed)
+        )
+        return {**figures, "moved": float(sum(moved))}, table
+
+    def _distributor(self) -> DynamicDistributor:
+        """Return the Distributor of the mode, with or without the conditions."""
+        if not self.check_seconds:
+            return super()._distributor()
+        return replace(
+            super()._distributor(),
+            min_items=0,
+            wait_periods=1,
+            period=self.check_seconds,
+            min_improvement=0.0,
+        )
 
 
 def _recent(load: NDArray[np.float64]) -> list[NDArray[np.float64]]:

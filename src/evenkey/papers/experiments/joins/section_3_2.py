@@ -12,6 +12,7 @@ from evenkey.papers.experiments.joins.rehearsal import (
     LOAD,
     POINTS,
     STATIC,
+    MovedPartitions,
     RehearsedMoves,
 )
 from evenkey.papers.experiments.timed import LEAST, MOST
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 _PUBLICATIONS = 30_000
 _SKEWS = (0.3, 0.5, 0.7)
+_STREAMS = (*((skew, False) for skew in _SKEWS), (0.7, True))
+_RULES = {
+    0.0: "Algorithm 1",
+    10.0: "no conditions, a check every 10 s",
+    0.5: "no conditions, a check every epoch",
+}
+"""Rules by which partitions move, by the seconds between checks without conditions."""
 
 
 class ItemsAndLoad(Experiment):
@@ -30,7 +38,8 @@ class ItemsAndLoad(Experiment):
     summary = (
         "No join runs, and nothing is timed: the Dynamic Distributor is rehearsed as in Joins, "
         "section 4.6, on 30,000 publications. Medians of three streams, in brackets minimum and "
-        "maximum; the range is the difference of these two."
+        "maximum; the range is the difference of these two. Shifting: other partitions become the "
+        "skewed ones every 20 s."
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
@@ -42,6 +51,11 @@ class ItemsAndLoad(Experiment):
                 for mode in (STATIC, DATA, LOAD)
             ),
             *(RehearsedMoves(stream, skew, mode) for skew in _SKEWS for mode in (STATIC, LOAD)),
+            *(
+                MovedPartitions(stream, skew, LOAD, shifting=shifting, check_seconds=seconds)
+                for skew, shifting in _STREAMS
+                for seconds in _RULES
+            ),
         ]
 
     def labelled(self, frame: Frame) -> Frame:
@@ -49,10 +63,16 @@ class ItemsAndLoad(Experiment):
             name: (frame[f"{name}{MOST}"] - frame[f"{name}{LEAST}"]) / frame[name]
             for name in ("mldc_first", "mldc_later")
         }
-        return frame.assign(**{f"{name}_range": each for name, each in ranges.items()})
+        shifting = frame["shifting"].map({True: ", shifting", False: ""})
+        return frame.assign(
+            **{f"{name}_range": each for name, each in ranges.items()},
+            stream="s = " + frame["skew"].map("{:g}".format) + shifting,
+            rules=frame["check_seconds"].fillna(0.0).map(_RULES),
+        )
 
     def tables(self, frame: Frame) -> list[Table]:
         kinds = frame["mix"].isin([POINTS, CLUSTERED, HEAVY])
+        moved = frame["kind"] == MovedPartitions.kind
         skew = Column("skew", "Skew, nominal s", ".4g")
         return [
             Table(
@@ -79,6 +99,19 @@ class ItemsAndLoad(Experiment):
                     Column("mldc_later_range", "range of that over the median", ".3f"),
                     Column("mldc_crossings", "Times that it crosses its median then", ".0f"),
                 ],
-                frame[~kinds],
+                frame[~kinds & ~moved],
+            ),
+            Table(
+                "Partitions that move, with and without the conditions",
+                [
+                    Column("stream", "Stream"),
+                    Column("rules", "Rules"),
+                    Column("redistributions", "Redistributions", ".0f"),
+                    Column("moved", "Partitions moved", ".0f"),
+                    Column("mldc_later", "MLDC, median after 30 s", ".3f"),
+                ],
+                frame[moved],
+                "Without conditions partitions move whenever the MLDC is above the threshold at a "
+                "check; the load since the last check counts.",
             ),
         ]

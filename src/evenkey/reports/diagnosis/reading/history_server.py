@@ -6,6 +6,7 @@ stages, tasks and plans; `live_application.py` explains what these do not contai
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
 import re
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.reading.spark_application import Application
 
 NEWEST = 20
-"""Number of applications that are read from a history server if no application is given."""
+"""Number of applications that are read from a history server if none and no time is given."""
+MOST = 1000
+"""Number of applications that are read from a history server if a time is given."""
 
 _API = "/api/v1"
 # Matches the start of a page's path; everything before it belongs to the address of the server.
@@ -72,7 +75,7 @@ def is_address(source: str) -> bool:
 
 
 def read_server(
-    address: str, application: str | None = None
+    address: str, application: str | None = None, last_hours: float | None = None
 ) -> tuple[Sequence[Application], list[str]]:
     """Read the applications of a server.
 
@@ -82,12 +85,15 @@ def read_server(
         Address of any page of the server, or of its REST API.
     application
         Id of the only application to read. None: if `address` is a page of one application, that
-        application; otherwise all applications, but only the newest 20 of a history server.
+        application; otherwise all applications of the last hours, or the newest 20.
+    last_hours
+        Number of hours before now in which an application must have ended, or still run. None:
+        any time.
 
     Returns
     -------
     applications, cautions
-        The applications, and one sentence for each application that could not be read.
+        The applications, and sentences about applications that could not be, or were not, read.
 
     Raises
     ------
@@ -98,9 +104,11 @@ def read_server(
     front = _PAGES.split(parts.path, maxsplit=1)[0].rstrip("/")
     base = f"{parts.scheme}://{parts.netloc}{front}{_API}"
     shown = _HISTORY.search(parts.path)
-    listed = _applications(address, base, shown[1] if shown and not application else application)
+    application = application or (shown[1] if shown else None)
+    most = NEWEST if last_hours is None else MOST
+    listed = _applications(address, base, application, _query(most, last_hours))
     read, cautions = [], []
-    for each in listed[:NEWEST]:
+    for each in listed[:most]:
         try:
             read.append(_read(address, base, each))
         except ConfigurationError as error:
@@ -109,7 +117,18 @@ def read_server(
             cautions.append(str(error))
     if not read:
         raise ConfigurationError(cautions[0])
+    if len(listed) > most:
+        more = "" if last_hours is not None else "; with last_hours, all of that time are read"
+        cautions.append(f"The server lists more: only its newest {most:,} were read{more}.")
     return read, cautions
+
+
+def _query(most: int, last_hours: float | None) -> str:
+    """Return a query for one application more than will be read, so that others are noticed."""
+    if last_hours is None:
+        return f"limit={most + 1}"
+    first = dt.datetime.now(dt.UTC) - dt.timedelta(hours=last_hours)
+    return f"limit={most + 1}&minEndDate={first:%Y-%m-%dT%H:%M:%S}.000GMT"
 
 
 def _checked(address: str) -> SplitResult:
@@ -134,14 +153,14 @@ def _checked(address: str) -> SplitResult:
     return parts
 
 
-def _applications(address: str, base: str, application: str | None) -> list[Any]:
+def _applications(address: str, base: str, application: str | None, query: str) -> list[Any]:
     asked = _Server(base)
     listed: Any
     try:
         if application is not None:
             listed = [asked.json(f"applications/{quote(application, safe='')}")]
         else:
-            listed = asked.json(f"applications?limit={NEWEST}")
+            listed = asked.json(f"applications?{query}")
     except urllib.error.HTTPError as error:
         if application is not None and error.code == 404:  # noqa: PLR2004 - not found
             message = (
@@ -159,10 +178,10 @@ def _applications(address: str, base: str, application: str | None) -> list[Any]
     ):
         raise _no_spark(address, "its answer is not a list of Spark applications")
     if not listed:
-        message = (
-            f"{base}: it lists no Spark application; wait for one, or pass the path of its event "
-            "log"
+        that = (
+            " of the last hours; name more of them" if "minEndDate" in query else "; wait for one"
         )
+        message = f"{base}: it lists no Spark application{that}, or pass the path of its event log"
         raise ConfigurationError(message)
     return listed
 

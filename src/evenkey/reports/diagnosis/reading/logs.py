@@ -15,6 +15,7 @@ from evenkey.reports.diagnosis.reading import limits
 from evenkey.reports.diagnosis.reading.packing import CutError, unpacked
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
@@ -67,11 +68,17 @@ class EventLog:
     @property
     def size(self) -> int:
         """Total number of bytes of the files, compressed; files that cannot be read count as 0."""
-        sizes = []
+        return sum(each.st_size for each in self._states())
+
+    @property
+    def changed(self) -> float:
+        """Time of the last change of a file, in seconds since 1970; 0.0 if none can be read."""
+        return max((each.st_mtime for each in self._states()), default=0.0)
+
+    def _states(self) -> Iterator[os.stat_result]:
         for file in self.files:
             with contextlib.suppress(OSError):
-                sizes.append(file.stat().st_size)
-        return sum(sizes)
+                yield file.stat()
 
     def events(self, wanted: Container[str]) -> Iterator[dict[str, Any]]:
         """Yield the events with the wanted names, in the order in which Spark wrote them.

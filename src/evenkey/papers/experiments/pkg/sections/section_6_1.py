@@ -32,9 +32,15 @@ _NAMES = {
     "pkg": "PKG, distinct candidates",
     **{f"pkg(choices={d},variant=paper)": f"PKG, {d} choices" for d in (2, 3, 4)},
 }
-_DATA = {"wikipedia-like": "WP", "lognormal-2": "LN2", "zipf(z=1.2,keys=1000000)": "ZF, z = 1.2"}
+_DATA = {
+    "wikipedia-like": "WP",
+    "twitter-like": "TW",
+    "lognormal-2": "LN2",
+    "zipf(z=1.2,keys=1000000)": "ZF, z = 1.2",
+}
 _SETTINGS = {
     "wikipedia-like": (2_000_000, ("kg",), (5, 10, 50, 100)),
+    "twitter-like": (2_000_000, ("kg",), (5, 10, 50, 100)),
     "lognormal-2": (500_000, ("pkg", "pkg(choices=2,variant=paper)"), (5, 10)),
     "zipf(z=1.2,keys=1000000)": (500_000, tuple(_NAMES)[2:], (5,)),
 }
@@ -86,7 +92,7 @@ class DrawsOfTheHash(Experiment):
         "Which keys meet on a worker depends on the hash, and the paper's is one draw. Here each "
         "stream is routed with 20 hashes by a router that sees all messages. A draw counts as "
         "unbalanced if the imbalance at its end is above 0.001 of the messages. Medians, in "
-        "brackets minimum and maximum. WP has 2 M messages here, the others 500,000."
+        "brackets minimum and maximum. WP and TW have 2 M messages here, the others 500,000."
     )
 
     table = "Imbalance of 20 draws"

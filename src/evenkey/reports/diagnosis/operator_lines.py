@@ -1,10 +1,10 @@
-"""Read the order and the functions of a window from the line that Spark prints for it."""
+"""Read windows and as-of joins from the lines that Spark prints for these operators."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.reports.diagnosis.reading.spark_plans import split_keys
 
@@ -14,6 +14,30 @@ if TYPE_CHECKING:
 _ORDER = re.compile(r"(?P<column>.+) (?P<way>ASC|DESC) NULLS (?P<nulls>FIRST|LAST)")
 _USUAL = {"ASC": "FIRST", "DESC": "LAST"}
 _COLUMN = re.compile(r"[\w ]+")
+_PARTS = 5
+"""An as-of join's first parts: keys of the left and the right side, both times, the condition."""
+_OPTIONS = {
+    ">=": "",
+    ">": "allow_exact_matches=False",
+    "<=": 'direction="forward"',
+    "<": 'direction="forward", allow_exact_matches=False',
+}
+
+
+class AsOfMatch(NamedTuple):
+    """How an as-of join matches rows.
+
+    Parameters
+    ----------
+    times
+        Time of the left and of the right side, as Spark prints them.
+    options
+        Arguments of ``asof_join`` in code for the direction and for equal times; empty: the
+        defaults.
+    """
+
+    times: tuple[str, str]
+    options: str
 
 
 def window_order(text: str) -> str:
@@ -40,6 +64,27 @@ def window_order(text: str) -> str:
 def runs_python(read: KeyedRead) -> bool:
     """Return whether a window has a Python function, whose rows cannot be cut into pieces."""
     return "Python" in read.operator or "Pandas" in read.operator
+
+
+def as_of_match(text: str) -> AsOfMatch | None:
+    """Return how an as-of join matches rows; None: the line is of another form.
+
+    Examples
+    --------
+    >>> sides = "[k#1L], [k#5L], [t#2L], [u#6L]"
+    >>> as_of_match(f"SortMergeAsOfJoin {sides}, (t#2L > u#6L), (t#2L - u#6L), Inner")
+    AsOfMatch(times=('t', 'u'), options='allow_exact_matches=False')
+    >>> as_of_match(f"SortMergeAsOfJoin {sides}") is None
+    True
+    """
+    parts = list(split_keys(text))[:_PARTS]
+    if len(parts) < _PARTS:
+        return None
+    left, right, condition = (each[1:-1] for each in parts[2:])
+    for sign, options in _OPTIONS.items():
+        if condition == f"{left} {sign} {right}":
+            return AsOfMatch((left, right), options)
+    return None
 
 
 def _ordered(found: re.Match[str]) -> str:
