@@ -73,7 +73,7 @@ class JoinRequest(NamedTuple):
     kind, workers, weigh, state, exact
         As for `join`.
     is_open
-        Whether the user left it open who places the keys, so that Spark does if no key is hot.
+        Whether the user left it open who places the keys, so that Spark does if little is gained otherwise.
     plain
         Result of Spark's own join.
     """
@@ -180,7 +180,7 @@ class JoinRequest(NamedTuple):
         if plan is None:
             plan = make_join_plan(counted, self.kind, self.weigh, self.workers, seconds)
             kept.keep(plan.to_arrays())
-        reason = self._nothing_hot(plan, counted)
+        reason = self._little_gain(plan, counted)
         if reason is not None:
             return PlannedJoin(replace(plan, reason=reason), None, counted)
         return PlannedJoin(plan, keys, counted)
@@ -195,7 +195,7 @@ class JoinRequest(NamedTuple):
             return "there is one worker"
         return _broadcast(self.plain)
 
-    def _nothing_hot(self, plan: JoinPlan, counts: JoinCounts) -> str | None:
+    def _little_gain(self, plan: JoinPlan, counts: JoinCounts) -> str | None:
         # The work does not include right rows that a semi or anti join only has to test.
         if not self.is_open or plan.plan is None or plan.combines_right:
             return None

@@ -20,7 +20,7 @@ _ADAPTIVE, _MERGES = (
 )
 _COMPRESSED = 4
 _LEAST_BYTES = 1 << 20
-_WORTH = 1.05
+_WORTH = 1.2
 """Spark places the keys itself if placing them by load is predicted to gain less than this."""
 
 
@@ -30,7 +30,7 @@ def spark_partition(columns: Sequence[Column], partitions: int) -> Column:
 
 
 def no_gain(session: SparkSession, gain: float, values: float, slots: int) -> str | None:
-    """Return why Spark places the keys itself, as nothing is gained otherwise; None: it does not.
+    """Return why Spark places the keys itself, as little is gained otherwise; None: it does not.
 
     Spark's own placement is not chosen for so few bytes that adaptive execution would merge its
     tasks into fewer tasks than there are slots.
@@ -48,7 +48,7 @@ def no_gain(session: SparkSession, gain: float, values: float, slots: int) -> st
     """
     if gain >= _WORTH or not _fills_slots(session, values, slots):
         return None
-    return f"no key is hot: keys placed by load would be {max(gain, 1):.2f}x faster"
+    return f"keys placed by load would be only {max(gain, 1):.2f}x faster"
 
 
 def _fills_slots(session: SparkSession, values: float, slots: int) -> bool:
