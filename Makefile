@@ -16,8 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
 # The tests of `make test`; those of `make check` are marked slow, those of `make soak` soak.
 FAST := not slow and not soak and not benchmark
-# What tests start that is no Python package (tools/components.py).
-COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime
+# What tests start that is not in the lock file (tools/components.py).
+COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime airflow
 PARTS :=
 NAMES :=
 # Programs that no Debian package has.
@@ -54,7 +54,7 @@ setup: $(READY) $(CLASSES) $(KERNELS) ## Set up .venv with the locked packages, 
 demo: $(READY) ## Run a job that a hot key slows down and its balanced version, in a minute; it ends with a page to open
 	@$(BIN)/python examples/demo.py build/demo
 
-test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, which take several minutes: every subpackage, the promises, the README
+test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, which take several minutes: every subpackage, end-to-end tests, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
 check: lint imports results $(CLASSES) $(KERNELS) ## Check style, imports, types and figures of pages, and run the slow tests, which `make test` and `make soak` leave out
@@ -72,7 +72,7 @@ connect: $(READY) $(CLASSES) $(KERNELS) ## Run the tests of operators, joins and
 	@echo "On a classic session:"
 	@$(PYTEST) $(PARALLEL) $(ANYWHERE)
 	@echo "Over Spark Connect:"
-	@EVENKEY_CONNECT=1 $(PYTEST) $(PARALLEL) -rs $(ANYWHERE)
+	@EVENKEY_CONNECT=1 $(PYTEST) $(PARALLEL) $(ANYWHERE)
 
 kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and check results; continues where it stopped
 	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(SEED)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import evenkey.papers  # noqa: F401 - whose groupings and data sets are known by their names then
 
-pytest_plugins = ["tests.session"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest_plugins = ["tests.session", "tests.skips"]
 
 EVENT_LOG = Path(__file__).parent / "tests" / "diagnosis" / "logs" / "apply-skewed.gz"
 
@@ -27,9 +30,17 @@ def _needs_spark(item: pytest.DoctestItem) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def _names_of_examples(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+def _names_of_examples(
+    request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]
+) -> Iterator[None]:
     """Give an example `spark` and `event_log` where it names them."""
-    if isinstance(request.node, pytest.DoctestItem):
-        if _needs_spark(request.node):
-            doctest_namespace["spark"] = request.getfixturevalue("spark")
-        doctest_namespace["event_log"] = EVENT_LOG
+    if not isinstance(request.node, pytest.DoctestItem):
+        yield
+        return
+    doctest_namespace["event_log"] = EVENT_LOG
+    if not _needs_spark(request.node):
+        yield
+        return
+    spark = doctest_namespace["spark"] = request.getfixturevalue("spark")
+    yield
+    spark.conf.unset("spark.sql.streaming.stateStore.providerClass")  # examples of state set it

@@ -459,12 +459,18 @@ def measure(jobs: Iterable[Job]) -> None:
 
 
 def longest_stage(job: Job) -> float:
-    """Return the seconds of the longest stage of a changed job, without its warm-up."""
+    """Return the seconds of the longest stage of a changed job, without its warm-up.
+
+    As in predictions, its tasks are scheduled in the order in which they began.
+    """
     (log,) = find_logs(BUILD / CHANGED / job.name).logs
     known = read_log(log)
     first = min(each.execution or 0 for each in known.stages)
     return max(
-        makespan([task.seconds for task in each.tasks], known.slots)
+        makespan(
+            [task.seconds for task in sorted(each.tasks, key=lambda task: task.started)],
+            known.slots,
+        )
         for each in known.stages
         if each.execution != first
     )

@@ -2,87 +2,92 @@
 
 Epoch 0 has each key once, so that all states exist. Then rows follow Zipf's law, and every few
 epochs other keys become hot. `limit` is the mean number of rows of a worker or that of the hottest
-key, whichever is larger. At the end all states are compared with a count by NumPy.
+key, whichever is larger. The verdict covers the maximum load in epochs whose hot keys the previous
+epoch had shown, with unchanged workers. With ``--merge``, a partial state is one row of the load.
+At the end all states are compared with a count by NumPy. ``--json FILE`` also writes the result.
 
-    python -m benchmarks.keyed_state --master 'local-cluster[10,1,2048]'      # minutes
-    python -m benchmarks.keyed_state --workers 8 --most-workers 12 --change 8:12,16:6
-    python -m benchmarks.keyed_state --keys 10000 --rows 20000 --epochs 8 --workers 3
+Estimates are for an idle machine with a core per worker; on two cores they are three times as high.
+
+    python -m benchmarks.keyed_state --epochs 63 --every 3             # 20 moves; 10 minutes
+    python -m benchmarks.keyed_state --epochs 63 --every 3 --merge     # 10 minutes
+    python -m benchmarks.keyed_state --epochs 63 --every 3 --kills 20  # 25 minutes
+    python -m benchmarks.keyed_state --beside --epochs 24              # beside Spark; 15 minutes
+    python -m benchmarks.keyed_state --workers 8 --most-workers 12 --change 8:12,16:6  # 5 minutes
+    python -m benchmarks.keyed_state --keys 20000 --rows 20000 --epochs 8 --every 3 --workers 2
+
+In ``--kills`` the program of the stream is killed, with its JVM and executors, at random times of
+the run, and started again. ``--beside`` runs each epoch in two queries, in random order: `stateful`
+and ``transformWithStateInPandas`` of Spark. The results of both are the new counts of the keys.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from evenkey import spark as eks
+from benchmarks import keyed_beside_spark
+from benchmarks.keyed_stream import keys_of, write_epoch
 from evenkey.core.stores import LocalStore
-from evenkey.joins import CLUSTER_SETTINGS
 from evenkey.spark.states.pieces import Version
 from evenkey.spark.states.state_log import StateLog
+from tests.processes import end_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame
 
-Z, FILES = 1.2, 4
+    from evenkey.spark.states.state_plan import StatePlan
 
-
-def count(batch: Any) -> tuple[pa.Table, None]:
-    """Count the rows of each key."""
-    added = np.bincount(batch.positions, minlength=len(batch.states))
-    n = pc.add(pc.fill_null(batch.states["n"], 0), pa.array(added))
-    return batch.states.set_column(1, "n", n), None
+_MOVED = 0.03
+"""An epoch has a move if at least this share of the states is on another worker than before."""
 
 
-def keys_of(given: argparse.Namespace) -> Iterator[NDArray[np.int64]]:
-    """Yield the keys of the rows of each epoch."""
-    random = np.random.default_rng(1)
-    shares = np.cumsum(1 / np.arange(1, given.keys + 1) ** Z)
-    yield random.permutation(given.keys)
-    for epoch in range(1, given.epochs):
-        ranks = np.searchsorted(shares, random.random(given.rows) * shares[-1])
-        yield (ranks + epoch // given.every * (given.keys // 27)) % given.keys
-
-
-def write(directory: Path, epochs: Iterator[NDArray[np.int64]], keys: int) -> Any:
-    """Write the files of each epoch; return the rows of each key, and those of the hottest one."""
+def write(directory: Path, given: Any) -> tuple[NDArray[np.int64], list[int]]:
+    """Write the files of all epochs; return the rows of each key, and those of the hottest one."""
     directory.mkdir()
-    counts, hottest = np.zeros(keys, dtype=np.int64), []
-    for epoch, rows in enumerate(epochs):
-        of_key = np.bincount(rows, minlength=keys)
+    counts, hottest = np.zeros(given.keys, dtype=np.int64), []
+    for epoch, rows in enumerate(keys_of(given)):
+        of_key = np.bincount(rows, minlength=given.keys)
         counts += of_key
         hottest.append(int(of_key.max()))
-        for number, part in enumerate(np.array_split(rows, FILES)):
-            file = directory / f"{epoch:04d}-{number}.parquet"
-            pq.write_table(pa.table({"key": part}), file)
-            os.utime(file, (epoch + 1, epoch + 1))  # Spark reads the oldest files first
+        write_epoch(directory, epoch, rows, given.files)
     return counts, hottest
+
+
+def log_of(place: Path) -> StateLog:
+    """Return the log of the only query of a state."""
+    (query,) = (place / "state" / "queries").iterdir()
+    return StateLog(LocalStore(query))
+
+
+def plan_of(log: StateLog, epoch: int) -> StatePlan | None:
+    """Return the plan of an epoch that counted; None: it is too old and was deleted."""
+    newest = log.generation(log.generations()[-1])
+    return None if newest is None else log._in_force(newest, epoch)
 
 
 def measured(log: StateLog, hottest: list[int]) -> Iterator[dict[str, Any]]:
     """Yield the figures of each epoch from the log of its query."""
-    (number,) = log.generations()
-    generation = log.generation(number)
-    assert generation is not None
     for epoch, most in enumerate(hottest):
-        plan = log.plan(generation, epoch)
-        assert plan is not None
-        rows, loaded = np.zeros(plan.workers), 0
+        plan = plan_of(log, epoch)
+        if plan is None:
+            continue
+        rows, loaded, combining, working = np.zeros(plan.workers), 0, 0.0, 0.0
         for record in log.records(plan):
             loaded += len(record.loaded)
-            rows[record.slot] += sum(work.rows for work in record.work.values())
+            for work in record.work.values():
+                rows[record.slot] += work.received
+                combining += work.combining
+                working += work.seconds
         sizes = np.array(plan.sizes)
         yield {
             "epoch": epoch,
@@ -91,15 +96,18 @@ def measured(log: StateLog, hottest: list[int]) -> Iterator[dict[str, Any]]:
             "moved_partitions": len(plan.moved),
             "loaded_partitions": loaded,
             "max_over_limit": float(rows.max() / max(rows.mean(), most)),
+            "max_over_mean": float(rows.max() / rows.mean()),
+            "seconds_of_work": working,
+            "seconds_of_combining": combining,
         }
 
 
-def states_of(log: StateLog, epochs: int, keys: int) -> NDArray[np.int64]:
-    """Return the count in the state of each key after all epochs."""
-    (number,) = log.generations()
-    generation = log.generation(number)
-    assert generation is not None
-    plan = log.plan(generation, epochs - 1)
+def states_of(log: StateLog, checkpoint: Path, keys: int) -> NDArray[np.int64]:
+    """Return the count in the state of each key after all epochs.
+
+    After a kill, an epoch may have more files than others, so that there are fewer epochs.
+    """
+    plan = plan_of(log, max(int(each.name) for each in (checkpoint / "commits").glob("[0-9]*")))
     assert plan is not None
     heads = list(plan.heads)
     for record in log.records(plan):
@@ -113,7 +121,118 @@ def states_of(log: StateLog, epochs: int, keys: int) -> NDArray[np.int64]:
     return counts
 
 
-def main() -> None:
+def run(place: Path, given: Any, kills: int) -> list[float]:
+    """Run the program of the stream to its end; return the seconds until each kill."""
+    options = json.dumps(vars(given))
+    command = [sys.executable, "-m", "benchmarks.keyed_stream", str(place), options]
+    random = np.random.default_rng(given.seed)
+    killed: list[float] = []
+    while True:
+        # A start takes 15 s or more. After each kill the program gets time for an epoch or two.
+        waits = float(random.uniform(5, given.kill_within)) if len(killed) < kills else None
+        with subprocess.Popen(command, start_new_session=True) as program:
+            try:
+                if program.wait(waits):
+                    message = f"the program ended with {program.returncode}"
+                    raise RuntimeError(message)
+            except subprocess.TimeoutExpired:
+                end_session(program.pid)
+                killed.append(round(waits or 0, 1))
+                continue
+        return killed
+
+
+def spread(values: list[float]) -> dict[str, float | int | None]:
+    """Return number, median and maximum of some figures."""
+    if not values:
+        return {"epochs": 0, "median": None, "worst": None}
+    return {"epochs": len(values), "median": float(np.median(values)), "worst": max(values)}
+
+
+def verdict(epochs: list[dict[str, Any]], given: Any) -> dict[str, Any]:
+    """Return the figures of a run: times as ratios of the median epoch, and the maximum load."""
+    timed = [each for each in epochs if each["epoch"] > 1 and each["seconds"] is not None]
+    before = {each["epoch"] + 1: each["workers"] for each in epochs}
+    changed = [each for each in timed if before.get(each["epoch"]) != each["workers"]]
+    moves = [each for each in timed if each["moved_states"] >= _MOVED and each not in changed]
+    shown = [
+        each
+        for each in epochs
+        if each["epoch"] > 1
+        and each["epoch"] % given.every
+        and before.get(each["epoch"]) == each["workers"]
+    ]
+    median = float(np.median([each["seconds"] for each in timed])) if timed else None
+    changes = []
+    for each in changed if median is not None else []:
+        others = [
+            other["seconds"]
+            for other in timed
+            if other["workers"] == each["workers"] and other not in changed
+        ]
+        if others:
+            ratio = each["seconds"] / float(np.median(others))
+            changes.append(
+                {"epoch": each["epoch"], "workers": each["workers"], "over_median": ratio}
+            )
+    return {
+        "median_seconds": median,
+        "moves_over_median": spread([each["seconds"] / median for each in moves] if median else []),
+        "moved_states": spread([each["moved_states"] for each in moves]),
+        "max_over_limit": spread([each["max_over_limit"] for each in shown]),
+        "max_over_mean": spread([each["max_over_mean"] for each in shown]),
+        "changes": changes,
+    }
+
+
+def alone(place: Path, given: Any) -> dict[str, Any]:
+    """Run the stream, also with kills or other numbers of workers."""
+    counts, hottest = write(place / "input", given)
+    started = time.perf_counter()
+    killed = run(place, given, given.kills)
+    log = log_of(place)
+    seconds = json.loads((place / "seconds.json").read_text())
+    epochs = [
+        {**each, "seconds": seconds.get(str(each["epoch"]))} for each in measured(log, hottest)
+    ]
+    exact = bool((states_of(log, place / "checkpoint", given.keys) == counts).all())
+    figures = {
+        "exact": exact,
+        "kills": len(killed),
+        "starts": len(log.generations()),
+        "total_seconds": time.perf_counter() - started,
+        **({} if killed else verdict(epochs, given)),
+    }
+    return {"verdict": figures, "killed_after": killed, "epochs": epochs}
+
+
+def beside(place: Path, given: Any) -> dict[str, Any]:
+    """Run each epoch in a query of `stateful` and in one of Spark."""
+    found = keyed_beside_spark.run(place, given)
+    own = {each["epoch"]: each for each in measured(log_of(place), found["hottest"])}
+    epochs, figures = found["epochs"], {}
+    for each in epochs:
+        if each["way"] == "stateful":
+            each |= {name: own[each["epoch"]][name] for name in ("max_over_limit", "max_over_mean")}
+    for way in ("stateful", "spark"):
+        # After a drift too: Spark's placement does not follow any.
+        mine = [each for each in epochs if each["way"] == way and each["epoch"] > 1]
+        shown = [each for each in mine if each["epoch"] % given.every]
+        figures[way] = {
+            "rows_per_second": given.rows * len(mine) / sum(each["seconds"] for each in mine),
+            "seconds": spread([each["seconds"] for each in mine]),
+            "max_over_limit": spread([each["max_over_limit"] for each in shown]),
+            "max_over_mean": spread([each["max_over_mean"] for each in shown]),
+        }
+    rates = [figures[way]["rows_per_second"] for way in ("stateful", "spark")]
+    states = states_of(log_of(place), place / "stateful-checkpoint", given.keys)
+    exact = bool((states == found["counts"]).all())
+    verdict = {"exact": exact, "exact_spark": found["exact"], "throughput": rates[0] / rates[1]}
+    return {"verdict": {**verdict, **figures}, "epochs": epochs}
+
+
+def options() -> Any:
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -125,52 +244,34 @@ def main() -> None:
         ("workers", 10),
         ("most-workers", 0),
         ("partitions", 0),
+        ("files", 0),
+        ("kills", 0),
+        ("kill-within", 60),
+        ("seed", 1),
     ):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--master", default="local[4]")
+    parser.add_argument("--master", default="", help="default: local-cluster[N,1,1024]")
     parser.add_argument("--change", default="", help="workers from an epoch on: EPOCH:W,EPOCH:W")
+    parser.add_argument("--merge", action="store_true", help="combine the rows of hot keys")
+    parser.add_argument("--beside", action="store_true", help="beside Spark's own operator")
+    parser.add_argument("--json", type=Path, help="file for the result")
     given = parser.parse_args()
-    given_changes = (each.split(":") for each in given.change.split(",") if each)
-    changes = {int(epoch): int(workers) for epoch, workers in given_changes}
+    given.most_workers = given.most_workers or given.workers
+    given.files = given.files or given.most_workers
+    given.master = given.master or f"local-cluster[{given.most_workers},1,1024]"
+    given.changes = dict(each.split(":") for each in given.change.split(",") if each)
+    return given
+
+
+def main() -> None:
+    given = options()
+    file, given.json = given.json, None
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
-        counts, hottest = write(place / "input", keys_of(given), given.keys)
-        cluster = CLUSTER_SETTINGS if given.master.startswith("local-cluster") else {}
-        spark = eks.session(given.master, cluster)
-        stream = spark.readStream.schema("key bigint").option("maxFilesPerTrigger", FILES)
-        counted = eks.stateful(
-            stream.parquet(str(place / "input")),
-            "key",
-            count,
-            "key bigint",
-            "n bigint",
-            state=place / "state",
-            workers=given.workers,
-            most_workers=given.most_workers or given.workers,
-            partitions=given.partitions or None,
-            balance="rows",
-        )
-
-        def work(df: DataFrame, epoch: int) -> None:
-            df.count()
-            if epoch + 1 in changes:
-                LocalStore(place / "state").put("workers", str(changes[epoch + 1]).encode())
-
-        writer = counted.writeStream.option("checkpointLocation", str(place / "checkpoint"))
-        query = writer.foreachBatch(work).start()
-        spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(10 * given.epochs))
-        query.processAllAvailable()
-        times = {
-            each["batchId"]: each["durationMs"]["triggerExecution"] / 1000
-            for each in query.recentProgress
-            if each["numInputRows"]
-        }
-        query.stop()
-        log = StateLog(LocalStore(place / "state").under(f"queries/{query.id}"))
-        exact = bool((states_of(log, given.epochs, given.keys) == counts).all())
-        epochs = [{**each, "seconds": times.get(each["epoch"])} for each in measured(log, hottest)]
-        spark.stop()
-    sys.stdout.write(json.dumps({"exact": exact, "epochs": epochs}, indent=1) + "\n")
+        found = (beside if given.beside else alone)(Path(directory), given)
+    text = json.dumps({"options": vars(given), **found}, indent=1) + "\n"
+    if file is not None:
+        file.write_text(text)
+    sys.stdout.write(text)
 
 
 if __name__ == "__main__":

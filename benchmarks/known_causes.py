@@ -9,19 +9,22 @@ Work is a sleep per row, so that slots stand for cores on any machine.
     python benchmarks/known_causes.py measure          # makespans with remedies; about five minutes
     python benchmarks/known_causes.py keep             # logs for tests, with what diagnosis reads
 
-`measure` also has the jobs of `diagnosed_jobs.py` that have a remedy. A job that has run is not run
-again; delete `build/diagnosed` first.
+`measure` also has the jobs of `diagnosed_jobs.py` that have a remedy. If the remedy is a setting,
+the changed job has all settings that the diagnosis prints. A job that has run is not run again;
+delete `build/diagnosed` first. `--json` prints the results of `judge` or `measure` as one object.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import json
+import re
 import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 from pyspark import cloudpickle
@@ -59,6 +62,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.reports.diagnosis import Change, Finding
 
 # Workers cannot import `benchmarks`.
 cloudpickle.register_pickle_by_value(sys.modules["benchmarks.diagnosed_jobs"])
@@ -156,10 +161,11 @@ def stalled(spark: SparkSession) -> None:
 
 
 def small_groups(spark: SparkSession) -> None:
-    done(orders(spark, balanced()).groupBy("customer").applyInPandas(of_group, COUNTED))
+    """Work on groups of four rows; of smaller ones, the processor would take half of the time."""
+    rows = rows_of(spark, balanced(1_000), 4_000)
+    done(rows.groupBy("customer").applyInPandas(of_group, COUNTED))
 
 
-FOUR = ("spark.sql.shuffle.partitions", "4")
 EIGHT = ("spark.sql.shuffle.partitions", "8")
 MERGING = ("spark.sql.adaptive.coalescePartitions.enabled", "true")
 KNOWN = (
@@ -205,14 +211,7 @@ KNOWN = (
     Known(Job("slow-task", stalled), "slow task"),
     Known(Job("nothing", small_groups, (), (EIGHT,)), "none"),
 )  # fmt: skip
-CHANGES = {
-    "join-nulls": ("spark.sql.shuffle.spreadNullJoinKeys.enabled", "true"),
-    "few-partitions": EIGHT,
-    "merged-partitions": ("spark.sql.adaptive.coalescePartitions.enabled", "false"),
-}
-"""Settings of changed jobs, where the change is a setting."""
-
-
+_SETTING = re.compile(r'spark\.conf\.set\("([^"]+)", "([^"]*)"\)')
 REMEDIED = (
     *(each for each in ALL if each.changed is not None),
     *(each.job for each in KNOWN if each.job.changed is not None),
@@ -228,18 +227,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("what", choices=("judge", "measure", "keep"))
     parser.add_argument("--job", action="append")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     chosen = parser.parse_args()
+    if chosen.json:
+        CONSOLE.file = sys.stderr
     known = [each for each in KNOWN if chosen.job is None or each.job.name in chosen.job]
     remedied = [each for each in REMEDIED if chosen.job is None or each.name in chosen.job]
+    found: dict[str, Any] = {}
     if chosen.what == "measure":
-        measure_all(remedied)
-        return
-    for each in known:
-        make_log(each.job)
-    if chosen.what == "judge":
-        judge_all(known)
+        found = measure_all(remedied)
     else:
+        for each in known:
+            make_log(each.job)
+    if chosen.what == "judge":
+        found = judge_all(known)
+    elif chosen.what == "keep":
         keep((each.job for each in known), KEPT.with_name("causes"))
+    if chosen.json:
+        sys.stdout.write(json.dumps(found, indent=1) + "\n")
 
 
 def make_log(job: Job) -> None:
@@ -247,27 +252,41 @@ def make_log(job: Job) -> None:
         run(job, LOGS)
 
 
-def judge_all(known: list[Known]) -> None:
+def judge_all(known: list[Known]) -> dict[str, Any]:
     """Compare the causes of jobs with those that the diagnosis finds, and count the right ones."""
-    right = sum(judge(job, cause) for job, cause in known)
+    jobs = [judge(job, cause) for job, cause in known]
+    right = sum(each["found"] == each["cause"] for each in jobs)
     CONSOLE.print(f"{right} of {len(known)} causes are right (wanted: {RIGHT:.0%})")
     wrongly = [job.name for job, cause in known if cause not in CAUSED_BY_KEYS and cures(job)]
     CONSOLE.print(f"cures of skew where keys are not the cause: {', '.join(wrongly) or 'none'}")
+    return {"jobs": jobs, "right": right, "count": len(known), "wrong_cures": len(wrongly)}
 
 
-def judge(job: Job, cause: str) -> bool:
+def longest_finding(job: Job) -> Finding | None:
+    """Return what the diagnosis says of the longest stage of a job; None if it names no stage."""
+    return max(diagnosed(job).findings, key=lambda each: each.work.seconds, default=None)
+
+
+def judge(job: Job, cause: str) -> dict[str, Any]:
     """Compare the cause of a job with the cause that the diagnosis finds in its longest stage."""
-    findings = sorted(diagnosed(job).findings, key=lambda each: -each.work.seconds)
-    found = findings[0].cause if findings else "none"
+    longest = longest_finding(job)
+    found = longest.cause if longest else "none"
     CONSOLE.print(f"{'right' if found == cause else 'WRONG'} {job.name}: {cause}, found {found}")
-    for each in findings:
+    for each in sorted(diagnosed(job).findings, key=lambda each: -each.work.seconds):
         CONSOLE.print(f"    {each.run.read.operator}: {each.verdict}, {each.reason}")
         for change in each.changes:
             CONSOLE.print(
                 f"    {change.remedy.how}: {change.gain:.2f}x, {change.confidence}: "
                 f"{change.remedy.code}"
             )
-    return found == cause
+    offered = [change.remedy.how for change in longest.changes] if longest else []
+    return {
+        "job": job.name,
+        "cause": cause,
+        "found": found,
+        "verdict": longest.verdict if longest else "none",
+        "offered": ", ".join(offered) or "nothing",
+    }
 
 
 def cures(job: Job) -> set[str]:
@@ -277,34 +296,51 @@ def cures(job: Job) -> set[str]:
     return found & CURES_OF_SKEW
 
 
-def measure_all(jobs: list[Job]) -> None:
+def measure_all(jobs: list[Job]) -> dict[str, Any]:
     """Run jobs without and with a remedy, and count the makespans that were predicted well."""
     CONSOLE.print(f"makespan of the stage on {SLOTS} slots: before, predicted, measured")
-    close = [abs(measure(job)) <= OFF for job in jobs]
+    measured = [measure(job) for job in jobs]
+    close = sum(each["off"] is not None and abs(each["off"]) <= OFF for each in measured)
     CONSOLE.print(
-        f"{sum(close)} of {len(close)} predictions are within {OFF:.0%} of the measured makespan "
-        f"(wanted: {CLOSE * len(close):.0f} of {len(close)})"
+        f"{close} of {len(jobs)} predictions are within {OFF:.0%} of the measured makespan "
+        f"(wanted: {CLOSE * len(jobs):.0f} of {len(jobs)})"
     )
+    return {"jobs": measured, "close": close, "count": len(jobs)}
 
 
-def measure(job: Job) -> float:
-    """Run a job with a remedy; return by how much the prediction is off, as a share."""
+def settings_of(change: Change) -> tuple[tuple[str, str], ...]:
+    """Return the settings that the code of a change sets."""
+    return tuple(_SETTING.findall(change.remedy.code))
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """Run a job with a remedy, and compare the makespan of its stage with the predicted one.
+
+    ``off`` is by how much the prediction is off, as a share; None: the remedy is not offered.
+    """
     make_log(job)
-    if seconds_of(job, CHANGED) is None:
-        setting = (CHANGES.get(job.name, FOUR),) if job not in ALL else ()
-        run(job._replace(settings=(*job.settings, *setting)), CHANGED)
-    finding = max(diagnosed(job).findings, key=lambda each: each.work.seconds)
-    change = next((each for each in finding.changes if each.remedy.how == job.how), None)
-    if change is None:
+    finding = longest_finding(job)
+    changes = finding.changes if finding else ()
+    change = next((each for each in changes if each.remedy.how == job.how), None)
+    if finding is None or change is None:
         CONSOLE.print(f"{job.name:20} {job.how:12} is not offered")
-        return float("inf")
+        return {"job": job.name, "how": job.how, "off": None}
+    if seconds_of(job, CHANGED) is None:
+        run(job._replace(settings=(*job.settings, *settings_of(change))), CHANGED)
     predicted, measured = change.seconds - change.counting, longest_stage(job)
     off = predicted / measured - 1
     CONSOLE.print(
         f"{job.name:20} {job.how:12} {finding.work.seconds:6.2f} s {predicted:6.2f} s "
         f"{measured:6.2f} s  {off:+.0%}"
     )
-    return off
+    return {
+        "job": job.name,
+        "how": job.how,
+        "seconds": finding.work.seconds,
+        "predicted": predicted,
+        "measured": measured,
+        "off": off,
+    }
 
 
 if __name__ == "__main__":

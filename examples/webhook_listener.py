@@ -1,8 +1,10 @@
 """Post a diagnosis to a webhook when a streaming query ends.
 
-Add the listener to the session before its queries start, with the directory of the event logs:
+Add the listener to the session before its queries start, with the directory of the event logs and
+the application of the session:
 
-    listener = DiagnosisListener("https://chat.example/hooks/42", "/srv/spark-events")
+    application = spark.sparkContext.applicationId
+    listener = DiagnosisListener("https://chat.example/hooks/42", "/srv/spark-events", application)
     spark.streams.addListener(listener)
 """
 
@@ -34,13 +36,18 @@ class DiagnosisListener(StreamingQueryListener):
         Address to post to.
     source
         What `evenkey.diagnose` reads: a directory of event logs, or the address of a server.
+    application
+        Spark's id of the session's application; others in `source` are not diagnosed.
     fail_above
         Predicted speedup of a stage above which the diagnosis is posted.
     """
 
-    def __init__(self, webhook: str, source: str, fail_above: float = 1.5) -> None:
+    def __init__(
+        self, webhook: str, source: str, application: str, fail_above: float = 1.5
+    ) -> None:
         self.webhook = webhook
         self.source = source
+        self.application = application
         self.fail_above = fail_above
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
@@ -55,7 +62,7 @@ class DiagnosisListener(StreamingQueryListener):
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
         """Diagnose the jobs so far, and post what should be changed."""
         del event
-        diagnosis = diagnose(self.source)
+        diagnosis = diagnose(self.source, application=self.application)
         if diagnosis.above(self.fail_above):
             post(self.webhook, diagnosis.to_markdown())
 

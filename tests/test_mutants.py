@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tools.mutants.justified import FILE, justified
 from tools.mutants.mutations import mutants
+from tools.mutants.results import table
 from tools.mutants.subpackages import TOP, draw, fast_tests, nearest_tests, sample, subpackages
-from tools.mutants.trial import Copy
+from tools.mutants.trial import Copy, Fate
 
 ROOT = Path(__file__).parents[1]
 EVERY = subpackages(ROOT)
@@ -192,6 +194,58 @@ def test_the_fast_tier_kills_alone_and_not_by_a_test_that_fails_anyway(tmp_path)
         "(a <= 3)": ("survived", ""),
     }
     assert copy.broken == {"tests/metrics/test_one.py::test_broken"}
+
+
+@pytest.mark.parametrize(
+    ("by", "control", "counts"),
+    [
+        ("tests/test_a.py::test_it", Fate("survived"), True),
+        ("exit code 4", Fate("survived"), True),
+        ("SIGSEGV", Fate("killed", "tests/test_a.py::test_it"), False),
+        ("tests/test_a.py", Fate("killed", "tests/test_a.py::test_it"), False),
+    ],
+)
+def test_whatever_kills_a_mutant_is_tried_without_it(tmp_path, monkeypatch, by, control, counts):
+    (tmp_path / "one").mkdir()
+    copy, tried = Copy(tmp_path / "one", tmp_path), []
+
+    def run(tests, **options):
+        tried.append((tests, options["on_spark"]))
+        return control
+
+    monkeypatch.setattr(copy, "_run", run)
+    tests = ["tests/test_a.py", "tests/test_b.py"]
+    assert copy._passes_unchanged(Fate("killed", by, on_spark=True), tests) == counts
+    assert tried == [([by] if "::" in by else tests, True)]
+    assert copy.broken == (set() if counts else {"tests/test_a.py::test_it"})
+    if counts:  # what passed once is not run again
+        assert copy._passes_unchanged(Fate("killed", by, on_spark=True), tests)
+        assert len(tried) == 1
+
+
+def test_a_run_that_ends_the_same_without_a_mutant_stops_the_program(tmp_path, monkeypatch):
+    (tmp_path / "one").mkdir()
+    copy = Copy(tmp_path / "one", tmp_path)
+    (tmp_path / "output.txt").write_text("no such option")
+    monkeypatch.setattr(copy, "_run", lambda *_, **__: Fate("killed", "exit code 4"))
+    with pytest.raises(RuntimeError, match="exit code 4 without a mutant:\nno such option"):
+        copy._passes_unchanged(Fate("killed", "exit code 4"), ["tests/test_a.py"])
+
+
+@pytest.mark.parametrize(
+    ("killed", "survived", "enough"),
+    [(5, 0, True), (4, 1, True), (3, 2, False), (3, 1, False), (3, 0, True), (0, 1, False)],
+)
+def test_four_fifths_must_die_also_of_fewer_than_five(killed, survived, enough):
+    fates = Counter({"killed": killed, "survived": survived})
+    (line,), found = table({"small": fates}, fast=True)
+    assert found == enough
+    assert line.split()[:4] == ["small", str(killed), "of", str(killed + survived)]
+    assert line.endswith("too few") == (not enough)
+
+
+def test_a_subpackage_without_mutants_is_reported():
+    assert table({"core": Counter()}, fast=True) == (["core          no mutants"], True)
 
 
 def test_what_is_justified_is_a_mutant_and_has_a_reason():

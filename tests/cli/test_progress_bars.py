@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
+from rich.console import Console
 
 from evenkey.cli import progress_bars
 from evenkey.cli.progress_bars import message_bar, shown_progress, shown_step, step_bar
+from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.runs import EpochProgress
 
 
@@ -42,7 +45,7 @@ def terminal(monkeypatch, capsys):
 
 
 def running(grouping, epoch=0, messages=25_000, expected=50_000, **given):
-    return EpochProgress(grouping, epoch, messages, expected, 1.32, 4321.0, "running", **given)
+    return EpochProgress(grouping, epoch, messages, expected, 1.3162, 4321.0, "running", **given)
 
 
 def in_phase(grouping, phase, **given):
@@ -74,7 +77,7 @@ def test_a_bar_names_the_step_from_the_start_and_the_times(terminal, clock):
     shown = terminal()
     assert "starting Spark  0:03" in shown
     # 40,000 messages at 4,321/s.
-    assert "10,000 messages  max/mean 1.32  4,321/s  0:09  0:09 left" in shown
+    assert "10,000 messages  max/mean 1.316  4,321/s  0:09  0:09 left" in shown
     assert shown.rstrip().endswith("4,321/s  0:12")
 
 
@@ -83,7 +86,7 @@ def test_a_long_name_leaves_space_for_the_times(terminal):
         show(running("spis dynamic-lb-stal", epoch=120))
         shown = terminal()
     assert "spis dynamic-lb-stal ━" in shown
-    assert "epoch 120  max/mean 1.32  4,321/s  0:00  0:06 left" in shown
+    assert "epoch 120  max/mean 1.316  4,321/s  0:00  0:06 left" in shown
 
 
 def test_a_step_without_figures_leaves_nothing_on_the_terminal(terminal):
@@ -97,7 +100,7 @@ def test_a_step_without_figures_leaves_nothing_on_the_terminal(terminal):
 def test_lines_replace_bars_where_results_are_printed(capsys):
     with shown_progress(live=False) as show:
         show(running("kg", messages=60, expected=50))
-    assert "epoch 0, 60 messages, max/mean 1.32" in capsys.readouterr().err
+    assert "epoch 0, 60 messages, max/mean 1.316" in capsys.readouterr().err
 
 
 def test_colours_without_a_terminal_are_no_reason_for_bars(capsys, monkeypatch):
@@ -121,7 +124,7 @@ def test_lines_name_each_step_and_then_come_every_five_seconds(capsys, clock):
         *("kg: starting Spark", "kg: epoch 0", "kg: epoch 5", "kg: epoch 10", "kg: closing"),
         "pkg: starting Spark",
     ]
-    assert lines[2].endswith("5,000 of 12,000 messages, max/mean 1.32, 4,321/s, 0:15, 0:02 left")
+    assert lines[2].endswith("5,000 of 12,000 messages, max/mean 1.316, 4,321/s, 0:15, 0:02 left")
     assert lines[-1].endswith("starting Spark, 0:00")
 
 
@@ -144,7 +147,7 @@ def test_a_topic_shows_the_share_read_and_what_it_waits_for(terminal, live):
     printed = terminal()
     assert f"kg: waiting for a transaction{WAITS}" in printed
     if not live:
-        assert "epoch 0, 60 messages (25% of the topic read), max/mean 1.32" in printed
+        assert "epoch 0, 60 messages (25% of the topic read), max/mean 1.316" in printed
 
 
 def test_the_rate_and_the_time_left_of_a_count_leave_out_its_first_step(terminal, clock):
@@ -194,3 +197,59 @@ def test_no_color_leaves_out_colours(terminal, monkeypatch):
     with shown_step("advise", "reading the input"):
         pass
     assert not colour.search(terminal(raw=True))
+
+
+def test_a_step_has_a_line_only_where_it_is_logged(capsys):
+    with shown_step("diagnose", "loading"):
+        pass
+    assert capsys.readouterr().err == ""
+    with shown_step("rebalance", "starting Spark", logged=True):
+        assert capsys.readouterr().err == "rebalance: starting Spark, 0:00\n"
+
+
+@pytest.mark.parametrize("logged", [False, True])
+def test_a_step_is_shown_on_a_terminal_while_it_lasts(terminal, logged):
+    with shown_step("rebalance", "starting Spark", logged=logged):
+        assert "starting Spark  0:00" in terminal()
+
+
+def never(*_, **__):
+    message = "stopped here"
+    raise ConfigurationError(message)
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "step"),
+    [
+        (
+            ("rebalance", "old", "new"),
+            "evenkey.cli.rebalance.eks.session",
+            "rebalance starting Spark",
+        ),
+        (
+            ("dataset", "produce", "clicks.csv", "localhost:9092/clicks"),
+            "evenkey.cli.produce.find_records",
+            "producing opening the input",
+        ),
+        (
+            ("diagnose", "log", "--page", "page.html"),
+            "evenkey.reports.diagnosis.check_page",
+            "diagnose loading Matplotlib",
+        ),
+    ],
+)
+def test_commands_show_a_step_before_their_first_long_work(
+    invoke, monkeypatch, command, first, step
+):
+    shown = []
+
+    @contextlib.contextmanager
+    def see(begins, **_):
+        shown.append(f"{begins.name} {begins.step}")
+        yield progress_bars._Lines(Console(quiet=True), steps=False)
+
+    monkeypatch.setattr(progress_bars, "_shown", see)
+    monkeypatch.setattr(first, never)
+    outcome = invoke(*command)
+    assert "stopped here" in outcome.stderr
+    assert shown == [step]

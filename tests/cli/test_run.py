@@ -87,7 +87,7 @@ def test_progress_goes_to_standard_error_one_line_per_epoch(invoke):
     assert lines == [
         "dkg: starting Spark, 0:00",
         "dkg: compiling and starting Python, 0:00",
-        "dkg: epoch 0, 25,000 of 50,000 messages, max/mean 1.32, 4,321/s, 0:00, 0:06 left",
+        "dkg: epoch 0, 25,000 of 50,000 messages, max/mean 1.316, 4,321/s, 0:00, 0:06 left",
         "dkg: closing, 0:00",
     ]
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import shapely
 from pyspark import TaskContext
@@ -19,11 +23,13 @@ from pyspark.sql.streaming import StatefulProcessor
 import evenkey
 from evenkey import spark as eks
 from evenkey.joins import SpatialMatch, balanced_join
+from evenkey.pipeline.runs.input.sources import Reading, stream_of
 from evenkey.spark import aggregate, place, route, store_of
 from tests.runs import killing
 from tests.stores.conformance import CHECKS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Literal
 
     from pyspark.sql import DataFrame, SparkSession
@@ -352,11 +358,7 @@ class _Seen(StatefulProcessor):
 
 def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, Any]:
     """Count a stream by user; the state of a user stays on the worker of a single plan."""
-    spark.conf.set(
-        "spark.sql.streaming.stateStore.providerClass",
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    )
-    spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+    _on_rocks(spark)
     eks.fit(clicks(spark), "user", "whole", 4, state=f"{at}/plans")
     grouped = eks.groupBy(
         _stream(spark, 1000).select("user", "value"), "user", workers=4, state=f"{at}/plans"
@@ -397,6 +399,139 @@ def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, An
         "expected": {row[0]: row[1] for row in values.groupBy("user").count().collect()},
         "tasks": {user: sorted(where) for user, where in tasks.items()},
     }
+
+
+def stateful_counts(
+    spark: SparkSession, at: str, epochs: int, *, merge: bool = False
+) -> dict[str, Any]:
+    """Count a stream by user with `stateful`; the number of workers changes in each epoch."""
+    rows = _stream(spark, 2000).select("user", "value")
+    counted = eks.stateful(
+        rows,
+        "user",
+        _added,
+        output_schema="user string, seen long, last long",
+        state_schema="seen long, last long",
+        state=f"{at}/states",
+        workers=4,
+        balance="rows",
+        scale=_in_turn,
+        merge=_parts_added if merge else None,
+    )
+    query = (
+        counted.writeStream.format("parquet")
+        .option("checkpointLocation", f"{at}/checkpoint")
+        .start(f"{at}/rows")
+    )
+    _wait(query, epochs)
+    # Each epoch has all users, so the last result of a user has all of its rows.
+    latest = (
+        spark.read.parquet(f"{at}/rows")
+        .groupBy("user")
+        .agg(F.max("seen"), F.max("last"), F.count(F.lit(1)), F.countDistinct("seen"))
+        .collect()
+    )
+    end = 2000 * (max(row[2] for row in latest) // 2000 + 1)
+    values = spark.range(0, end).selectExpr("if(id % 10 < 8, 'alice', 'user ' || id % 50) as user")
+    return {
+        "epochs": end // 2000,
+        "counts": {row[0]: row[1] for row in latest},
+        "expected": {row[0]: row[1] for row in values.groupBy("user").count().collect()},
+        "results": sorted({(row[3], row[4]) for row in latest}),
+    }
+
+
+def _added(batch: Any) -> tuple[pa.Table, pa.Table]:
+    """Count rows, and keep the last value."""
+    values = batch.rows["value"].to_numpy()
+    return _updated(batch, np.ones_like(values), values)
+
+
+def _parts_added(batch: Any) -> tuple[pa.Table, pa.Table]:
+    """Add counts of parts of the rows."""
+    return _updated(batch, *(batch.rows[name].to_numpy() for name in ("seen", "last")))
+
+
+def _updated(batch: Any, counts: Any, values: Any) -> tuple[pa.Table, pa.Table]:
+    seen, last = (batch.states[name].fill_null(0).to_numpy().copy() for name in ("seen", "last"))
+    np.add.at(seen, batch.positions, counts)
+    np.maximum.at(last, batch.positions, values)
+    columns = {"user": batch.states["user"], "seen": pa.array(seen), "last": pa.array(last)}
+    states = pa.table(columns)
+    return states, states
+
+
+def _in_turn(seconds: Any) -> int:
+    """Choose 4, 3, 2, 4, ... workers."""
+    return 4 if len(seconds) == 2 else len(seconds) - 1
+
+
+class _Numbers(Reading):
+    """The users of `_stream`, in a source whose position a new query can begin at."""
+
+    schema = "user string, value long"
+
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Read each n-th position."""
+        values = [each for each in range(start, stop) if each % sources == source]
+        users = ["alice" if each % 10 < 8 else f"user {each % 50}" for each in values]
+        yield pa.RecordBatch.from_pydict(
+            {"user": pa.array(users, pa.string()), "value": pa.array(values, pa.int64())}
+        )
+
+
+def counts_up_to(
+    spark: SparkSession, at: str, folder: str, stop: int, start: str | None = None
+) -> dict[str, Any]:
+    """Count positions below `stop` by user; `folder` has the query's checkpoint and its `state`."""
+    _on_rocks(spark)
+    begins: dict[str, Any] = {} if start is None else {"start": start}
+    workers = int(spark.conf.get("spark.sql.shuffle.partitions") or 4)
+    directory = Path(tempfile.mkdtemp())
+    rows = stream_of(
+        spark,
+        _Numbers(stop, 1.0),
+        sources=2,
+        epoch_messages=1000,
+        stop_file=directory / "stop",
+        **begins,
+    )
+    grouped = eks.groupBy(rows, "user", workers=workers, state=f"{at}/{folder}/state")
+    counted = grouped.transformWithStateInPandas(
+        _Seen(),
+        outputStructType="user string, seen long, last long, task int",
+        outputMode="Update",
+        timeMode="None",
+    )
+
+    def look(batch: DataFrame, _: int) -> None:
+        batch.collect()
+
+    writer = counted.writeStream.outputMode("update").foreachBatch(look)
+    query = writer.option("checkpointLocation", f"{at}/{folder}/checkpoint").start()
+    query.processAllAvailable()
+    query.stop()
+    reader = spark.read.format("statestore").option("stateVarName", "seen")
+    found = reader.load(f"{at}/{folder}/checkpoint").selectExpr("key.user", "value.n").collect()
+    users = ["alice" if each % 10 < 8 else f"user {each % 50}" for each in range(stop)]
+    return {"counts": {row[0]: row[1] for row in found}, "expected": dict(Counter(users))}
+
+
+def moved(spark: SparkSession, at: str, old: str, new: str, workers: int) -> dict[str, Any]:
+    """Move the state of a query to another folder."""
+    _on_rocks(spark)
+    record = eks.rebalance(
+        spark, f"{at}/{old}/checkpoint", state=f"{at}/{new}/state", workers=workers
+    )
+    return {"states": record.states, "positions": list(record.positions)}
+
+
+def _on_rocks(spark: SparkSession) -> None:
+    """Keep states in RocksDB, as `transformWithState` needs."""
+    name = "spark.sql.streaming.stateStore"
+    provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    spark.conf.set(f"{name}.providerClass", provider)
+    spark.conf.set(f"{name}.rocksdb.changelogCheckpointing.enabled", "true")
 
 
 class _EnoughError(Exception):

@@ -1,8 +1,14 @@
-"""One run has one set of figures: every surface shows the same numbers, to the last digit."""
+"""One run has one set of figures: every surface shows the same numbers, to the last digit.
+
+The texts of the summary and of the progress lines are read as they are printed, the JSON as it is
+parsed, the page as it is drawn, and Prometheus' samples as they are served.
+"""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +17,8 @@ from rich.console import Console
 
 from evenkey.applications import ApplicationConfig
 from evenkey.applications import run as run_prepared
-from evenkey.cli import summary
+from evenkey.cli import progress_bars, summary
+from evenkey.cli.output import print_json
 from evenkey.cli.papers import join_summary
 from evenkey.core.metrics import FIGURES
 from evenkey.papers.publish_subscribe import JoinConfig, run_join
@@ -26,18 +33,18 @@ from tests.servers import fetch, free_port
 from tests.tiers import most_in_soak
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from evenkey.pipeline.exporters import EpochRecord
-    from evenkey.pipeline.runs import EpochProgress
     from evenkey.reports.dashboard.watched_runs import Run
 
 pytestmark = pytest.mark.usefixtures("spark")
 
 ONLY_IN_JSON = {"seconds"}
 """The time of a query is known only when the run has ended."""
-WHERE_IT_STANDS = {"lag", "state_rows", "state_bytes"}
-"""Figures of the moment, which a report of the whole run does not have."""
+LIGHT = THEMES["light"]
+HUGE = (1 << 63) - 1
 
 
 @pytest.fixture
@@ -73,6 +80,27 @@ def printed(monkeypatch):
     return rows
 
 
+@pytest.fixture
+def progress(monkeypatch, capsys):
+    """Return a function to call with the progress, and one that returns the lines it printed."""
+    monkeypatch.setattr(progress_bars, "_LINE_SECONDS", 0.0)
+    with progress_bars.shown_progress(live=False) as show:
+        capsys.readouterr()
+        yield show, lambda: capsys.readouterr().err
+
+
+@pytest.fixture
+def parsed(capsys):
+    """Return a function that prints a report as JSON, and parses what was printed."""
+
+    def figures(report):
+        capsys.readouterr()
+        print_json(report.to_json())
+        return json.loads(capsys.readouterr().out)
+
+    return figures
+
+
 def history_of(output: Path) -> list[EpochRecord]:
     history = History(output / "history")
     return [history.record(epoch) for epoch in history.numbers()]
@@ -80,7 +108,7 @@ def history_of(output: Path) -> list[EpochRecord]:
 
 def on_the_page(run: Run) -> dict[str, str]:
     """Return the figures on the card of a run by their labels."""
-    (card,) = cards([run], THEMES["light"])
+    (card,) = cards([run], LIGHT)
     pairs = (each.children for each in card.children[-1].children)
     return {name.children[0].children: text.children for name, text in pairs}
 
@@ -93,36 +121,85 @@ def plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def agree(figures, record, page, table):
-    """Check JSON, history, page and summary; return the names of the figures that were compared."""
-    known = of_run(record)
-    for name, value in known.items():
-        declared = FIGURES[name]
-        assert figures[name] == plain(value), name
-        if "card" in declared.shown:
-            assert page[declared.label] == declared.written(value), name
-        if "summary" in declared.shown:
-            assert table[declared.label] == declared.written(value), name
-    return known.keys()
+def agree(
+    figures: dict[str, Any], record: EpochRecord, page: dict[str, str], table: dict[str, str]
+) -> set[str]:
+    """Check JSON, page and summary by the last record; return the compared figures of the run."""
+    known: dict[str, Any] = of_run(record)
+    every: Mapping[str, Any] = record.figures
+    assert {name: figures[name] for name in known} == {
+        name: plain(value) for name, value in known.items()
+    }
+    assert page == {
+        FIGURES[name].label: FIGURES[name].written(value)
+        for name, value in every.items()
+        if "card" in FIGURES[name].shown
+    }
+    summed = {name: each for name, each in FIGURES.items() if "summary" in each.shown}
+    assert {each.label: table.get(each.label) for each in summed.values()} == {
+        each.label: each.written(known[name]) if name in known else None
+        for name, each in summed.items()
+    }
+    return {*known}
 
 
-def progress_agrees(seen: list[EpochProgress], records, figures):
-    """Check that progress has the figures of the records, and last those of the report."""
+def prometheus_agrees(samples: dict[str, Any], records: Sequence[EpochRecord]) -> None:
+    """Check the served samples; after the last epoch with input they keep its figures."""
+    last = records[-1]
+    last_input = [each for each in records if each.get("epoch_loads")][-1]
+    expected: dict[str, float] = {"evenkey_epoch": last.epoch}
+    for name, value in {**last_input.figures, **last.figures}.items():
+        served = prometheus_name(FIGURES[name])
+        if isinstance(value, tuple):
+            expected |= {f"{served} {worker}": each for worker, each in enumerate(value)}
+        else:
+            expected[served] = value / (1000 if FIGURES[name].unit == "ms" else 1)
+    hot = {name: each for name, each in samples.items() if name.startswith("evenkey_hot_key_")}
+    assert {name: each for name, each in samples.items() if name not in hot} == expected
+    assert {name: each for name, each in hot.items() if "_messages " in name} == {
+        f"evenkey_hot_key_messages {rank} {each.key}": each.messages
+        for rank, each in enumerate(last_input.hottest, 1)
+    }
+
+
+def progress_agrees(printed: str, records: Sequence[EpochRecord]) -> None:
+    """Check the figures of the printed lines by the records of their epochs."""
+    found = re.findall(
+        r"epoch (\d+), ([\d,]+) of [\d,]+ messages, max/mean (\S+), ([\d,]+)/s", printed
+    )
     of_epochs = {each.epoch: each for each in records}
-    for each in seen:
-        if each.epoch >= 0:
-            record = of_epochs[each.epoch]
-            assert each.messages == record["messages"]
-            assert each.messages_per_second == record["messages_per_second"]
-            assert each.max_over_mean == record["max_over_mean"]
-    assert (seen[-1].epoch, seen[-1].phase) == (records[-1].epoch, "running")
-    assert seen[-1].messages_per_second == figures["messages_per_second"]
+    assert int(found[-1][0]) == records[-1].epoch, printed
+    for epoch, messages, balance, rate in found:
+        record = of_epochs[int(epoch)]
+        assert messages == FIGURES["messages"].cell(record["messages"])
+        assert balance == FIGURES["max_over_mean"].written(record["max_over_mean"])
+        assert rate == FIGURES["messages_per_second"].cell(record["messages_per_second"])
+
+
+def charts_agree(run: Run, records: Sequence[EpochRecord]) -> set[str]:
+    """Check each line of the page by the records; return the names of the drawn figures."""
+    drawn = {}
+    for name, each in FIGURES.items():
+        known = [record[name] for record in records if record.get(name) is not None]
+        if "chart" in each.shown and known:
+            line = dashboard_charts.over_time([run], LIGHT, each).data[0]
+            drawn[name] = [value for value in line.y if value is not None]
+            assert drawn[name] == known, name
+    return {*drawn}
+
+
+def held_by_workers(run: Run) -> list[tuple[int, ...]]:
+    """Return the loads by epoch in the texts of the heat map."""
+    (cells,) = heat_maps.LOADS.draw([run], LIGHT).data
+    columns = zip(*cells.text, strict=True)
+    return [tuple(int(text.replace(",", "")) for text in column) for column in columns]
 
 
 @pytest.mark.slow(14)
 @pytest.mark.parametrize("paused", most_in_soak([False, True], 14, slow=[True]))
-def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, paused):
+def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, parsed, progress, paused):
     rows = [f"k{number % 7 if number % 3 else 0},{number % 5}" for number in range(1200)]
+    rows[200:200] = [f"huge,{HUGE}"] * 2
     rows[100:100] = ["broken"] * 4
     file, output = tmp_path / "clicks.csv", tmp_path / "out"
     file.write_text("\n".join(["key,value", *rows]))
@@ -137,21 +214,21 @@ def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, paused):
         "epochs": 4,
         "output": output,
     }
-    seen: list[EpochProgress] = []
     if paused:
         stop = when_running(output / "state" / "paused")
         slow = ApplicationConfig(**options, cost_ms=6)
         assert not run_prepared(slow, prepare=False, on_progress=stop).finished
     options["export"] = f"prometheus://127.0.0.1:{free_port()}"
-    report = run_prepared(ApplicationConfig(**options), prepare=False, on_progress=seen.append)
+    show, lines = progress
+    report = run_prepared(ApplicationConfig(**options), prepare=False, on_progress=show)
     assert report.finished
+    progress_lines = lines()
 
-    figures, records = report.to_json(), history_of(output)
+    figures, records = parsed(report), history_of(output)
     last = records[-1]
     (run,) = Runs([output]).read()
-    page = on_the_page(run)
     table = printed(summary, summary.print_run, report)
-    compared = agree(figures, last, page, table)
+    compared = agree(figures, last, on_the_page(run), table)
     assert {"makespan_ms", "messages", "epochs", "rejected", "late", "loads"} <= compared
     # Every declared figure of the run is compared, unless it is not known or named above.
     declared = {name for name, each in FIGURES.items() if not each.of_epoch}
@@ -160,43 +237,39 @@ def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, paused):
     assert compared <= in_json
     assert figures["duration_p99_ms"] is None
     assert (last["lag"], last["state_rows"]) == (0, 1)  # the row that closes the windows stays
-    assert (figures["rejected"], figures["epochs"]) == (4, 4)
-    assert table["messages"].startswith(f"{figures['messages']:,} of")
-    assert table["rejected"].startswith(f"{figures['rejected']:,} of")
+    assert table["messages"] == "1,202 of 8 keys"
+    assert table["rejected"] == "4 of 1,206 lines"
+    assert table["overflows"] == "1 results are null: a sum does not fit its type"
+    assert (figures["messages"], figures["rejected"], figures["epochs"]) == (1202, 4, 4)
+    assert (figures["overflows"], figures["late"]) == (1, 0)
+    assert "late" not in table
 
-    for name, value in last.by_worker().items():
-        for worker, each in enumerate(value):
-            assert scraped[f"{prometheus_name(FIGURES[name])} {worker}"] == each
-    for name, number in last.numbers().items():
-        factor = 1000 if FIGURES[name].unit == "ms" else 1
-        assert scraped[prometheus_name(FIGURES[name])] == number / factor, name
-    assert scraped["evenkey_epoch"] == last.epoch
-    progress_agrees(seen, records, figures)
+    prometheus_agrees(scraped, records)
+    progress_agrees(progress_lines, records)
 
-    light = THEMES["light"]
-    (bars,) = dashboard_charts.loads([run], light, "loads").data
+    (bars,) = dashboard_charts.loads([run], LIGHT, "loads").data
     assert list(bars.customdata) == figures["loads"]
+    assert charts_agree(run, records) > {
+        "epoch_max_over_mean",
+        "epoch_dist_cost",
+        "epoch_stddev_percent",
+        "epoch_duration_ms",
+        "epoch_messages_per_second",
+    }
     with_input = [each for each in records if each.get("epoch_loads")]
     assert len(with_input) == figures["epochs"]
-    (line,) = dashboard_charts.over_time([run], light, FIGURES["epoch_max_over_mean"]).data
-    drawn = [each for each in line.y if each is not None]
-    assert drawn == [each["epoch_max_over_mean"] for each in with_input]
-    assert max(drawn) == figures["epoch_max_over_mean"]["max"]
-    (cells,) = heat_maps.LOADS.draw([run], light).data
-    held = [
-        tuple(int(text.replace(",", "")) for text in row) for row in zip(*cells.text, strict=True)
-    ]
-    assert held == [each["epoch_loads"] for each in with_input]
-    (keys,) = heat_maps.HOT_KEYS.draw([run], light).data
-    for rank, (hot, texts) in enumerate(zip(with_input[-1].hottest, keys.text, strict=True), 1):
-        assert scraped[f"evenkey_hot_key_messages {rank} {hot.key}"] == hot.messages
+    for name in ("epoch_max_over_mean", "epoch_dist_cost", "epoch_stddev_percent"):
+        assert max(each[name] for each in with_input) == figures[name]["max"], name
+    assert held_by_workers(run) == [each["epoch_loads"] for each in with_input]
+    (keys,) = heat_maps.HOT_KEYS.draw([run], LIGHT).data
+    for hot, texts in zip(with_input[-1].hottest, keys.text, strict=True):
         parts = [int(text.partition(" ")[0].replace(",", "")) for text in texts]
         assert [part for part in parts if part] == list(hot.held)
 
 
 @pytest.mark.slow(9)
 @pytest.mark.parametrize("pipeline", most_in_soak(["sps", "spis"], 9, slow=["spis"]))
-def test_all_surfaces_agree_on_a_join(tmp_path, printed, pipeline):
+def test_all_surfaces_agree_on_a_join(tmp_path, scraped, printed, parsed, progress, pipeline):
     config = JoinConfig(
         pipeline=pipeline,
         mode="dynamic-lb-stal",
@@ -211,24 +284,48 @@ def test_all_surfaces_agree_on_a_join(tmp_path, printed, pipeline):
         min_items=10,
         force_redistribution=1,
         output=tmp_path / "out",
+        export=(f"prometheus://127.0.0.1:{free_port()}",),
     )
-    seen: list[EpochProgress] = []
-    report = run_join(config, on_progress=seen.append)
-    figures, records = report.to_json(), history_of(tmp_path / "out")
-    last = records[-1]
+    show, lines = progress
+    report = run_join(config, on_progress=show)
+    progress_lines = lines()
+    figures, records = parsed(report), history_of(tmp_path / "out")
     (run,) = Runs([tmp_path / "out"]).read()
-    only_records = {"loads", "max_over_mean", "imbalance_fraction", "stddev_percent"}
-    shared = {**figures, **{name: plain(last[name]) for name in only_records}}
     table = printed(join_summary, join_summary.print_join, report)
-    compared = agree(shared, last, on_the_page(run), {**table, **on_the_page(run)})
+    compared = agree(figures, records[-1], on_the_page(run), table)
     assert {"makespan_ms", "messages", "matches", "static_loads", "rejected"} <= compared
-    assert table["makespan"] == FIGURES["makespan_ms"].written(last["makespan_ms"])
-    assert figures["mldc"] == [each["mldc"] for each in records]
-    assert figures["epoch_duration_ms"] == [each["epoch_duration_ms"] for each in records]
-    assert figures["static_partitions"] == [each["static_partitions"] for each in records]
-    progress_agrees(seen, records, figures)
-    _, *moves = heat_maps.OWNERS.draw([run], THEMES["light"]).data
-    drawn = [partition for each in moves for partition in each.y]
+    prometheus_agrees(scraped, records)
+    progress_agrees(progress_lines, records)
+
+    assert table["publications"] == "600, 0 rejected"
+    assert table["matches"] == f"{figures['matches']:,} (digest {figures['pairs_digest']})"
+    mldc = [FIGURES["mldc"].written(each["mldc"]) for each in records]
+    assert table["MLDC per epoch"] == " ".join(mldc)
+    loads = [FIGURES["static_loads"].cell(each["epoch_static_loads"]) for each in records]
+    assert table["static loads"] == " ".join(loads)
+    moves = {each.epoch: each["epoch_moved_partitions"] for each in records}
+    assert table["moved partitions"] == ", ".join(
+        f"{count} before {epoch}" for epoch, count in moves.items() if count
+    )
+    of_epochs = {
+        each["epoch"]: len(each["moved_partitions"]) for each in figures["redistributions"]
+    }
+    assert of_epochs == {epoch: count for epoch, count in moves.items() if count}
+    for name in ("mldc", "mldc_items", "mldc_seconds", "epoch_duration_ms", "static_partitions"):
+        assert figures[name] == [plain(each[name]) for each in records], name
+
+    assert charts_agree(run, records) > {
+        "mldc",
+        "epoch_duration_ms",
+        "epoch_max_over_mean",
+        "epoch_messages_per_second",
+        "epoch_moved_partitions",
+    }
+    (bars,) = dashboard_charts.loads([run], LIGHT, "loads").data
+    assert list(bars.customdata) == figures["loads"]
+    assert held_by_workers(run) == [each["epoch_loads"] for each in records]
+    _, *moved = heat_maps.OWNERS.draw([run], LIGHT).data
+    drawn = [partition for each in moved for partition in each.y]
     assert sorted(drawn) == sorted(
         partition for each in figures["redistributions"] for partition in each["moved_partitions"]
     )

@@ -42,6 +42,13 @@ def test_fewer_tasks_alone_are_no_gain():
     assert work.predicted(SPLIT) == pytest.approx(2 * (0.5 + 1.5))  # two waves of eight tasks
 
 
+def test_a_repartition_has_one_task_per_slot():
+    work = Work.of([by_rows([100, 100, 100, 100, 100, 100, 600], fixed=0.0)], 4)
+    repartition = Remedy.of_spark("repartition", "", "df.repartition(4)", "low")
+    assert work.predicted(repartition) == pytest.approx(3)
+    assert work.predicted(SPLIT) == pytest.approx(2 * 1200 / 7 * 0.01)  # two waves of seven tasks
+
+
 def test_fewer_tasks_than_slots_become_as_many():
     work = Work.of([by_rows([100, 500])], 4)
     assert work.predicted(SPLIT) == pytest.approx(0.5 + 1.5)

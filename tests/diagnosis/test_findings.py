@@ -246,6 +246,31 @@ def test_a_stage_that_reads_files_and_spills_has_a_reason(tmp_path):
     assert "spark.executor.memory" in found.reason
 
 
+def spilling(seconds, spilled):
+    """Make a log of groups with balanced rows, given seconds and spilled bytes of each task."""
+    log = Log()
+    log.execution(0, applied())
+    log.stage(0, [1000] * 4, seconds)
+    ended = (each for each in log.events if each["Event"] == "SparkListenerTaskEnd")
+    for event, count in zip(ended, spilled, strict=True):
+        event["Task Metrics"]["Disk Bytes Spilled"] = count
+    return log
+
+
+def test_a_spilling_stage_gets_a_change_only_if_it_makes_a_difference(tmp_path):
+    found = only(tmp_path, spilling([2.0, 4.0, 4.0, 4.0], [0, *[50_000] * 3]))
+    assert (found.cause, found.verdict, found.notes) == ("spill", "unsure", ())
+    (change,) = found.changes
+    assert change.gain == pytest.approx(2)
+    found = only(tmp_path, spilling([4.0] * 4, [50_000] * 4))
+    assert (found.cause, found.verdict, found.changes) == ("spill", "unsure", ())
+    (note,) = found.notes
+    assert note == (
+        "Smaller partitions, or more memory for executors (spark.executor.memory), may help: "
+        'spark.conf.set("spark.sql.shuffle.partitions", "16")'
+    )
+
+
 def test_an_application_that_cannot_be_judged_does_not_stop_the_others(tmp_path, monkeypatch):
     def failing(application, thresholds):
         if application.name == "strange":
@@ -331,5 +356,6 @@ def test_another_reading_of_a_dear_input_is_paid_for(tmp_path):
         log.stage(0, [{9: 250}] * 4, [seconds] * 4, metric="shuffle records written")
         log.stage(0, rows, [0.5 + 0.01 * each for each in rows])
         found = only(tmp_path, log)
-        assert found.changes[0].counting == pytest.approx(seconds)
         assert found.verdict == verdict
+        counting = [each.counting for each in found.changes]
+        assert counting == ([pytest.approx(0.5)] * 2 if verdict == "change" else [])

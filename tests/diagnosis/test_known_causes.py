@@ -70,3 +70,8 @@ def test_a_skewed_window_gets_over():
 
 def test_the_slow_executor_is_named():
     assert "executor 0" in longest("slow-host").reason
+
+
+def test_a_command_is_marked_as_one_in_markdown():
+    text = diagnose(LOGS / "slow-host.gz").to_markdown()
+    assert "```sh\nspark-submit --conf spark.speculation=true ...\n```\n" in text

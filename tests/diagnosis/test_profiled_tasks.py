@@ -115,8 +115,11 @@ def test_an_imbalance_that_grew_is_reported(tmp_path, seconds, text):
     (line,) = profile_lines(later, earlier, keys=False)
     longest = max(seconds)
     assert line.endswith(f"the largest task 1.0 times the mean, the longest {longest:.1f} s{text}")
+    worse = profile_values(later, earlier, keys=False)[FINGERPRINT]["worse"]
+    assert worse == (pytest.approx({"now": 6.0, "before": 1.5}) if text else None)
     (same,) = profile_lines(later, later, keys=False)
     assert "worse" not in same
+    assert profile_values(later, keys=False)[FINGERPRINT]["worse"] is None
 
 
 def test_keys_are_named_only_if_wanted():

@@ -147,6 +147,36 @@ def test_spark_spreads_null_keys_from_4_3_on():
     assert answers(run_of(join("FullOuter", 200), rows), "null keys", version="4.2.0") == []
 
 
+def merged(kind, rows):
+    """Make a run of a join whose 200 partitions adaptive execution merged."""
+    return run_of(adaptive(join(kind, 200)), rows)
+
+
+def test_null_keys_are_possible_where_adaptive_execution_merged_partitions():
+    run = merged("LeftOuter", HOT)
+    assert cause_of(Work.of([run], 4), Thresholds()) == "skewed keys"
+    (answer,) = answers(run)
+    assert answer.condition == (
+        "if most rows of the hottest task have a null key, which matches nothing:"
+    )
+    assert answer.code == f'spark.conf.set("{settings.SPREAD_NULLS}", "true")'
+    assert (answer.by, answer.certainty) == ("spark", "low")
+    (apart,) = answers(run, version="4.2.0")
+    assert "unionByName" in apart.code
+    assert apart.condition == answer.condition
+    on = replace(run, execution=replace(run.execution, settings={settings.SPREAD_NULLS: "true"}))
+    assert answers(on) == []
+
+
+@pytest.mark.parametrize("kind", ["Inner", "RightOuter", "LeftSemi"])
+def test_a_side_that_keeps_no_null_keys_is_skewed(kind):
+    assert answers(merged(kind, HOT)) == []
+
+
+def test_merged_groups_get_no_answer_for_null_keys():
+    assert answers(run_of(adaptive(applied(partitions=200)), HOT)) == []
+
+
 def test_a_slow_executor_is_found_by_its_pace():
     run = run_of(applied(partitions=8), [100] * 8, executor=["1", "2"] * 4)
     assert cause_of(Work.of([run], 4), Thresholds()) == "none"

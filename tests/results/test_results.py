@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.results import pages, stored
+from tools.results import __main__, pages, stored
 from tools.results.stored import Entry, FigureError
 
 PRINTED = {"results": [{"grouping": "kg", "load": 8.186}, {"grouping": "planned", "load": 1.009}]}
@@ -82,11 +82,13 @@ def test_a_table_without_a_figure_is_an_error(entry, tmp_path, table, error):
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
-def test_the_line_on_the_source_is_written(entry, tmp_path, deterministic):
+@pytest.mark.parametrize("dirty", [False, True])
+def test_the_line_on_the_source_is_written(entry, tmp_path, deterministic, dirty):
     entry = replace(entry, deterministic=deterministic)
     stored_result = {
         "command": "true",
         "commit": "0123456789",
+        "dirty": dirty,
         "date": "2026-11-26",
         "versions": {"pyspark": "4.3.0", "python": "3.11.7"},
         "hardware": {"cores": 2, "memory": 24 * 2**30, "processor": "EPYC"},
@@ -95,12 +97,22 @@ def test_the_line_on_the_source_is_written(entry, tmp_path, deterministic):
     entry.file.write_text(json.dumps(stored_result))
     page = page_of(tmp_path, "a\n\n<!-- source: loads -->\nold\n\nb\n")
     pages.write(page, {"loads": entry})
-    line = "`true` at commit 01234567, 2026-11-26"
+    changed = " with uncommitted changes" if dirty else ""
+    line = f"`true` at commit 01234567{changed}, 2026-11-26"
     if deterministic:
         line += "; the figures are the same on every machine."
     else:
         line += ", Spark 4.3.0, Python 3.11.7, 2 cores of EPYC, 24 GiB."
     assert page.read_text() == f"a\n\n<!-- source: loads -->\n{line}\n\nb\n"
+
+
+@pytest.mark.parametrize("dirty", [False, True])
+def test_a_result_with_uncommitted_changes_is_listed(entry, monkeypatch, dirty):
+    stored_result = {"commit": "HEAD", "dirty": dirty, "printed": PRINTED}
+    entry.file.write_text(json.dumps(stored_result))
+    monkeypatch.setattr(__main__, "catalog", lambda: {"loads": replace(entry, code=("none",))})
+    listed = ["loads: was run with uncommitted changes"] if dirty else []
+    assert __main__.outdated() == listed
 
 
 @pytest.mark.parametrize(

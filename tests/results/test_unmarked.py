@@ -22,6 +22,9 @@ def found(folder, text):
         "The max/mean is 8.19.",
         "It has a `DistCost` of 1.05 there",
         "This is 1.5x slower.",
+        "A join takes 1.7x as long.",
+        "The max/mean is 1.05 under `planned`.",
+        "It takes 3.1 s within a task",
         "Spark reads 199,005 messages per second.",
         "The run took\n3.1 s.",
     ],
@@ -36,6 +39,7 @@ def test_a_sentence_with_a_measured_figure_is_found(tmp_path, text):
     [
         f"The max/mean is 8.19{MARK}.",
         "The max/mean is at most 1.05.",
+        "The max/mean stays below 1.05.",
         "The paper has a throughput of 1.93 times.",
         "Spark 4.3 has a real-time mode.",
         "The share is 0.5.\n\nThe throughput is high.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import struct
 
 from tests.snippets.blocks import blocks
 from tools.chromium import SIZES
@@ -31,3 +32,14 @@ def test_the_gallery_has_every_picture_for_laptop_and_phone():
     assert set(re.findall(r"pictures/(\S+\.png#\w+)\)", GALLERY)) == wanted
     taken = {f"{name}-{size}.png" for name in PICTURES for size in SIZES}
     assert {each.name for each in (ROOT / "docs" / "pictures").glob("*.png")} == taken
+
+
+def test_each_picture_has_the_width_of_its_screen():
+    folder = ROOT / "docs" / "pictures"
+    wanted = {f"{name}-{size}.png": SIZES[size][0] for name in PICTURES for size in SIZES}
+    assert {name: width_of(folder / name) for name in wanted} == wanted
+
+
+def width_of(picture):
+    """Read the width of a PNG picture from its header."""
+    return struct.unpack(">I", picture.read_bytes()[16:20])[0]

@@ -8,6 +8,7 @@ import re
 import pytest
 import yaml
 
+from evenkey.pipeline.aggregate import PipelineConfig
 from tools.site.commands import leaves
 from tools.site.links import relinked
 from tools.site.modules import MODULES
@@ -86,6 +87,14 @@ def test_every_command_and_option_is_described():
         for each in command.params:
             said = [text for shown, text in rows if shown.split()[0].strip(",") in each.opts]
             assert said == [""] or all(said), each.opts
+
+
+def test_the_configuration_file_that_is_shown_can_be_read(tmp_path):
+    (shown,) = re.findall(r"```toml\n(.*?)```", PAGES["commands.md"], re.DOTALL)
+    file = tmp_path / "pipeline.toml"
+    file.write_text(shown, "utf-8")
+    read = PipelineConfig.read(file, workers="20")
+    assert (read.grouping, read.workers, read.cost_ms) == ("planned", 20, 1)
 
 
 def test_notebooks_show_what_they_print():

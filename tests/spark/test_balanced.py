@@ -17,12 +17,14 @@ import pyarrow as pa
 import pyspark.errors
 import pytest
 from py4j.protocol import Py4JError
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import Profile, TaskFigures, read_profile, write_profile
 from evenkey.spark import balanced, record
 from evenkey.spark.balancing import stage_tasks
+from evenkey.spark.intercepted import replaced_methods
 from evenkey.spark.sessions.query_events import wait_for_events
 from tests.session import CONNECT
 from tests.spark.test_record import methods
@@ -260,6 +262,7 @@ def test_replaced_hot_keys_cost_no_rows_and_are_noticed(
     assert len(balancing.rerouted) == 1
     notices = [each for each in caplog.messages if "the profile is out of date" in each]
     assert len(notices) == (0 if CONNECT else 1), caplog.messages
+    assert ("the profile is out of date: " in balancing.summary[0]) is not CONNECT
 
 
 def measured(balancing):
@@ -366,6 +369,80 @@ def test_no_key_is_counted(own, clicks, people, path, jobs_of, profiled):
     assert len(balancing.rerouted) == 2
 
 
+def in_order(rows):
+    return rows[["user"]].head(1).assign(n=int(rows["n"].is_monotonic_increasing))
+
+
+def in_order_of_both(left, right):
+    del left
+    return in_order(right)
+
+
+def by_user(frame):
+    return frame.repartition(4, "user").sortWithinPartitions("user", "n")
+
+
+def numbered(frame):
+    return frame.withColumn("place", F.row_number().over(Window.partitionBy("user").orderBy("n")))
+
+
+ORDERED: dict[str, Any] = {
+    "sorted": by_user,
+    "window": numbered,
+    "cached": lambda clicks: by_user(clicks).cache(),
+    "global sort": lambda clicks: clicks.sort("user"),
+}
+
+
+def in_groups(frame):
+    return frame.groupBy("user").applyInPandas(in_order, COUNTED)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sorted", "cached"),
+        *(pytest.param(each, marks=pytest.mark.slow(3)) for each in ("window", "global sort")),
+    ],
+)
+def test_groups_that_spark_does_not_shuffle_keep_their_order(own, clicks, path, name):
+    ordered = ORDERED[name](clicks)
+    plain = sorted_rows(in_groups(ordered))
+    with record(own, path):
+        assert sorted_rows(in_groups(ordered)) == plain
+        in_groups(clicks).collect()
+    ordered.unpersist()
+    ordered = ORDERED[name](clicks)
+    with balanced(own, path, least_gain=0) as balancing:
+        assert sorted_rows(in_groups(ordered)) == plain
+        assert balancing.rerouted == []
+        # A call with the same fingerprint whose rows Spark shuffles is still rerouted.
+        in_groups(clicks).collect()
+        assert sorted_rows(in_groups(ordered)) == plain
+    ordered.unpersist()
+    assert balancing.rerouted == ["applyInPandas(in_order) by user"]
+    assert balancing.measured[0].count == 1
+    assert "Spark does not shuffle an input that may be in order" in balancing.summary[-1]
+    if name != "global sort":
+        assert {row[1] for row in plain} == {1}
+
+
+@pytest.mark.slow(4)
+def test_a_sorted_side_keeps_its_order(own, clicks, people, path):
+    def job():
+        cogrouped = clicks.groupBy("user").cogroup(by_user(clicks).groupBy("user"))
+        joined = by_user(clicks).join(people.withColumnRenamed("name", "user"), "user")
+        return cogrouped.applyInPandas(in_order_of_both, COUNTED), in_groups(joined)
+
+    with record(own, path):
+        plain = [sorted_rows(each) for each in job()]
+    with balanced(own, path, least_gain=0) as balancing:
+        assert [sorted_rows(each) for each in job()] == plain
+    assert {row[1] for rows in plain for row in rows} == {1}
+    assert balancing.rerouted == []
+    assert len(balancing.summary) == 3
+
+
 def test_errors_of_the_job_are_its_own_and_methods_are_restored(own, clicks, path, profiled):
     profiled("pandas")
     before = methods(own)
@@ -380,6 +457,25 @@ def test_errors_of_the_job_are_its_own_and_methods_are_restored(own, clicks, pat
     assert methods(own) == before
     with balanced(own, path, least_gain=0):
         assert methods(own) != before
+
+
+@pytest.mark.parametrize("puts", [1, 5])
+def test_an_error_while_methods_are_replaced_restores_them(own, path, monkeypatch, puts):
+    def failing(self, *arguments):
+        if len(self._replaced) == puts:
+            raise KeyboardInterrupt
+        put(self, *arguments)
+
+    write_profile(path, Profile({}))
+    before, put = methods(own), replaced_methods._Methods._put
+    with monkeypatch.context() as patched:
+        patched.setattr(replaced_methods._Methods, "_put", failing)
+        with pytest.raises(KeyboardInterrupt):
+            balanced(own, path)
+    assert methods(own) == before
+    with balanced(own, path):
+        assert methods(own) != before
+    assert methods(own) == before
 
 
 def test_errors_of_workers_are_those_of_the_function(own, clicks, path):

@@ -42,6 +42,7 @@ MOVED = MovedState(
     query="one",
     batch=4,
     workers=3,
+    cost=None,
     positions=('{"clicks":{"0":12}}',),
     watermark=7,
     states=5,

@@ -184,6 +184,16 @@ def test_a_worker_with_the_same_evenkey_imports_its_own(python, files):
     assert len(list(files.iterdir())) == 1
 
 
+def test_a_worker_reads_the_files_of_its_own_evenkey_once(python, files):
+    counted = (
+        "import atexit, hashlib; digests, sha256 = [], hashlib.sha256\n"
+        "hashlib.sha256 = lambda *given: digests.append(1) or sha256(*given)\n"
+        "atexit.register(lambda: print(len(digests), 'digest'))"
+    )
+    done = work(python, files, SOURCES, before=counted)
+    assert done.stdout.splitlines()[-1] == "1 digest", done.stderr
+
+
 @pytest.mark.slow(2)
 def test_a_worker_with_another_evenkey_imports_the_one_that_was_sent(python, files, older):
     done = work(python, files, older)

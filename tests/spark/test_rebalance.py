@@ -104,6 +104,8 @@ def test_a_moved_query_restarts_and_moves_again(session, old, tmp_path):
         expired = expired + go_on(session, tmp_path, moved, stop, user, **options)
         # The same call returns the same record.
         assert eks.rebalance(session, checkpoint, state=tmp_path / "state", workers=2) == moved
+        with pytest.raises(ConfigurationError, match=r"were planned by cost = 'seen.n': pass the"):
+            eks.rebalance(session, checkpoint, state=tmp_path / "state", cost="seen.last")
     # The hot key alone has a third of the visits, so that a balanced plan exists.
     placed = session.read.format("statestore").option("stateVarName", "seen")
     rows = placed.load(str(tmp_path / "checkpoint")).collect()
@@ -304,6 +306,7 @@ def test_wrong_calls(session, old, tmp_path):
         "cost = 'nothing.n':": again(cost="nothing.n", state=tmp_path / "a"),
         "cost = 'seen.last' is of type timestamp": again(cost="seen.last", state=tmp_path / "b"),
         "for 3 workers: pass another state": again(workers=4),
+        "cost = 'seen.n': the keys in state": again(cost="seen.n"),
         "is not empty, as it holds notes.txt": again(state=tmp_path / "other"),
         "workers = 2: rebalance made the plan in": lambda: transformed(other),
         "and this query has keys of the types bigint": lambda: transformed(by_item),
@@ -405,6 +408,27 @@ def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, 
     assert states(session, tmp_path / "checkpoint") == whole
 
 
+@pytest.mark.slow(12)
+def test_a_query_on_one_worker_begins_only_if_the_old_one_has_ended(session, old, tmp_path):
+    """On one worker no plan is pinned. Once the query has begun, the old checkpoint is free."""
+    checkpoint, expired = copied(old, tmp_path), old[1]
+    moved = eks.rebalance(session, checkpoint, state=tmp_path / "state", workers=1)
+    later = checkpoint / f"offsets/{moved.batch + 1}"
+    own = with_workers(session, 1)
+    rows = visits(own, tmp_path, AFTER, moved.positions[0])
+    result = transformed(eks.groupBy(rows, "user", workers=1, state=tmp_path / "state"))
+    shutil.copy(checkpoint / f"offsets/{moved.batch}", later)
+    with pytest.raises(StreamingQueryException, match="the old query has run on to batch"):
+        run_epochs(result, tmp_path / "failed")
+    later.unlink()
+    expired = expired + go_on(session, tmp_path, moved, AFTER, "user")
+    shutil.copy(checkpoint / f"offsets/{moved.batch}", later)
+    expired += go_on(session, tmp_path, moved, AFTER + 20, "user")
+    whole = counted(AFTER + 20)
+    assert sorted(expired) == sorted(whole.pop("fired"))
+    assert states(session, tmp_path / "checkpoint") == whole
+
+
 class Later(StatefulProcessor):
     """Sets a timer of processing time, which expires in a later batch than that of its rows."""
 
@@ -493,5 +517,6 @@ def test_the_command_says_where_the_new_query_begins(session, old, tmp_path):
     assert (as_json["states"], as_json["timers"]) == (moved.states, moved.timers)
     wrong = CliRunner().invoke(app, ["rebalance", str(tmp_path), str(tmp_path / "other")])
     assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("error: checkpoint = ")
-    assert wrong.stderr.count("\n") == 1
+    *steps, line = wrong.stderr.splitlines()
+    assert line.startswith("error: checkpoint = ")
+    assert all(each.startswith("rebalance: ") for each in steps)

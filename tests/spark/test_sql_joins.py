@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import re
+from typing import Any
 
 import pytest
 
@@ -162,7 +163,7 @@ OTHERS = {
         "SQL text with joins: it is a command, which Spark runs when sql() is called",
     ),
     "random values": (
-        "with c as (select *, rand(7) as r from people) select c.r from c join c d on c.r = d.r",
+        "with c as (select *, rand(7) as r from people) select r as user from c join c d using (r)",
         f"SQL text with joins: {SHARED}",
     ),
 }
@@ -236,6 +237,32 @@ def test_without_sql_joins_in_the_profile_texts_are_not_read(own, path, monkeypa
     with balanced(own, path, least_gain=0) as balancing:
         own.sql(text_of("alias, where"))
     assert balancing.summary == []
+
+
+def test_texts_without_a_known_join_are_skipped_quickly(own, profile_of, monkeypatch):
+    passed: list[Any] = []
+    filtered = Catalyst.filtered_early
+
+    def counting(self, plan):
+        passed.append(plan)
+        return filtered(self, plan)
+
+    monkeypatch.setattr(Catalyst, "filtered_early", counting)
+    own.range(3).createOrReplaceTempView("numbers")
+    with balanced(own, profile_of("alias, where"), least_gain=1000) as balancing:
+        # Other tables, or other columns of the same tables.
+        own.sql("select * from numbers a join numbers b using (id)")
+        own.sql("select * from people a join people b on a.size = b.size")
+        assert passed == []
+        for _ in range(3):
+            own.sql("select * from clicks c join people p on c.user = p.name")
+        assert len(passed) == 1
+        # The gain of this one is found to be too little.
+        for _ in range(4):
+            own.sql(text_of("alias, where"))
+        assert len(passed) == 3
+    assert len(balancing.summary) == 1
+    own.catalog.dropTempView("numbers")
 
 
 @pytest.mark.slow(10)

@@ -2,8 +2,8 @@
 
 A mutant is the package with one small wrong change; a test that fails kills it. With ``--fast``,
 five mutants of each subpackage run against the fast tests only, and the exit code is 1 if these
-kill fewer than four of the five of any subpackage. Results are JSON lines, one per mutant, which
-are appended to a file; mutants with a line in it are not run again.
+kill fewer than four fifths of those of any subpackage. Results are JSON lines, one per mutant,
+which are appended to a file; mutants with a line in it are not run again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 KEYS = ("path", "line", "kind", "before", "after")
-EACH, ENOUGH = 5, 4
-"""Number of mutants of each subpackage that the fast tests get, and that they must kill."""
 
 
 def main() -> int:
@@ -42,6 +40,7 @@ def main() -> int:
     import pyspark.sql  # noqa: F401
 
     from tools.mutants.justified import justified
+    from tools.mutants.results import EACH, table
     from tools.mutants.subpackages import draw, sample, subpackages
     from tools.mutants.trial import Copy
 
@@ -85,7 +84,10 @@ def main() -> int:
         fate = known[mutant.name]["fate"]
         is_spared = fate == "survived" and mutant.change in spared
         fates[subpackage.name]["justified" if is_spared else fate] += 1
-    return _report(fates, fast=options.fast)
+    lines, enough = table(fates, fast=options.fast)
+    for line in lines:
+        _say(line)
+    return 0 if enough else 1
 
 
 def _options(names: list[str]) -> argparse.Namespace:
@@ -123,21 +125,6 @@ def _tried(
     fields = {name: value for name, value in asdict(mutant).items() if name in KEYS}
     fields |= {"name": mutant.name, "subpackage": subpackage.name, "quick": options.quick}
     return fields | asdict(fate)
-
-
-def _report(fates: dict[str, Counter[str]], *, fast: bool) -> int:
-    """Print the results of each subpackage; return the exit code."""
-    short = []
-    for name, counts in fates.items():
-        if fast:
-            dead, all_of_it = counts["killed"] + counts["exceeded"], counts.total()
-            enough = dead >= all_of_it - (EACH - ENOUGH)
-            short += [] if enough else [name]
-            _say(f"{name:14}{dead} of {all_of_it}{'' if enough else '  too few'}")
-        else:
-            for fate, count in sorted(counts.items()):
-                _say(f"{name:14}{fate:10}{count:6}")
-    return 1 if short else 0
 
 
 def _say(line: str) -> None:

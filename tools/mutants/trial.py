@@ -81,6 +81,7 @@ class Copy:
         self._own_cache = place / "numba-of-a-mutant"
         self._output = place / "output.txt"
         self._sound, self._broken = set[str](), set[str]()
+        self._sound_runs = set[tuple[str, ...]]()
         shutil.copytree(root, self.root, ignore=shutil.ignore_patterns(*_LEFT_OUT))
         (self.root / "build").mkdir()
         for built in _BUILT:
@@ -114,44 +115,71 @@ class Copy:
         runs = [([*named, mutant.path], False)]
         if not quick:
             runs += [(others, False), *([(named, True)] if subpackage.on_spark else [])]
-        return self._try(mutant, runs)
+        return self._try(mutant, runs)[0]
 
     def try_fast(self, mutant: Mutant, subpackage: Subpackage) -> Fate:
         """Run the fast tests on a mutant until one fails, first those that name the module.
 
-        Tests that start Spark come last, in one process. A test that also fails without the mutant
-        is not used from then on.
+        Tests that start Spark come last, in one process. A run that ends without the name of a test
+        (by a signal, a limit, an error of pytest) kills the mutant only if the same run passes
+        without the mutant. A test that also fails without the mutant is not used from then on.
         """
         named, others = fast_tests(self.root, subpackage, mutant.path)
         runs = [([*named, mutant.path], False), (others, False)]
         runs.append(([*named, mutant.path, *others], True))
         while True:
-            fate = self._try(mutant, runs, marked=FAST)
-            if fate.fate == "survived" or "::" not in fate.by or fate.by in self._sound:
+            fate, tests = self._try(mutant, runs, marked=FAST)
+            if fate.fate == "survived" or self._passes_unchanged(fate, tests):
                 return fate
+
+    def _passes_unchanged(self, fate: Fate, tests: list[str]) -> bool:
+        """Return whether the test that killed a mutant, or else its whole run, passes without it.
+
+        If not, the test that fails is excluded from all further runs.
+        """
+        if "::" in fate.by:
+            if fate.by in self._sound:
+                return True
             if fate.by in self._broken:
                 message = f"pytest ran {fate.by}, although --deselect excludes it"
                 raise RuntimeError(message)
-            spark = fate.on_spark
-            if self._run([fate.by], on_spark=spark, cache=self._cache).fate == "survived":
+            control = self._run([fate.by], on_spark=fate.on_spark, cache=self._cache)
+            if control.fate == "survived":
                 self._sound.add(fate.by)
-                return fate
+                return True
             self._broken.add(fate.by)
+            return False
+        # The whole run, as it is not known which test it stopped in.
+        whole = (str(fate.on_spark), *tests)
+        if whole in self._sound_runs:
+            return True
+        control = self._run(tests, on_spark=fate.on_spark, cache=self._cache, marked=FAST)
+        if control.fate == "survived":
+            self._sound_runs.add(whole)
+            return True
+        if "::" not in control.by:
+            message = f"the tests end by {control.by} without a mutant:\n{self.output()}"
+            raise RuntimeError(message)
+        self._broken.add(control.by)
+        return False
 
     @property
     def broken(self) -> set[str]:
         """Tests that failed without a mutant."""
         return self._broken
 
-    def _try(self, mutant: Mutant, runs: list[tuple[list[str], bool]], marked: str = "") -> Fate:
+    def _try(
+        self, mutant: Mutant, runs: list[tuple[list[str], bool]], marked: str = ""
+    ) -> tuple[Fate, list[str]]:
+        """Run tests until a run fails; return the outcome, and the tests of that run."""
         spent = 0.0
         with self._changed(mutant) as cache:
             for tests, on_spark in runs:
                 found = self._run(tests, on_spark=on_spark, cache=cache, marked=marked)
                 spent += found.seconds
                 if found.fate != "survived":
-                    return Fate(found.fate, found.by, round(spent, 1), on_spark)
-        return Fate("survived", seconds=round(spent, 1))
+                    return Fate(found.fate, found.by, round(spent, 1), on_spark), tests
+        return Fate("survived", seconds=round(spent, 1)), []
 
     @contextlib.contextmanager
     def _changed(self, mutant: Mutant) -> Iterator[Path]:

@@ -23,5 +23,5 @@ The line behind a comment ``<!-- source: loads -->`` says how the result was mea
 ``python -m tools.results`` has three commands. ``run NAME`` runs the command of a result and stores
 what it prints, ``write`` writes the figures into the pages and draws the charts, and ``check``
 reports figures and charts that differ from their results, figures that look measured and are not
-marked, and results whose code has changed since.
+marked, and results that were run with uncommitted changes or whose code has changed since.
 """

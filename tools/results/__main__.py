@@ -94,12 +94,15 @@ def differences() -> list[str]:
 
 
 def outdated() -> list[str]:
-    """List results that were never stored, and those whose code has changed since."""
+    """List results that were never stored, were run with uncommitted changes, or are outdated."""
     lines = []
     for name, entry in catalog().items():
         if not entry.is_stored:
             lines.append(f"{name}: was never run")
-        elif changed := entry.changed_since():
+            continue
+        if entry.is_dirty:
+            lines.append(f"{name}: was run with uncommitted changes")
+        if changed := entry.changed_since():
             lines.append(f"{name}: {len(changed)} files have changed since, such as {changed[0]}")
     return lines
 

@@ -56,6 +56,11 @@ class Entry:
         """Whether the command has been run."""
         return self.file.exists()
 
+    @property
+    def is_dirty(self) -> bool:
+        """Whether the code had uncommitted changes when the stored result was made."""
+        return bool(self.read().get("dirty"))
+
     def read(self) -> dict[str, Any]:
         """Read the stored result."""
         stored: dict[str, Any] = json.loads(self.file.read_text("utf-8"))
@@ -84,7 +89,8 @@ class Entry:
     def source(self) -> str:
         """A line on where the figures come from: command, commit, date, versions and hardware."""
         stored = self.read()
-        made = f"`{stored['command']}` at commit {stored['commit'][:8]}, {stored['date']}"
+        changed = " with uncommitted changes" if self.is_dirty else ""
+        made = f"`{stored['command']}` at commit {stored['commit'][:8]}{changed}, {stored['date']}"
         if self.deterministic:
             return f"{made}; the figures are the same on every machine."
         machine, versions = stored["hardware"], stored["versions"]

@@ -1,9 +1,9 @@
 """Find measured figures in pages that no result checks, because nothing marks them.
 
 A sentence has such a figure if it names a metric and a decimal number, or a speed, and states
-neither a limit ("at most") nor what a paper says. A table has one if a column whose heading names a
-metric has a number. Numbers in code and outputs are left out: tests run code, and compare outputs
-with what the code prints.
+neither a limit ("at most", "below 2") nor what a paper says. A table has one if a column whose
+heading names a metric has a number. Numbers in code and outputs are left out: tests run code, and
+compare outputs with what the code prints.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _METRIC = re.compile(
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
-    r"at most|at least|below|above|under|within|more than|less than|fewer than|up to|from .* to|"
-    r"paper|published",
+    r"at most|at least|more than|less than|fewer than|up to|from .* to|paper|published|"
+    r"\b(?:below|above|under|within) \d",
     re.IGNORECASE,
 )
 _DECIMAL = re.compile(r"(?<![\w.])\d[\d,]*\.\d+(?!\w|\.\d)")
 _SPEED = re.compile(
-    r"\d[\d,.]*x (?:faster|slower)|\d[\d,.]* (?:messages|rows|records)(?:/s| (?:per|a) second)"
+    r"\d[\d,.]*x (?:faster|slower|as)|\d[\d,.]* (?:messages|rows|records)(?:/s| (?:per|a) second)"
 )
 _NUMBER = re.compile(r"\d")
 

@@ -14,10 +14,31 @@ if TYPE_CHECKING:
 __all__ = ["commands", "leaves"]
 
 _HEAD = """\
-# Commands
+# Commands and configuration
 
-This page comes from the declaration of the options, like `--help`. Options of a run are also keys
-of the file that `--config` reads: `--cost-ms 1` is `cost_ms = 1`.
+The tables of commands come from the declaration of the options, like `--help`.
+
+## Configuration file
+
+`--config FILE` reads options from a TOML file. Its keys are the long names of options, with dashes
+or underscores:
+
+```toml
+dataset = "country-skew-r80"    # --dataset country-skew-r80
+grouping = "planned"
+workers = 10
+cost-ms = 1                     # or cost_ms
+output = "out"
+```
+
+```sh
+evenkey run --config pipeline.toml --workers 20    # 20 workers; other options as in the file
+```
+
+Options on the command line override the file, and the file overrides defaults. An option that can
+be given several times is a list: `input = ["a.csv", "b.csv"]`. Relative paths start from the
+current directory. A key that is no option of the command stops it with an error. Options under
+"Options", such as `--json`, cannot be in the file.
 """
 
 

@@ -1,6 +1,7 @@
 """Take screenshots of pages of the site: python -m tools.site.looks DIRECTORY [PAGE...].
 
-Each page is shown at the size of a laptop and of a phone, light and dark. Needs Chromium.
+Without names of pages, all are shown but single decision records. Each page is shown at the size of
+a laptop and of a phone, light and dark. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Literal
 
 from tools.chromium import SIZES, chromium
 
-__all__ = ["main"]
+__all__ = ["built", "main"]
 
 SITE = Path("build/site")
-PAGES = (
+FEW = (
     *("index", "start", "should-i", "gallery", "operators", "groupings", "keyed-state"),
     *("api/evenkey.spark", "commands", "benchmarks"),
 )
@@ -23,7 +24,13 @@ _CUT_OFF = """[...document.querySelectorAll(".md-typeset table")].some(
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-def main(directory: Path, pages: tuple[str, ...] = PAGES, site: Path = SITE) -> list[str]:
+def built(site: Path = SITE) -> tuple[str, ...]:
+    """List the pages of a site, without single decision records."""
+    pages = sorted(each.relative_to(site).with_suffix("") for each in site.rglob("*.html"))
+    return tuple(each.as_posix() for each in pages if each.parts[0] != "decisions")
+
+
+def main(directory: Path, pages: tuple[str, ...] = FEW, site: Path = SITE) -> list[str]:
     """Write the screenshots, and return pages wider than their window.
 
     So are pages with a table that a laptop's window cuts off; on a phone, tables are scrolled.
@@ -50,5 +57,5 @@ def main(directory: Path, pages: tuple[str, ...] = PAGES, site: Path = SITE) -> 
 
 
 if __name__ == "__main__":
-    for line in main(Path(sys.argv[1]), tuple(sys.argv[2:]) or PAGES):
+    for line in main(Path(sys.argv[1]), tuple(sys.argv[2:]) or built()):
         sys.stdout.write(f"wider than its window: {line}\n")

@@ -1,6 +1,7 @@
 """Aggregators: what workers compute, and how partial results merge.
 
 >>> import pyarrow as pa
+>>> from evenkey.aggregators import parse
 >>> count = parse("count")
 >>> parts = [pa.table({"key": ["a", "b"]}), pa.table({"key": ["a"]})]
 >>> partials = pa.concat_tables(count.partial(part, by=["key"]) for part in parts)

@@ -60,6 +60,7 @@ class Aggregator(ABC):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from evenkey.aggregators import Count
     >>> days = [pa.table({"key": ["ann", "bob"]}), pa.table({"key": ["ann"]})]
     >>> partials = pa.concat_tables(Count().partial(day, by=["key"]) for day in days)

@@ -22,6 +22,7 @@ class Count(Algebraic):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> messages = pa.table({"key": ["a", "b", "a", "a"]})
     >>> Count().partial(messages, by=["key"]).to_pylist()
     [{'key': 'a', 'count': 3}, {'key': 'b', 'count': 1}]

@@ -49,6 +49,7 @@ class Fold(Aggregator):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> class Longest(Fold):
     ...     name = "longest"
     ...     columns = ("text",)

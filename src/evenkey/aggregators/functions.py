@@ -84,6 +84,7 @@ def fold(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> longest = fold(
     ...     columns="text",
     ...     zero="",

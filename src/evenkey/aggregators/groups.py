@@ -73,6 +73,7 @@ def reduce_groups(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> table = pa.table({"key": ["a", "b", "a"], "amount": [1, 5, 3]})
     >>> reduce_groups(table, ["key"], {"most": ("amount", "max")}).to_pylist()
     [{'key': 'a', 'most': 3}, {'key': 'b', 'most': 5}]

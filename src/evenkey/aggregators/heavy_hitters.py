@@ -75,6 +75,7 @@ class HeavyHitters(Aggregator):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> messages = pa.table({"key": list("aabab"), "__worker": [0, 0, 1, 1, 1]})
     >>> hitters = HeavyHitters(2, choices=2)
     >>> hitters.finish(hitters.partial(messages, by=[]), by=[]).to_pylist()

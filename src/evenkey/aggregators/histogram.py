@@ -59,6 +59,7 @@ class Histogram(Aggregator):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> messages = pa.table({"key": ["a", "a", "a", "b"], "amount": [1, 2, 9, 5]})
     >>> median = Histogram("amount", parts=2)
     >>> result = median.finish(median.partial(messages, by=["key"]), by=["key"])

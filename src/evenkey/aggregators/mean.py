@@ -42,6 +42,7 @@ class Mean(Algebraic):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> messages = pa.table({"key": ["a", "b", "a"], "amount": [5, None, 8]})
     >>> mean = Mean("amount")
     >>> partial = mean.partial(messages, by=["key"])

@@ -76,6 +76,7 @@ class Sum(Algebraic):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> messages = pa.table({"key": ["a", "b", "a", "c", "c"], "n": [5, None, 7, 1 << 62, 1 << 62]})
     >>> total = Sum("n").bind(messages.schema)
     >>> total.finish(total.partial(messages, by=["key"]), by=["key"]).to_pylist()

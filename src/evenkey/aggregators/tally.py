@@ -43,6 +43,7 @@ class Tally(Aggregator):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> messages = pa.table({"key": ["a", "a", "b", "a"], "label": ["x", "y", "x", "x"]})
     >>> tally = Tally("label")
     >>> tally.finish(tally.partial(messages, by=["key"]), by=["key"]).to_pylist()

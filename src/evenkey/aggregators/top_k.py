@@ -75,6 +75,7 @@ class TopK(Aggregator):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> messages = pa.table({"key": ["a", "b", "a", "c", "b", "a"]})
     >>> top = TopK(2)
     >>> top.finish(top.partial(messages, by=[]), by=[]).to_pylist()

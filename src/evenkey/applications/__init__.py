@@ -1,4 +1,12 @@
-"""Applications: word count, heavy hitters, naive Bayes, decision trees, your own."""
+"""Applications: word count, heavy hitters, naive Bayes, decision trees, your own.
+
+Examples of this module begin with these lines::
+
+    from evenkey.applications import *
+    from evenkey.spark import session
+
+    spark = session()
+"""
 # ruff: noqa: E402 - what is missing is said before what needs it is imported
 
 from __future__ import annotations

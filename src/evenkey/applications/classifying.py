@@ -51,6 +51,7 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from evenkey.applications import NaiveBayes
     >>> bayes = NaiveBayes()
     >>> records = pa.table({"label": ["tea", "bar"], "text": ["green tea", "bar of gold"]})
@@ -111,8 +112,10 @@ def classify_by_words(
         Column with the text, a string.
     model
         The naive Bayes model.
-    grouping, workers
-        As for `evenkey.spark.route`.
+    grouping
+        The grouping that sends words to workers, or its spelling, such as ``"pkg(choices=3)"``.
+    workers
+        Number of workers, at least 1.
     column
         Name of the column with the label.
 
@@ -129,6 +132,7 @@ def classify_by_words(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from evenkey.applications import NaiveBayes
     >>> bayes = NaiveBayes()
     >>> records = pa.table({"label": ["tea", "bar"], "text": ["green tea", "bar of gold"]})

@@ -53,10 +53,15 @@ def heavy_hitters(
 
     Parameters
     ----------
-    df, key, grouping, workers, time, window, watermark, max_ahead, state
-        As for `evenkey.spark.aggregate`.
-    k, capacity
-        As for the aggregator `HeavyHitters`.
+    df
+        Batch or streaming.
+    key
+        Key column, or columns that form the key together.
+    k
+        Maximum number of keys in the result, at least 1.
+    capacity
+        Maximum number of keys that each worker tracks, at least `k`. None: the larger of 10 k and
+        1000.
     through
         ``evenkey``: SpaceSaving summaries on workers that `grouping` chooses; each count has an
         error bound. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of Apache
@@ -64,6 +69,26 @@ def heavy_hitters(
         The counts of ``spark`` are estimates that may be too high. They have no error bound, so
         ``error`` and ``terms`` are null. ``spark`` leaves out null keys, and keys that the sketch
         cannot distinguish from less frequent keys, so there may be fewer than `k` rows.
+    grouping
+        A grouping or its spelling, such as ``"pkg(choices=3)"``. The fewer workers a key is sent
+        to, the smaller the errors of its count.
+    workers
+        Number of workers, at least 1.
+    time
+        Timestamp column, needed for windows.
+    window
+        Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. Required in
+        a stream.
+    watermark
+        How far the watermark is behind the latest event time: a stream waits this long for late
+        messages.
+    max_ahead
+        How far the event time of a stream's row may be ahead of the epoch's processing time; rows
+        further ahead are left out. None: all rows are used. In a batch, all rows are used.
+    state
+        Storage location of plans, and of what carries over from epoch to epoch: a path or URI that
+        the driver and all executors share, beside the query's checkpoint. None: a temporary
+        directory, deleted when the query ends.
 
     Returns
     -------

@@ -47,6 +47,7 @@ class NaiveBayes(Learner[BayesModel]):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> bayes = NaiveBayes()
     >>> records = pa.table({"label": ["tea", "bar"], "text": ["green tea", "bar of gold"]})
     >>> messages = bayes.messages(records, bayes.start())

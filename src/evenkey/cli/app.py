@@ -28,7 +28,7 @@ from evenkey.cli.output import echo
 app = Commands(
     name="evenkey",
     cls=Program,
-    help="Keyed stream processing on Apache Spark that stays balanced under skewed keys.",
+    help="Balances Apache Spark jobs whose keys are skewed.",
     pretty_exceptions_enable=False,
     add_completion=False,
 )

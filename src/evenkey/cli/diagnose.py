@@ -10,7 +10,7 @@ import typer
 from evenkey.cli.diagnosis_text import print_diagnosis
 from evenkey.cli.error_lines import report_error, reported
 from evenkey.cli.output import JsonOption, echo, print_json, shortened
-from evenkey.cli.progress_bars import step_bar
+from evenkey.cli.progress_bars import shown_step, step_bar
 from evenkey.core.checking import number
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.profiles import check_writable, read_profile, update_profile
@@ -164,9 +164,10 @@ def _diagnose(
     if profile is not None:
         check_writable(profile)
     if page is not None:
-        from evenkey.reports.diagnosis import check_page
+        with shown_step("diagnose", "loading Matplotlib"):
+            from evenkey.reports.diagnosis import check_page
 
-        check_page(page)
+            check_page(page)
     with step_bar("diagnose", "MiB", "reading", timed=True) as show:
         found = diagnose(
             source,
@@ -185,7 +186,7 @@ def _diagnose(
     if profile is not None and recorded is not None:
         recorded, of_earlier_logs = _add_tasks(profile, recorded, found, faults)
         lines = list(profile_lines(recorded, of_earlier_logs, keys=show_keys))
-        values = profile_values(recorded, keys=show_keys)
+        values = profile_values(recorded, of_earlier_logs, keys=show_keys)
     form = "json" if as_json else form
     _print(found, since, page, lines, values, form)
     if page is not None:

@@ -11,7 +11,7 @@ import typer
 
 from evenkey.cli.error_lines import interrupted_with
 from evenkey.cli.output import JsonOption, echo, print_json, whole
-from evenkey.cli.progress_bars import message_bar
+from evenkey.cli.progress_bars import message_bar, shown_step
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, produce
 
@@ -72,7 +72,8 @@ def produce_command(
     """Send a dataset, or the lines of a file, to a topic."""
     address = Address.parse_one(target)
     settings = ClientSettings.read(kafka_config)
-    found = find_records(source, form=form, messages=messages, seed=seed, rate=rate)
+    with shown_step("producing", "opening the input"):
+        found = find_records(source, form=form, messages=messages, seed=seed, rate=rate)
     clock = time.time() - (0 if rate else found.seconds)
     first = clock if start is None else parse_time(start)
     with interrupted_with(SENT), message_bar("producing", found.total, "connecting") as show:

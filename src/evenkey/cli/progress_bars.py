@@ -16,7 +16,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from evenkey.cli.output import Printer, number, whole
+from evenkey.cli.output import Printer, whole
+from evenkey.core.metrics import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochProgress
 
 _MESSAGES = "messages"
+_BALANCE = FIGURES["max_over_mean"]
 _LONGEST_NAME = 20
 _SHORTEST_BAR = 6
 """Minimum width of a bar, with the spaces around it."""
@@ -346,9 +348,22 @@ def message_bar(what: str, messages: int | None, step: str) -> Iterator[Callable
 
 
 @contextlib.contextmanager
-def shown_step(what: str, step: str) -> Iterator[None]:
-    """Show a step of an activity that cannot be counted, and the time since its start."""
-    with _shown(Stand(what, step=step)):
+def shown_step(what: str, step: str, *, logged: bool = False) -> Iterator[None]:
+    """Show a step of an activity that cannot be counted, and the time since its start.
+
+    Parameters
+    ----------
+    what
+        Name of the activity.
+    step
+        The step, such as ``starting Spark``.
+    logged
+        Whether a line is printed where standard error is not a terminal.
+    """
+    stand = Stand(what, step=step)
+    with _shown(stand, steps=logged) as display:
+        if logged:
+            display.show(stand)
         yield
 
 
@@ -413,7 +428,7 @@ def _stand(progress: EpochProgress) -> Stand:
         share=progress.share,
         rate=progress.messages_per_second,
         first=f"epoch {progress.epoch}",
-        last=f"max/mean {number(progress.max_over_mean)}",
+        last=f"{_BALANCE.label} {_BALANCE.written(progress.max_over_mean)}",
         brief=True,
         quiet=progress.phase == "finding the input",
         detail=progress.detail,

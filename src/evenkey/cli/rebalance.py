@@ -9,6 +9,7 @@ import typer
 from evenkey import spark as eks
 from evenkey.cli.error_lines import interrupted_with, reported
 from evenkey.cli.output import JsonOption, echo, print_json, standard_output_kept, whole
+from evenkey.cli.progress_bars import shown_step
 
 _AGAIN = "the old checkpoint is unchanged; the same command begins again"
 """Note of an interrupt: what remains, and how to go on."""
@@ -58,7 +59,10 @@ def _rebalance(
     where the new query begins to read. SPARK_MASTER names the Spark to run on.
     """
     with interrupted_with(_AGAIN), standard_output_kept(wanted=True):
-        moved = eks.rebalance(eks.session(), checkpoint, state=state, workers=workers, cost=cost)
+        with shown_step("rebalance", "starting Spark", logged=True):
+            spark = eks.session()
+        with shown_step("rebalance", "moving the state", logged=True):
+            moved = eks.rebalance(spark, checkpoint, state=state, workers=workers, cost=cost)
     if as_json:
         print_json(moved.to_json())
         return

@@ -1,4 +1,12 @@
-"""Joins of a stream with a static table, by key or by space, whose workers stay balanced."""
+"""Joins of a stream with a static table, by key or by space, whose workers stay balanced.
+
+Examples of this module begin with these lines::
+
+    from evenkey.joins import *
+    from evenkey.spark import session
+
+    spark = session()
+"""
 
 from __future__ import annotations
 

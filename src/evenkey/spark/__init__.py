@@ -1,5 +1,11 @@
 """Operators on Spark DataFrames, batch, streaming and real time: groupBy, join, over, asof_join.
 
+Examples of this module begin with these lines::
+
+    from evenkey.spark import *
+
+    spark = session()
+
 The first argument of each operator is a DataFrame, so ``df.transform`` can chain operators::
 
     routed = df.transform(route, "key", workers=8).transform(place, 8)

@@ -29,6 +29,7 @@ from evenkey.spark.states.reserved_columns import (
     HASH,
     PART,
     PARTITION,
+    SECONDS,
     SEEN,
     SLOT,
     TIME,
@@ -232,7 +233,8 @@ class Driver:
     def combined(self, table, plan):
         """Combine the rows of hot keys in three source tasks, which have any rows."""
         parts = [pa.field(f"{PART}{number}", field.type) for number, field in enumerate(STATE)]
-        schema = pa.schema([*table.schema, pa.field(COUNT, pa.int64()), *parts])
+        added = [pa.field(COUNT, pa.int64()), pa.field(SECONDS, pa.float64())]
+        schema = pa.schema([*table.schema, *added, *parts])
         task = CombineTask(self.function, self.plans, schema)
         sources = self.random.integers(0, 3, table.num_rows)
         found = [schema.empty_table()]

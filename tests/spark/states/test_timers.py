@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenkey.core.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.states.clock_times import micros
 from evenkey.spark.states.reserved_columns import SLOT
 from evenkey.spark.states.slot_task import SlotTask
@@ -131,6 +131,32 @@ def test_timers_of_processing_time_wait_for_the_clock_of_an_epoch(tmp_path):
     assert driver.epoch(2, []) == Counter({(key, 1, True): 1 for key in range(10)})
     clock[0] = 50.0
     assert driver.decide(3).now == 105 * SECOND
+
+
+@pytest.mark.parametrize("due", [True, False])
+def test_a_slot_without_rows_does_not_hide_that_others_did_not_run(tmp_path, due):
+    """Spark stops after a partition with results, if an action needs no more of them."""
+    clock = [100.0]
+    driver = Driver(
+        tmp_path,
+        once,
+        workers=2,
+        timer="timer",
+        results=SESSIONS,
+        event_time=False,
+        clock=lambda: clock[0],
+    )
+    driver.epoch(0, [(key, 0, 0, key) for key in range(20)])
+    clock[0] = 105.0 if due else 101.0
+    plan = driver.decide(1)
+    (slot, batches, schema), *_ = driver.inputs([], plan)
+    fired = driver.slot(1, slot, batches, schema)
+    assert bool(fired) == due
+    with pytest.raises(RunError, match="has no record of slot 1 in epoch 1"):
+        driver.decide(2)
+    # The epoch may still run in all partitions.
+    driver.epoch(1, [(30, 0, 0, 30)])
+    driver.decide(2)
 
 
 def test_the_function_sees_the_clock_and_nulls_for_keys_without_state(tmp_path):

@@ -75,6 +75,8 @@ class DecisionTree(Learner[TreeModel]):
 
     Examples
     --------
+    >>> import pyarrow as pa
+    >>> import numpy as np
     >>> tree = DecisionTree(min_leaf=1)
     >>> records = pa.table({"label": ["low", "low", "high"], "features": [[0.1], [0.3], [0.9]]})
     >>> messages = tree.messages(records, tree.start())

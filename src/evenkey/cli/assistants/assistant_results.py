@@ -20,6 +20,7 @@ class StageFound(BaseModel):
     """A stage of an application, and why it is slow."""
 
     application: str
+    application_id: str = Field(description="Spark's id of the application.")
     title: str = Field(description="Number, operator, keys and line of code.")
     verdict: str = Field(description="change, unsure, combined, balanced, small or none.")
     cause: str = Field(description="Why the stage is slow.")

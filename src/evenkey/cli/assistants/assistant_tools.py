@@ -26,16 +26,19 @@ _SHOWN_KEYS = 5
 _PURPOSE = "evenkey mcp"
 
 
-def diagnose(source: str, application: str | None = None) -> DiagnosisFound:
+def diagnose(
+    source: str, application: str | None = None, last_hours: float | None = None
+) -> DiagnosisFound:
     """Find the stages of Spark applications that skewed keys or other causes slow down.
 
     source is a Spark event log, a directory of logs, or the address of a history server or of a
-    running application; application is the id of one of them. Each stage has a cause, and each
-    change its predicted speedup, its confidence and the lines to write. Spark is not started.
+    running application; application is the id of one of them; last_hours leaves out applications
+    that ended earlier. Each stage has a cause, and each change its predicted speedup, its
+    confidence and the lines to write. Spark is not started.
     """
     from evenkey.reports.diagnosis import diagnose as diagnosed
 
-    found = diagnosed(source, application=application)
+    found = diagnosed(source, application=application, last_hours=last_hours)
     cautions = [*found.cautions, *(each for one in found.applications for each in one.cautions)]
     stages = [_stage(finding) for one in found.applications for finding in one.findings]
     return DiagnosisFound(
@@ -57,6 +60,7 @@ def _stage(finding: Finding) -> StageFound:
     ]
     return StageFound(
         application=finding.application.name,
+        application_id=finding.application.id,
         title=stage_title(finding),
         verdict=finding.verdict,
         cause=finding.cause,

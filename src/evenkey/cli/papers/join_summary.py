@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from evenkey.cli.output import Printer, number, print_rows, print_title, whole
-from evenkey.core.metrics import Pace
+from evenkey.core.metrics import FIGURES, Balance, Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,14 +32,14 @@ def print_join(report: JoinReport) -> None:
         ("matches", f"{whole(figures['matches'])} (digest {figures['pairs_digest']})"),
         ("partitions", f"{figures['partitions']} on {figures['workers']} workers"),
         ("skew", f"{number(figures['realised_skew'])} of the items{target}"),
-        ("MLDC per epoch", " ".join(number(each) for each in figures["mldc"])),
+        ("MLDC per epoch", " ".join(map(FIGURES["mldc"].written, figures["mldc"]))),
         ("moved partitions", moved or "none"),
         ("static loads", " ".join(whole(each) for each in figures["epoch_static_loads"])),
         ("modelled makespan", f"{number(figures['modelled_makespan_seconds'])} s"),
         *(
             (each.label, each.written(figures[each.name]))
-            for each in Pace.declared()
-            if "summary" in each.shown and figures[each.name] is not None
+            for each in (*Balance.declared(), *Pace.declared())
+            if "summary" in each.shown and figures.get(each.name) is not None
         ),
     ]
     latency = figures["publication_latency_ms"]
@@ -76,12 +76,14 @@ def print_modes(reports: Sequence[JoinReport]) -> None:
     for row in rows:
         table.add_row(
             row["mode"],
-            f"{number(row['mldc'][0])} to {number(row['mldc'][-1])}" if row["mldc"] else "-",
+            " to ".join(FIGURES["mldc"].cell(row["mldc"][each]) for each in (0, -1))
+            if row["mldc"]
+            else "-",
             str(len(row["redistributions"])),
             whole(row["static_loads"]),
             number(row["modelled_makespan_seconds"]),
-            number(row["makespan_ms"] / 1000),
-            whole(row["messages_per_second"]),
+            FIGURES["makespan_ms"].cell(row["makespan_ms"]),
+            FIGURES["messages_per_second"].cell(row["messages_per_second"]),
         )
     console.print(table)
     digests = {row["pairs_digest"] for row in rows}

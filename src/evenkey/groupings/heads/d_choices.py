@@ -44,8 +44,15 @@ class DChoices(HeadGrouping):
 
     Parameters
     ----------
-    threshold, capacity, decay
-        As in `WChoices`.
+    threshold
+        Share of a source's messages above which a key is in the head, above 0 and below 1;
+        None: ``1 / (5 W)``.
+    capacity
+        Number of counters of the sketch. None: 4 times the maximum number of keys in the head, but
+        at least 1,000.
+    decay
+        Factor by which all counts are multiplied at the end of each epoch; above 0 and at most 1.
+        Counts do not decay within an epoch. With 1, nothing is forgotten.
     epsilon
         Imbalance that d may leave, as a share of all messages; at least 0.
     solve_every

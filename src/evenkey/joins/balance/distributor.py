@@ -113,6 +113,7 @@ class DynamicDistributor:
 
     Examples
     --------
+    >>> import numpy as np
     >>> eager = DynamicDistributor(threshold=0.2, min_items=100)
     >>> eager.period * eager.wait_periods  # seconds between redistributions, at least
     30.0
@@ -120,6 +121,8 @@ class DynamicDistributor:
     The steps of the Distributor between two epochs, with 4 partitions on 2 workers. The first
     worker has the most load.
 
+    >>> from evenkey.joins.balance.distributor import Window
+    >>> from evenkey.joins.balance.placement import Placement
     >>> from evenkey.joins.balance.work import PartitionWork
     >>> before = Placement((0, 0, 1, 1))
     >>> work = PartitionWork(np.array([50, 40, 10, 10]), np.array([5.0, 4.0, 1.0, 1.0]))

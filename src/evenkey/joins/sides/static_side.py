@@ -161,7 +161,8 @@ def refresh(
     state
         The state that was passed to `balanced_join`.
     dead_letters
-        As for `balanced_join`.
+        Where to write rows whose geometry cannot be used, with a column ``reason``: a
+        `DeadLetters`, or a location for Parquet files. None: such a row is an error.
 
     Returns
     -------

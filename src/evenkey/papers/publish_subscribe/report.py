@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.core.metrics import JoinFigures, Pace, Paced, known, max_load_distance
+from evenkey.core.metrics import Balance, JoinFigures, Pace, Paced, known, max_load_distance
 from evenkey.papers.publish_subscribe.join_seen import JoinSeen, LoadMeasure
 from evenkey.papers.publish_subscribe.places import skewed_workers
 from evenkey.pipeline.exporters import ExportSummary
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from evenkey.joins import EpochLog
 
 # The threshold is left out, because it is an option and the same in all epochs.
-_REPORTED = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
+_REPORTED = [
+    *(each for each in Balance.declared() if not each.of_epoch),
+    *(each for each in JoinFigures.declared() if each.name != "mldc_threshold"),
+]
 _ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
 
 
@@ -318,14 +321,16 @@ class JoinReport:
     def _figures(self) -> dict[str, Any]:
         """Return the figures of the join: one value per run, or a list with one per epoch."""
         if not self.epochs:
-            return {each.name: [] if each.of_epoch else 0 for each in _REPORTED}
+            return {each.name: [] if each.of_epoch else 0 for each in _REPORTED} | {
+                "loads": (0,) * self.workers
+            }
         seen = [each.seen(self.measure) for each in self.epochs]
-        run = JoinFigures.of(reduce(JoinSeen.plus, seen)).named(of_epoch=False)
+        run = reduce(JoinSeen.plus, seen).figures(of_epoch=False)
         epochs = [JoinFigures.of(each).named(of_epoch=True) for each in seen]
         return {
             each.name: [epoch[each.name] for epoch in epochs] if each.of_epoch else run[each.name]
             for each in _REPORTED
-        }
+        } | {"loads": run["loads"]}
 
     def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
         """Describe a redistribution and its time, and the usual times of other epochs."""

@@ -29,6 +29,7 @@ class Model(ABC):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from evenkey.applications import Clusters, DecisionTree, InProcess
     >>> learned = InProcess(DecisionTree(max_depth=2), "pkg", workers=4)
     >>> trained = learned.train([Clusters(features=3, length=400).records(0, 400)])
@@ -85,6 +86,7 @@ class Learner(Application, Generic[ModelT]):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from evenkey.applications import NaiveBayes
     >>> bayes = NaiveBayes()
     >>> records = pa.table({"label": ["tea"], "text": ["green tea"]})

@@ -38,6 +38,7 @@ class Models(Generic[ModelT]):
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> import tempfile
     >>> from evenkey.applications import NaiveBayes
     >>> models = Models(tempfile.mkdtemp(), NaiveBayes())

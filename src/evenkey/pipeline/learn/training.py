@@ -51,8 +51,11 @@ def train(
         these rows.
     learner
         The learner.
-    grouping, workers
-        See `evenkey.spark.route`.
+    grouping
+        The grouping that sends the learner's messages to workers, or its spelling, such as
+        ``"pkg(choices=3)"``.
+    workers
+        Number of workers, at least 1.
     passes
         Number of passes over all records, at least 1. Each pass adds one level to the tree of a
         `DecisionTree`. `NaiveBayes` needs one pass; a second pass would count all records again.
@@ -72,6 +75,7 @@ def train(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from evenkey.applications import NaiveBayes
     >>> rows = [("tea", "green tea"), ("bar", "bar of gold"), ("tea", None)]
     >>> df = spark.createDataFrame(rows, "label string, text string")

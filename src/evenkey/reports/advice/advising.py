@@ -50,6 +50,7 @@ class Advice:
     Examples
     --------
     >>> from evenkey import generated
+    >>> from evenkey.reports.advice import Sample, Setting, advise
     >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
     >>> setting = Setting(input=("clicks.csv",), split="csv", key="user")
     >>> advice = advise(sample, setting, workers=[4], groupings=["pkg"])

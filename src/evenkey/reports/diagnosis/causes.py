@@ -82,6 +82,17 @@ def has_null_keys(run: Run) -> bool:
     return at_null and _can_be_null(run, largest)
 
 
+def may_have_null_keys(run: Run) -> bool:
+    """Return whether the largest task of a join may be that of null, and the log cannot show it.
+
+    This is so if adaptive execution changed the partitions, and the side with most of the task's
+    rows keeps rows with a null key.
+    """
+    if kind_of(run.read) != "join" or not run.read.exchanges[0].adaptive:
+        return False
+    return _can_be_null(run, max(range(len(run.rows)), key=run.rows.__getitem__))
+
+
 def _can_be_null(run: Run, largest: int) -> bool:
     if kind_of(run.read) != "join":
         return run.read.exchanges[0].nullable

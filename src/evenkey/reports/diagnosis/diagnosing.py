@@ -181,7 +181,9 @@ def diagnose(
 
     Examples
     --------
-    >>> (stage,) = diagnose(event_log).named  # an application that grouped by customer
+    `event_log` is the path of an event log, here of an application that grouped by customer.
+
+    >>> (stage,) = diagnose(event_log).named
     >>> stage.keys, len(stage.run.tasks)
     (('customer',), 4)
     >>> len(diagnose(event_log, least_gain=10).named)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from evenkey.reports.diagnosis.diagnosing import FORMULA
-from evenkey.reports.diagnosis.findings import stage_names, stage_title
+from evenkey.reports.diagnosis.findings import capitalized, stage_names, stage_title
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Table
 from evenkey.reports.pictures import check_page as check_written
 from evenkey.reports.pictures import write_page as write
@@ -24,6 +24,9 @@ _TEMPLATE = resources.files(__package__) / "templates" / "diagnosis.html"
 
 _MOST_TASKS = 200
 """Maximum number of tasks in a plot. If there are more tasks, only the largest ones are drawn."""
+
+_MOST_CHARTS = 6
+"""Maximum number of charts. If more stages are to change, those with the largest saving get one."""
 
 _COLUMNS = (
     Column("stage", "stage", "d"),
@@ -41,6 +44,14 @@ _COLUMNS = (
     Column("adaptive", "adaptive execution"),
     Column("reason", "what to do"),
 )
+
+
+class _Shown(NamedTuple):
+    """A stage to change, its title, and the number of its chart; None: it has none."""
+
+    finding: Finding
+    title: str
+    chart: int | None
 
 
 def check_page(file: Path) -> None:
@@ -62,10 +73,26 @@ def write_page(diagnosis: Diagnosis, file: Path) -> Path:
     ConfigurationError
         A package is not installed; the message names the extra that installs it.
     """
-    plots = [_plot(each) for each in diagnosis.named]
+    named = diagnosis.named
+    drawn = sorted(range(len(named)), key=lambda place: -named[place].saved)[:_MOST_CHARTS]
+    stages = [
+        _Shown(each, _title(each), drawn.index(place) if place in drawn else None)
+        for place, each in enumerate(named)
+    ]
     tables = [_table(each) for each in diagnosis.applications if each.findings]
-    values = {"diagnosis": diagnosis, "formula": FORMULA, "tables": tables}
-    return write(file, _TEMPLATE, plots, capitalized=_capitalized, **values)
+    values = {
+        "diagnosis": diagnosis,
+        "stages": stages,
+        "undrawn": len(named) - len(drawn),
+        "formula": FORMULA,
+        "tables": tables,
+    }
+    plots = [_plot(named[place]) for place in drawn]
+    return write(file, _TEMPLATE, plots, capitalized=capitalized, **values)
+
+
+def _title(finding: Finding) -> str:
+    return capitalized(stage_title(finding))
 
 
 def _plot(finding: Finding) -> Plot:
@@ -86,7 +113,7 @@ def _plot(finding: Finding) -> Plot:
         for measure, values in measures.items()
     )
     chart = Chart(
-        _capitalized(stage_title(finding)),
+        _title(finding),
         Axis("task", "Tasks, the task with most rows first"),
         Axis("value", ""),
         legend="Tasks",
@@ -96,10 +123,6 @@ def _plot(finding: Finding) -> Plot:
         note=_predicted(finding, finding.best.seconds) if finding.best else "",
     )
     return chart.plot(tasks)
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _predicted(finding: Finding, seconds: float) -> str:

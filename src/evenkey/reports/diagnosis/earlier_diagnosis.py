@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 _WORSE = 1.2
 """A stage got worse if the possible saving grew by at least this factor."""
 
-_TO_CHANGE = ("change", "unsure")
+_TO_CHANGE, _SURE = ("change", "unsure"), ("change",)
 _LINE_NUMBER = re.compile(r":\d+$")
 
 _Key = tuple[object, ...]
 _Run = TypeVar("_Run")
+
+
+class _Earlier(NamedTuple):
+    """The verdict on a stage in the earlier diagnosis, and what a change would have saved."""
+
+    verdict: str
+    saved: float
 
 
 class Later(NamedTuple):
@@ -36,7 +43,8 @@ class Later(NamedTuple):
     finding
         The stage, in the later diagnosis.
     before
-        Seconds that a change would have saved earlier; None: it was not a stage to change.
+        Seconds that a change would have saved earlier; None: it was not a stage to change. If its
+        verdict now is ``unsure``, an earlier ``unsure`` counts too.
     """
 
     finding: Finding
@@ -62,7 +70,8 @@ class Comparison:
     Parameters
     ----------
     new
-        Stages that were not to be changed earlier.
+        Stages that were not to be changed earlier; also those whose verdict was ``unsure`` and now
+        is ``change``.
     worse
         Stages whose possible saving grew by a factor of at least 1.2, and by at least
         `Thresholds.least_seconds`.
@@ -145,7 +154,7 @@ def compared(
         (each.application.name, each.application.started, each) for each in applications
     )
     found = {
-        key: Later(each, saved.get(key))
+        key: Later(each, _before(each, saved.get(key)))
         for one in last.values()
         for key, each in zip(_numbered(map(_key, one.findings)), one.findings, strict=True)
         if each.verdict in _TO_CHANGE
@@ -156,6 +165,12 @@ def compared(
         # The stages of an application that did not run again are not fixed.
         tuple(_line(key) for key in saved if key not in found and key[0] in last),
     )
+
+
+def _before(finding: Finding, earlier: _Earlier | None) -> float | None:
+    """Return what a change would have saved earlier; None: the stage is new."""
+    known = _SURE if finding.verdict in _SURE else _TO_CHANGE
+    return earlier.saved if earlier is not None and earlier.verdict in known else None
 
 
 def _is_worse(later: Later, least_seconds: float) -> bool:
@@ -174,8 +189,8 @@ def _last_runs(applications: Iterable[tuple[str, float, _Run]]) -> dict[object, 
     return {stable(name): each for name, _, each in in_order}
 
 
-def _saved_earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, float]]:
-    """Yield the stages to change of an earlier diagnosis, and what a change would have saved."""
+def _saved_earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, _Earlier]]:
+    """Yield the stages to change or to try of an earlier diagnosis."""
     last = _last_runs(
         (str(each["name"]), float(each["started"]), each) for each in earlier["applications"]
     )
@@ -192,7 +207,7 @@ def _saved_earlier(earlier: Mapping[str, Any]) -> Iterator[tuple[_Key, float]]:
         )
         for key, each in zip(keys, findings, strict=True):
             if each["verdict"] in _TO_CHANGE:
-                yield key, float(each["saved_seconds"])
+                yield key, _Earlier(each["verdict"], float(each["saved_seconds"]))
 
 
 def _key(finding: Finding) -> _Key:

@@ -50,12 +50,13 @@ class Change:
     @property
     def text(self) -> str:
         """The change and its predicted effect in a line, without its code."""
-        whose = "Spark's own: " if self.remedy.by == "spark" else ""
+        whose = "Spark's own:" if self.remedy.by == "spark" else ""
         counting = f", with {self.counting:,.1f} s to count keys" if self.remedy.counted else ""
-        return (
-            f"{whose}{self.remedy.condition} {self.gain:,.1f}x faster ({self.seconds:,.1f} s"
-            f"{counting}), confidence {self.confidence}"
+        effect = (
+            f"{self.gain:,.1f}x faster ({self.seconds:,.1f} s{counting}), "
+            f"confidence {self.confidence}"
         )
+        return " ".join(filter(None, (whose, self.remedy.condition, effect)))
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,7 @@ class Finding:
         The largest task over the mean, by ``rows``, ``bytes`` and ``seconds``.
     changes
         Possible changes, Spark's own before those of evenkey, and then those with the largest gain
-        first. If the verdict is ``change``, changes that do not make the stage 1.05x faster are
-        left out.
+        first. Changes that do not make the stage 1.05x faster are left out.
     cause
         What makes the stage slow.
     verdict, reason
@@ -207,7 +207,7 @@ class Finding:
             "seconds": self.work.seconds,
             "skew_costs_seconds": self.work.skew_cost,
             "spilled_bytes": sum(each.spilled for each in self.work.runs),
-            "time_goes_by": "rows given" if self.work.by_output else "rows taken in",
+            "time_goes_by": "output rows" if self.work.by_output else "input rows",
             "seconds_of_a_task": {"fixed": self.work.line.fixed, "per_row": self.work.line.slope},
             "changes": [
                 {
@@ -276,6 +276,11 @@ def stage_names(finding: Finding) -> str:
     """
     numbers = sorted({each.stage for each in finding.work.runs})
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def capitalized(text: str) -> str:
+    """Return a text with its first character in upper case."""
+    return text[:1].upper() + text[1:]
 
 
 def stage_title(finding: Finding) -> str:

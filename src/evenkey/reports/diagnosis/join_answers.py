@@ -97,6 +97,14 @@ def of_null_keys(slow: Slow) -> Iterator[Remedy]:
         yield Remedy.of_spark("nulls", f"{condition} {note}".strip(), code, certainty)
 
 
+def of_possible_null_keys(slow: Slow) -> Iterator[Remedy]:
+    """Yield Spark's answers to null keys in a join, where the log cannot show if keys are null."""
+    note = names_of(slow.run.read.exchanges[0].keys)[1]
+    condition = f"if most rows of the hottest task have a null key, which matches nothing: {note}"
+    for each in of_null_keys(slow):
+        yield replace(each, condition=condition.strip(), certainty="low")
+
+
 def _broadcast(slow: Slow) -> Iterator[Remedy]:
     """Yield the broadcast of the smaller side, if it is small enough."""
     read, sizes = slow.run.read, [each.size for each in slow.run.writing]

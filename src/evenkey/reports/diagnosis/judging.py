@@ -11,7 +11,7 @@ from evenkey.reports.diagnosis.findings import Change, Finding
 from evenkey.reports.diagnosis.reading.spark_plans import is_streaming, shape_of
 from evenkey.reports.diagnosis.reasons import why_change, why_few_tasks
 from evenkey.reports.diagnosis.remedies import kind_of, remedies_for, why_none
-from evenkey.reports.diagnosis.spark_answers import answers_of_spark, notes_of_spark
+from evenkey.reports.diagnosis.spark_answers import answers_of_spark, note_of, notes_of_spark
 from evenkey.reports.diagnosis.stage_runs import Run, runs_of
 
 if TYPE_CHECKING:
@@ -113,10 +113,11 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     fullness = {what: together(runs, what) for what in ("rows", "bytes", "seconds")}
     finding = Finding(application, work, stream, fullness, tuple(changes), cause)
     verdict, reason = _judged(finding, thresholds)
-    if verdict == "change":
-        changes = [each for each in changes if each.gain >= _LEAST_HELP]
-        finding = replace(finding, notes=tuple(notes_of_spark(work.worst, version)))
-    return replace(finding, verdict=verdict, reason=reason, changes=tuple(changes))
+    helpful = tuple(each for each in changes if each.gain >= _LEAST_HELP)
+    notes = notes_of_spark(work.worst, version) if verdict == "change" else []
+    if verdict == "unsure" and not helpful:
+        notes += [note_of(each) for each in remedies]
+    return replace(finding, verdict=verdict, reason=reason, changes=helpful, notes=tuple(notes))
 
 
 def _is_combined(read: KeyedRead) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.core.printed_text import printable
-from evenkey.reports.diagnosis.findings import stage_names, stage_title
+from evenkey.reports.diagnosis.findings import capitalized, stage_names, stage_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.findings import Diagnosed, Finding
 
 _HEADINGS = ("stage", "operator", "keys", "rows, max/mean", "wall, s", "speedup", "verdict", "why")
+
+_COMMANDS = ("replace",)
+"""Remedies whose lines are for a shell."""
 
 
 def markdown_of(
@@ -56,6 +59,9 @@ def _since(since: Comparison) -> Iterator[str]:
             yield ""
             yield from (f"- {_text(each)}" for each in items)
             yield ""
+    if not (since.new or since.worse or since.fixed):
+        yield "Nothing is new, worse or fixed since the earlier diagnosis."
+        yield ""
 
 
 def _application(diagnosed: Diagnosed) -> Iterator[str]:
@@ -75,15 +81,15 @@ def _application(diagnosed: Diagnosed) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"#### {_text(_capitalized(stage_title(finding)))}"
+    yield f"#### {_text(capitalized(stage_title(finding)))}"
     yield ""
-    yield f"{_text(_capitalized(finding.reason))}."
+    yield f"{_text(capitalized(finding.reason))}."
     yield from (_text(each) for each in finding.notes)
     yield ""
     for change in finding.changes:
-        yield f"{_text(_capitalized(change.text))}."
+        yield f"{_text(capitalized(change.text))}."
         yield ""
-        yield "```python"
+        yield f"```{'sh' if change.remedy.how in _COMMANDS else 'python'}"
         yield change.remedy.code.replace("```", "")
         yield "```"
         yield ""
@@ -113,7 +119,3 @@ def _text(text: str) -> str:
     for character in "\\`*_[]<>|#":
         plain = plain.replace(character, f"\\{character}")
     return plain
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.profiles import MARK, Profile, TaskFigures
 
@@ -25,6 +25,13 @@ _SHOWN = 5
 """Maximum number of hot keys in a line."""
 _WORSE, _LEAST_SECONDS = 1.2, 1.0
 """Growth of an imbalance that is reported: as a factor and in seconds, both."""
+
+
+class _Worse(NamedTuple):
+    """How much longer the longest task takes than the mean, in seconds: in two logs."""
+
+    now: float
+    before: float
 
 
 def with_tasks(profile: Profile, applications: Iterable[Diagnosed]) -> Profile:
@@ -84,19 +91,25 @@ def profile_lines(profile: Profile, earlier: Profile | None = None, *, keys: boo
     """
     for fingerprint, each in profile.operations.items():
         by = " and ".join(each.keys)
-        before = None if earlier is None else earlier.operations.get(fingerprint)
-        grown = "" if before is None else _worse(each.tasks, before.tasks)
+        grown = _grown(_worse(earlier, fingerprint, each.tasks))
         measured = f"{_measured(each, keys=keys)}{grown}"
         yield f"{each.operator} by {by}, of {', '.join(each.reads)}: {measured}"
 
 
-def _worse(tasks: TaskFigures | None, before: TaskFigures | None) -> str:
-    """Return by how much tasks are less balanced than in an earlier log; empty: they are not."""
+def _worse(profile: Profile | None, fingerprint: str, tasks: TaskFigures | None) -> _Worse | None:
+    """Compare tasks with those of an operation in an earlier profile."""
+    known = None if profile is None else profile.operations.get(fingerprint)
+    before = None if known is None else known.tasks
     if tasks is None or before is None or tasks == before:
-        return ""
+        return None
     now, then = (max(each.seconds) - fmean(each.seconds) for each in (tasks, before))
-    if now < _WORSE * then or now - then < _LEAST_SECONDS:
+    return None if now < _WORSE * then or now - then < _LEAST_SECONDS else _Worse(now, then)
+
+
+def _grown(worse: _Worse | None) -> str:
+    if worse is None:
         return ""
+    now, then = worse
     return (
         f"; worse than in the previous log: the longest task takes {now:,.1f} s more than the "
         f"mean, {then:,.1f} s before"
@@ -128,12 +141,21 @@ def _name(key: HotKey) -> str:
     return f"hash {key.hashed:016x}" if key.text is None else key.text
 
 
-def profile_values(profile: Profile, *, keys: bool) -> dict[str, Any]:
-    """Return the operations of a profile as values that JSON can represent; `keys` as above."""
-    return {name: _values(each, keys=keys) for name, each in profile.operations.items()}
+def profile_values(
+    profile: Profile, earlier: Profile | None = None, *, keys: bool
+) -> dict[str, Any]:
+    """Return the operations of a profile as values that JSON can represent.
+
+    The parameters are those of `profile_lines`. ``worse`` has for an operation whose imbalance grew
+    how much longer the longest task takes than the mean, in seconds, now and before.
+    """
+    return {
+        name: _values(each, _worse(earlier, name, each.tasks), keys=keys)
+        for name, each in profile.operations.items()
+    }
 
 
-def _values(operation: Operation, *, keys: bool) -> dict[str, Any]:
+def _values(operation: Operation, worse: _Worse | None, *, keys: bool) -> dict[str, Any]:
     tasks = operation.tasks
     return {
         "operator": operation.operator,
@@ -153,4 +175,5 @@ def _values(operation: Operation, *, keys: bool) -> dict[str, Any]:
         "tasks": None
         if tasks is None
         else {"rows": list(tasks.rows), "seconds": list(tasks.seconds)},
+        "worse": None if worse is None else worse._asdict(),
     }

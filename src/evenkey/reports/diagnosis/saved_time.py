@@ -81,8 +81,8 @@ def _line(played: Played, remedy: Remedy) -> Line:
 def _after(remedy: Remedy, line: Line, run: Run, drivers: Sequence[int], slots: int) -> float:
     total, hottest = sum(drivers), hottest_rows(drivers)
     # With the remedy there are as many tasks as now, but at least one per slot; each task has the
-    # fixed time of the line.
-    tasks = max(len(run.tasks), slots)
+    # fixed time of the line. A repartition asks for one task per slot.
+    tasks = slots if remedy.how == "repartition" else max(len(run.tasks), slots)
     if remedy.how == "adaptive":
         return _in_pieces(remedy, line, run, drivers, slots)
     if remedy.how == "drop":

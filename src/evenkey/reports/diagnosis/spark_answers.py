@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.reports.diagnosis.join_answers import Slow, of_null_keys, of_skewed_join
+from evenkey.reports.diagnosis.causes import may_have_null_keys
+from evenkey.reports.diagnosis.findings import capitalized
+from evenkey.reports.diagnosis.join_answers import (
+    Slow,
+    of_null_keys,
+    of_possible_null_keys,
+    of_skewed_join,
+)
 from evenkey.reports.diagnosis.reading import spark_settings as settings
 from evenkey.reports.diagnosis.reading.spark_settings import bytes_of, setting, version_of
 from evenkey.reports.diagnosis.remedies import Remedy, kind_of, names_of, quoted_names
@@ -56,10 +63,18 @@ def notes_of_spark(run: Run, version: str) -> list[str]:
     return []
 
 
+def note_of(remedy: Remedy) -> str:
+    """Return a sentence on a remedy whose gain a log cannot show."""
+    condition = remedy.condition.rstrip(":")
+    return f"{capitalized(condition)}, may help: {remedy.code}"
+
+
 def _of_skewed_keys(slow: Slow) -> Iterator[Remedy]:
     run, kind = slow.run, kind_of(slow.run.read)
     if kind == "join":
         yield from of_skewed_join(slow)
+    if may_have_null_keys(run):
+        yield from of_possible_null_keys(slow)
     piece = bytes_of(run.execution.settings, settings.PIECE_BYTES)
     if kind == "write" and slow.version >= _REBALANCE and max(run.bytes) > piece:
         names = quoted_names(names_of(run.read.exchanges[0].keys)[0])

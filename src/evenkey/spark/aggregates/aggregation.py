@@ -80,8 +80,14 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
 
     Parameters
     ----------
-    df, key, grouping, workers, time, rate, load, state, position
-        As for `route`.
+    df
+        Batch or streaming.
+    key
+        Key column, or columns that form the key together.
+    grouping
+        A grouping or its spelling, such as ``"pkg(choices=3)"``.
+    workers
+        Number of workers, at least 1.
     aggregator
         An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
         None: ``"count"``, unless there are `aggregators`.
@@ -102,6 +108,22 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         further ahead would move the watermark past later rows. So such a row is left out, and
         counted in the query's progress (`rows_far_ahead` reads the count). None: all rows are used,
         for example in streams whose times lie in the future. In a batch, all rows are used.
+    time
+        Timestamp column, needed for windows and used by groupings that use times. None: in a
+        stream, the time of a row is the processing time of the epoch. In a batch, it is the
+        position of the row in its partition divided by `rate`.
+    rate
+        Messages per second and source, used to compute times in a batch without `time`.
+    load
+        ``epoch``: local loads start at zero in each epoch, so each epoch is balanced separately.
+        ``lifetime``: loads carry over from epoch to epoch, as in the papers.
+    state
+        Storage location of plans, and of what carries over from epoch to epoch: a path or URI that
+        the driver and all executors share, beside the query's checkpoint. None: a temporary
+        directory, deleted when the query ends, so that a restarted query learns again.
+    position
+        Column of whole numbers by which ``planned`` distributes the rows of split keys, such as
+        Kafka's offset. It is meant for streams, because Spark does not number their rows.
 
     Returns
     -------

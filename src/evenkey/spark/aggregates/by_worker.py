@@ -74,17 +74,36 @@ def aggregate_by_worker(
 
     Parameters
     ----------
-    df, key, workers, state, position
-        As for `route`; a stream under ``planned`` needs `position`, such as Kafka's offset.
+    df
+        Batch or streaming.
+    key
+        Key column, or columns that form the key together.
     grouping
         ``"planned"`` or ``"kg"``.
+    workers
+        Number of workers, at least 1.
     aggregates
         Aggregates by the names of their result columns. Each aggregate is ``"count"``,
         ``"count(column)"``, ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``, and uses
         Spark's function of that name.
-    time, window, watermark, max_ahead
-        As for `aggregate`, but a stream does not need windows. Without windows, the state of a key
-        is never dropped.
+    time
+        Timestamp column of the windows; needs `window`.
+    window
+        Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. None: no
+        windows; in a stream, the state of a key is then never dropped.
+    watermark
+        How far the watermark is behind the latest event time: a stream waits this long for late
+        messages.
+    max_ahead
+        How far the event time of a stream's row may be ahead of the epoch's processing time. A row
+        further ahead is left out, because it would move the watermark past later rows. None: all
+        rows are used. In a batch, all rows are used.
+    state
+        Storage location of plans: a path or URI that the driver and all executors share, beside the
+        query's checkpoint. None: a temporary directory, deleted when the query ends.
+    position
+        Column of whole numbers by which ``planned`` distributes the rows of split keys, such as
+        Kafka's offset. A stream under ``planned`` needs it.
 
     Returns
     -------

@@ -47,8 +47,13 @@ def merge_workers(
     ----------
     df
         Batch or streaming, with the columns of the result of `aggregate_by_worker`, and `order`.
-    key, workers, aggregates
-        The same values as for `aggregate_by_worker`.
+    key
+        Key column, or columns that form the key together, as in the first query.
+    workers
+        Number of workers of the first query.
+    aggregates
+        The aggregates of the first query, by the names of their columns: ``"count"``,
+        ``"count(column)"``, ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``.
     order
         Column whose value increases with each row of a window, key and worker. Kafka's offset is
         such a column if the keys of the Kafka records consist of window, key and worker.

@@ -24,6 +24,7 @@ from evenkey.spark.intercepted import (
     Interception,
     SqlJoins,
     describe,
+    keeps_order,
     remember_rerouted,
 )
 from evenkey.spark.sessions.access import check_session
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from evenkey.spark.intercepted import Described, InterceptedCall
 
 logger = logging.getLogger(__name__)
+
+
+class _OrderError(ConfigurationError):
+    """Spark may keep an order of rows for a call; another call of its fingerprint may differ."""
 
 
 def balanced(session: SparkSession, profile: str | Path, *, least_gain: float = 1.2) -> Balancing:
@@ -126,12 +131,13 @@ class Balancing:
         self._rerouted: dict[str, ReroutedCalls] = {}
         self._stopped = False
         self._process = os.getpid()
-        in_texts = any(each.operator.startswith(SQL_JOIN) for each in operations.values())
+        in_texts = [each for each in operations.values() if each.operator.startswith(SQL_JOIN)]
+        known = [(each.reads, " ".join(each.keys)) for each in in_texts]
         self._interception = Interception(
             session,
             self._handle,
             self._measure,
-            SqlJoins(self._knows, self._leave_text) if in_texts else None,
+            SqlJoins(self._knows, self._leave_text, known) if in_texts else None,
         )
         atexit.register(self.stop)
 
@@ -192,7 +198,9 @@ class Balancing:
         return slots_of(self._session)
 
     def _knows(self, described: Described) -> bool:
-        return described.fingerprint in self._operations
+        """Return whether a join of a text may be rerouted."""
+        fingerprint = described.fingerprint
+        return fingerprint in self._operations and fingerprint not in self._left
 
     def _leave_text(self, name: str, error: Exception) -> None:
         self._leave("", error, name)
@@ -229,9 +237,11 @@ class Balancing:
         name = f"{known.operator} by {' and '.join(known.keys)}"
         try:
             return fingerprint, self._rerouted_frame(call, plain, known, fingerprint, name)
+        except _OrderError as error:
+            self._leave("", error, name)
         except ConfigurationError as error:
             self._leave(fingerprint, error, name)
-            return None
+        return None
 
     def _rerouted_frame(
         self,
@@ -261,6 +271,9 @@ class Balancing:
             if frame.schema != plain.schema:
                 message = "the columns would differ from those of Spark's own result"
                 raise ConfigurationError(message)
+            if keeps_order(call):
+                message = "Spark does not shuffle an input that may be in order, and would keep it"
+                raise _OrderError(message)
             remember_rerouted(frame, plain)
 
         def count() -> None:

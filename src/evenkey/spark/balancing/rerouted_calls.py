@@ -57,9 +57,11 @@ class ReroutedCalls:
 
     @property
     def line(self) -> str:
-        """One line: the number of calls, what was predicted and what was measured."""
+        """One line: the number of calls, what was predicted and measured, and the notice if any."""
         calls = "1 call" if self.count == 1 else f"{self.count:,} calls"
-        return f"{self.name}: {calls} rerouted, {', '.join(self._parts())}"
+        line = f"{self.name}: {calls} rerouted, {', '.join(self._parts())}"
+        notice = self.notice
+        return f"{line}; the profile is out of date: {notice}" if notice else line
 
     def _parts(self) -> Iterator[str]:
         found = self.found

@@ -49,6 +49,20 @@ class Cogrouped:
         ConfigurationError
             A side is a stream, the sides have different numbers of key columns, or the grouping
             cannot be used.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from evenkey.spark import groupBy
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> visits = spark.range(3).selectExpr("'ann' as user", "id as visit")
+        >>> def both(key, left, right):
+        ...     row = (key[0], len(left), len(right))
+        ...     return pd.DataFrame([row], columns=["user", "clicks", "visits"])
+        >>> grouped = groupBy(clicks, "user", workers=2).cogroup(groupBy(visits, "user"))
+        >>> counted = grouped.applyInPandas(both, "user string, clicks long, visits long")
+        >>> counted.sort("user").collect()
+        [Row(user='ann', clicks=80, visits=3), Row(user='bob', clicks=20, visits=0)]
         """
         return self._apply("applyInPandas", func, schema, arrow=False)
 
@@ -67,7 +81,21 @@ class Cogrouped:
         Raises
         ------
         ConfigurationError
-            As for `applyInPandas`.
+            A side is a stream, the sides have different numbers of key columns, or the grouping
+            cannot be used.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from evenkey.spark import groupBy
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> visits = spark.range(3).selectExpr("'ann' as user", "id as visit")
+        >>> def both(left, right):
+        ...     return pa.table({"clicks": [left.num_rows], "visits": [right.num_rows]})
+        >>> grouped = groupBy(clicks, "user", workers=2).cogroup(groupBy(visits, "user"))
+        >>> counted = grouped.applyInArrow(both, "clicks long, visits long")
+        >>> counted.sort("clicks").collect()
+        [Row(clicks=20, visits=0), Row(clicks=80, visits=3)]
         """
         return self._apply("applyInArrow", func, schema, arrow=True)
 

@@ -108,7 +108,9 @@ class Grouped(Combining, Stateful):
     ``cogroup``) get the same keys, rows and columns as with Spark's own groupBy. Only the placement
     of keys differs: Spark counts the keys in one more read of the input. Then each key goes to the
     least loaded worker, hottest first, so that two hot keys do not share a worker while another
-    worker is free. Rows move to their workers in one shuffle of Spark's own, without Python.
+    worker is free. Rows move to their workers in one shuffle of Spark's own, without Python. So the
+    rows of a key come in any order, also if `df` was partitioned and sorted by key. Spark's own
+    groupBy does not shuffle such rows: use it, or sort in the function.
 
     Guarantee: the maximum load of a worker is at most 4/3 of the least maximum that is possible
     without splitting keys (Graham 1969). `groupBy` returns an instance.
@@ -135,10 +137,18 @@ class Grouped(Combining, Stateful):
     def apply(self, udf: Any) -> DataFrame:
         """Apply `udf`, a pandas UDF of kind ``GROUPED_MAP``, as Spark's own ``apply``.
 
+        Use `applyInPandas` in new code.
+
+        Parameters
+        ----------
+        udf
+            A pandas UDF of kind ``GROUPED_MAP``.
+
         Raises
         ------
         ConfigurationError
-            As for `applyInPandas`.
+            The rows are a stream, the grouping is invalid, or the plan in `state` is for other
+            keys.
         """
         from pyspark.util import PythonEvalType
 
@@ -232,13 +242,21 @@ class Grouped(Combining, Stateful):
             so, it takes and returns iterators of record batches instead.
         schema
             Schema of the rows that `func` returns.
-        merge, merge_schema
-            As for `applyInPandas`; a function `merge` takes Arrow tables or record batches.
+        merge
+            A function like `func`, called on all rows that `func` returned for one key, in any
+            order. Or Spark's aggregates of the columns of these rows, as for ``agg``: a column, a
+            list of columns, or a dict of column to function. None: no key is split.
+        merge_schema
+            Schema of the rows that the function `merge` returns; None: `schema`.
 
         Raises
         ------
-        ConfigurationError, RunError
-            As for `applyInPandas`.
+        ConfigurationError
+            The rows are a stream, a function takes a wrong number of arguments, the grouping is
+            invalid, `merge` does not support the type of a key, or the plan in `state` is for other
+            keys.
+        RunError
+            `state` cannot be read or written.
 
         Examples
         --------

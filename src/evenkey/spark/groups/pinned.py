@@ -105,6 +105,49 @@ class PinnedPlan(Fixed):
         return replace(keys, frame=before_epoch(keys.frame, self.decide, beneath_state=True))
 
 
+@dataclass(frozen=True)
+class Begun:
+    """Records the queries that begin with a moved state and need no plan, as on one worker.
+
+    Parameters
+    ----------
+    queries
+        Store with a record of each query.
+    first
+        As for `PinnedPlan`.
+    """
+
+    queries: Store
+    first: Callable[[], object]
+
+    def __call__(self, task: TaskId) -> None:
+        """Check and record a query in a task, before the rows of epoch 0.
+
+        Raises
+        ------
+        ConfigurationError
+            `first` raised this error.
+        RunError
+            The state cannot be read or written, or `first` raised this error.
+        """
+        if task.epoch:
+            return
+        self.first()
+        name = f"{task.query}.json"
+        try:
+            self.queries.create(name, json.dumps({"plan": None}).encode())
+        except OSError as error:
+            message = (
+                f"{self.queries.path(name)}, which records that this query has begun, cannot be "
+                f"written ({error}): make it writable for all executors"
+            )
+            raise RunError(message) from error
+
+    def checked(self, keys: Keys) -> Keys:
+        """Make a stream's rows wait until one task has recorded the query."""
+        return replace(keys, frame=before_epoch(keys.frame, self, beneath_state=True))
+
+
 def pinned_plan(rows: Rows, method: str, first: Callable[[], object] | None = None) -> PinnedPlan:
     """Return the plan that keys with state follow permanently; the first query that starts pins it.
 

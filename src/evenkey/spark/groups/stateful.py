@@ -12,7 +12,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups import stateful_calls
 from evenkey.spark.groups.exchange import SPLIT, with_split
 from evenkey.spark.groups.hints import arguments_of, named
-from evenkey.spark.groups.pinned import pinned_plan, queries_of
+from evenkey.spark.groups.pinned import Begun, pinned_plan, queries_of
 from evenkey.spark.groups.rows import check_kind
 from evenkey.spark.moves import Restoring, check_fits, ended, initial_rows, moved_to
 from evenkey.spark.sessions.worker_python import check_python, in_workers
@@ -69,6 +69,8 @@ def transformed(
         _check_moved(rows, moved, initial, str(options["timeMode"]))
     first = None if moved is None else ended(rows.df.sparkSession, moved.state)
     plan = pinned_plan(rows, method, first) if placed else None
+    # On one worker no plan is pinned, and the query is recorded without one.
+    begins = None if moved is None or first is None else Begun(moved.queries, first)
     begun: GroupedData | None = None
     names: tuple[str, ...] = ()
     if moved is not None:
@@ -84,7 +86,8 @@ def transformed(
             sent, [(each.name, each.kind, each.types) for each in moved.state.variables]
         )
     wrapped = stateful_calls.Shown(sent, *_shape(rows, placed=placed), initial_names=names)
-    return _call(_checked(plan, rows), method, wrapped, initialState=begun, **options)
+    checked = _checked(plan, rows, begins)
+    return _call(checked, method, wrapped, initialState=begun, **options)
 
 
 def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
@@ -132,10 +135,11 @@ def follows_plan(rows: Rows) -> bool:
 
 
 class _Moved(NamedTuple):
-    """The state of an old query, and the store of the state directory that holds it."""
+    """The state of an old query, its state directory, and the records of queries in there."""
 
     state: MovedState
     store: Store
+    queries: Store
 
 
 def _moved(rows: Rows) -> _Moved | None:
@@ -143,8 +147,9 @@ def _moved(rows: Rows) -> _Moved | None:
     tables, store = rows.plans.tables("whole"), rows.plans.store
     if tables is None or store is None or not rows.df.isStreaming:
         return None
-    found = moved_to(rows.df.sparkSession, store, queries_of(tables))
-    return None if found is None else _Moved(found, store)
+    queries = queries_of(tables)
+    found = moved_to(rows.df.sparkSession, store, queries)
+    return None if found is None else _Moved(found, store, queries)
 
 
 def _check_moved(rows: Rows, moved: _Moved, initial: Rows | None, time_mode: str) -> None:
@@ -177,10 +182,10 @@ def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
     return len(keys.own) + placed, len(keys.names), keys.user_names
 
 
-def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
-    """Place the rows of a stream, after one task has checked that the query follows the plan."""
-    keys = rows.python_keys
-    return _placed(keys if plan is None else plan.checked(keys), plan, rows)
+def _checked(plan: PinnedPlan | None, rows: Rows, begins: Begun | None = None) -> GroupedData:
+    """Place the rows of a stream, after one task has checked and recorded the query."""
+    keys, check = rows.python_keys, begins if plan is None else plan
+    return _placed(keys if check is None else check.checked(keys), plan, rows)
 
 
 def _placed(keys: Keys, plan: PinnedPlan | None, planned: Rows) -> GroupedData:
@@ -211,13 +216,52 @@ class Stateful:
     ) -> DataFrame:
         """Call a function on each key's new rows and state, as Spark's ``applyInPandasWithState``.
 
-        Keys of a stream are placed as for `transformWithStateInPandas`. For a batch, this is
-        Spark's own method.
+        Keys are placed as for `transformWithStateInPandas`. Spark has this method for streams only.
+
+        Parameters
+        ----------
+        func
+            Takes the key as a tuple, an iterator of pandas DataFrames with the key's new rows, and
+            the state (Spark's ``GroupState``); returns an iterator of DataFrames.
+        outputStructType
+            Schema of the rows that `func` returns.
+        stateStructType
+            Schema of the state, which `func` reads and writes as a tuple.
+        outputMode
+            Spark's output mode, ``"append"`` or ``"update"``.
+        timeoutConf
+            Spark's timeout of states: ``"NoTimeout"``, ``"ProcessingTimeTimeout"`` or
+            ``"EventTimeTimeout"``.
 
         Raises
         ------
-        ConfigurationError, RunError
-            As for `transformWithStateInPandas`.
+        ConfigurationError
+            `state` is None, or has a plan for other keys or workers, or states that `rebalance`
+            wrote, which this method cannot read. Or the number of workers is not
+            ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
+        RunError
+            `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> from evenkey.spark import groupBy
+        >>> folder, state = tempfile.mkdtemp(), tempfile.mkdtemp()
+        >>> rows = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> rows.write.mode("append").parquet(folder)
+        >>> clicks = spark.readStream.schema(rows.schema).parquet(folder)
+        >>> def seen(key, batches, state):
+        ...     before = state.get[0] if state.exists else 0
+        ...     state.update((before + sum(map(len, batches)),))
+        ...     yield pd.DataFrame({"user": [key[0]], "seen": [state.get[0]]})
+        >>> counted = groupBy(clicks, "user", state=state).applyInPandasWithState(
+        ...     seen, "user string, seen long", "n long", "update", "NoTimeout"
+        ... )
+        >>> writer = counted.writeStream.format("memory").queryName("seen").outputMode("update")
+        >>> writer.trigger(availableNow=True).start().awaitTermination()
+        >>> spark.table("seen").sort("user").collect()
+        [Row(user='ann', seen=80), Row(user='bob', seen=20)]
         """
         options = {
             "outputStructType": outputStructType,
@@ -251,11 +295,22 @@ class Stateful:
 
         Parameters
         ----------
-        statefulProcessor, outputStructType, outputMode, timeMode, eventTimeColumnName
-            As for Spark's method; the processor gets the user's key and columns.
+        statefulProcessor
+            Spark's ``StatefulProcessor``. Its ``handleInputRows`` gets the key as a tuple, an
+            iterator of pandas DataFrames with the key's new rows, and timer values; it returns an
+            iterator of DataFrames.
+        outputStructType
+            Schema of the rows that the processor returns.
+        outputMode
+            Spark's output mode: ``"Append"``, ``"Update"`` or ``"Complete"``.
+        timeMode
+            What timers and the time to live of states follow: ``"None"``, ``"ProcessingTime"`` or
+            ``"EventTime"``.
         initialState
             Result of `groupBy`, by the same keys, for the DataFrame with the initial states. None:
             no initial states, except those that `rebalance` wrote.
+        eventTimeColumnName
+            Column of the result with the event time that operators after this one use, or ``""``.
 
         Raises
         ------
@@ -264,6 +319,28 @@ class Stateful:
             workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
         RunError
             `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pyspark.sql.streaming import StatefulProcessor
+        >>> class Seen(StatefulProcessor):
+        ...     def init(self, handle):
+        ...         self.seen = handle.getValueState("seen", "n long")
+        ...     def handleInputRows(self, key, batches, timerValues):
+        ...         before = self.seen.get()[0] if self.seen.exists() else 0
+        ...         self.seen.update((before + sum(map(len, batches)),))
+        ...         yield pd.DataFrame({"user": [key[0]], "seen": [self.seen.get()[0]]})
+        >>> provider = "spark.sql.streaming.stateStore.providerClass"
+        >>> rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        >>> spark.conf.set(provider, rocks)
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> from evenkey.spark import groupBy
+        >>> counted = groupBy(clicks, "user").transformWithStateInPandas(
+        ...     Seen(), "user string, seen long", "Update", "None"
+        ... )
+        >>> counted.sort("user").collect()
+        [Row(user='ann', seen=80), Row(user='bob', seen=20)]
         """
         return self._transformed(
             "transformWithStateInPandas",
@@ -286,12 +363,55 @@ class Stateful:
     ) -> DataFrame:
         """Run a processor with state on rows, as Spark's ``transformWithState``.
 
-        Keys are placed, and errors are raised, as for `transformWithStateInPandas`.
+        Keys are placed as for `transformWithStateInPandas`.
+
+        Parameters
+        ----------
+        statefulProcessor
+            Spark's ``StatefulProcessor``. Its ``handleInputRows`` gets the key as a tuple, an
+            iterator of the key's new rows, and timer values; it returns an iterator of rows.
+        outputStructType
+            Schema of the rows that the processor returns.
+        outputMode
+            Spark's output mode: ``"Append"``, ``"Update"`` or ``"Complete"``.
+        timeMode
+            What timers and the time to live of states follow: ``"None"``, ``"ProcessingTime"`` or
+            ``"EventTime"``.
+        initialState
+            Result of `groupBy`, by the same keys, for the DataFrame with the initial states. None:
+            no initial states, except those that `rebalance` wrote.
+        eventTimeColumnName
+            Column of the result with the event time that operators after this one use, or ``""``.
 
         Raises
         ------
-        ConfigurationError, RunError
-            As for `transformWithStateInPandas`.
+        ConfigurationError
+            `state` is None, or has a plan or states for other keys or workers. Or the number of
+            workers is not ``spark.sql.shuffle.partitions``, which the checkpoint of a query pins.
+        RunError
+            `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> from pyspark.sql import Row
+        >>> from pyspark.sql.streaming import StatefulProcessor
+        >>> class Seen(StatefulProcessor):
+        ...     def init(self, handle):
+        ...         self.seen = handle.getValueState("seen", "n long")
+        ...     def handleInputRows(self, key, rows, timerValues):
+        ...         before = self.seen.get()[0] if self.seen.exists() else 0
+        ...         self.seen.update((before + sum(1 for _ in rows),))
+        ...         yield Row(user=key[0], seen=self.seen.get()[0])
+        >>> provider = "spark.sql.streaming.stateStore.providerClass"
+        >>> rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        >>> spark.conf.set(provider, rocks)
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> from evenkey.spark import groupBy
+        >>> counted = groupBy(clicks, "user").transformWithState(
+        ...     Seen(), "user string, seen long", "Update", "None"
+        ... )
+        >>> counted.sort("user").collect()
+        [Row(user='ann', seen=80), Row(user='bob', seen=20)]
         """
         return self._transformed(
             "transformWithState",

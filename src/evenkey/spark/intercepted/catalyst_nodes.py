@@ -66,6 +66,16 @@ def analysed_plan(frame: DataFrame) -> Any:
     return java._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python has no name of it
 
 
+def plan_key(frame: DataFrame) -> tuple[int, int]:
+    """Return numbers that are the same for equal analysed plans with as many cached ones beside.
+
+    Plans with other tables, paths, expressions or literals nearly always have other numbers.
+    """
+    session: Any = frame.sparkSession
+    caches = session._jsparkSession.sharedState().cacheManager()  # noqa: SLF001 - no public name
+    return int(analysed_plan(frame).semanticHash()), int(caches.numCachedEntries())
+
+
 def is_command(frame: DataFrame) -> bool:
     """Return whether Spark has already run a part of a text, because it is a command."""
     java: Any = frame

@@ -66,6 +66,7 @@ _IGNORED = (
 """Operators that change no rows, or that differ between kinds of sessions."""
 _NAMED_RELATION = re.compile(r"Relation ([^\s\[]+)\[")
 _SPLITS = re.compile(r", splits=(?:None|Some\(\d+\))")
+_WORD = re.compile(r"\b[^\W\d]\w*")
 _DIGEST_BYTES = 8
 
 
@@ -128,6 +129,43 @@ def describe_sql_join(join: Any) -> Described | None:
     return _described(f"{SQL_JOIN} {kind}", keys, below)
 
 
+class TextParts(NamedTuple):
+    """What the joins of a SQL text can consist of.
+
+    Parameters
+    ----------
+    reads
+        The tables, paths and other relations that the text reads.
+    words
+        Names of columns and functions in its analysed plan.
+    """
+
+    reads: frozenset[str]
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, plan: Any) -> TextParts:
+        """Read an analysed plan in the JVM, which is cheaper than `describe_sql_join`."""
+        printed = str(plan.toString())
+        lines = original_lines(lines_of(printed))
+        leaves = [_leaf(line.text) for line in lines if line.text.startswith(_LEAVES)]
+        unnamed = any(line.text.startswith(_FILES) for line in lines)
+        paths = [stable_path(each) for each in classic_plans.locations_of(plan)] if unnamed else []
+        texts = [printed, *(line.text for line in lines)]
+        return cls(frozenset(_reads(leaves, paths)), words_of("\n".join(texts)))
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the names in an expression or a plan, without what changes from run to run.
+
+    Examples
+    --------
+    >>> sorted(words_of("((user#3L = upper(name#17)) AND (day = 20261126))"))
+    ['day', 'name', 'upper', 'user']
+    """
+    return frozenset(_WORD.findall(stable(text))) - {"AND"}
+
+
 class _Below(NamedTuple):
     """A plan, the place of the call's own operator in it, and what it reads."""
 
@@ -174,6 +212,11 @@ def remember_rerouted(made: DataFrame, plain: DataFrame) -> None:
     remember_original(*(lines_of(reader.analysed(each)) for each in (made, plain)))
 
 
+def analysed_text(frame: DataFrame) -> str:
+    """Return the analysed plan of a DataFrame as Spark prints it; over Connect, one request."""
+    return str(_reader(frame).analysed(frame))
+
+
 def _reader(frame: DataFrame) -> ModuleType:
     return connect_plans if is_remote(frame.sparkSession) else classic_plans
 
@@ -197,7 +240,7 @@ def _operation(
     if call.kind == "cogroup":
         operator = f"cogroup.{operator}"
     # Below the operator, Spark puts the keys before all other columns.
-    below = list(children(lines, place))
+    below = [lines[each] for each in children(lines, place)]
     counts = _counts(text, len(below))
     every = (line.fields()[:count] for line, count in zip(below, counts, strict=False))
     keys = (", ".join(each.rpartition(" AS ")[0] or each for each in listed) for listed in every)

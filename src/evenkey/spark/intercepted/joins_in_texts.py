@@ -8,6 +8,8 @@ returns replaces the join in the plan, with the ids of the columns that the node
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
@@ -20,12 +22,18 @@ from evenkey.spark.intercepted.catalyst_nodes import (
     is_command,
     name_of,
     parts_of,
+    plan_key,
 )
-from evenkey.spark.intercepted.describing import describe_sql_join, remember_rerouted
+from evenkey.spark.intercepted.describing import (
+    TextParts,
+    describe_sql_join,
+    remember_rerouted,
+    words_of,
+)
 from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -44,25 +52,62 @@ _REORDERED = ("Filter", "Join", "Project")
 """Nodes through which Spark looks for joins without a condition, to join in another order."""
 _ODD = re.compile(r"\W")
 _JOIN = re.compile(r"^[ :+-]*Join ", re.MULTILINE)
+_MOST = 10_000
+"""Maximum number of texts that are remembered; the oldest ones are forgotten."""
 
 
-class SqlJoins(NamedTuple):
+class SqlJoins:
     """What an interception wants of SQL texts.
 
     Parameters
     ----------
     wanted
-        Says of a join whether it is passed to the handler.
+        Says of a join whether it is passed to the handler. A join that is not wanted is not wanted
+        later either.
     refused
         Takes a line that says why a join, or a text with joins, is left to Spark.
+    known
+        What each wanted join reads, and its condition, as in `Described`. Texts that do not have
+        all of this are skipped quickly, and so are texts without a wanted join from their second
+        time on. None: every text is read.
     """
 
-    wanted: Callable[[Described], bool]
-    refused: Callable[[str, Exception], None]
+    def __init__(
+        self,
+        wanted: Callable[[Described], bool],
+        refused: Callable[[str, Exception], None],
+        known: Iterable[tuple[Iterable[str], str]] | None = None,
+    ) -> None:
+        self.wanted = wanted
+        self.refused = refused
+        self._known: list[TextParts] | None = None
+        if known is not None:
+            self._known = [TextParts(frozenset(reads), words_of(by)) for reads, by in known]
+        self._unwanted: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def skips(self, key: tuple[int, int]) -> bool:
+        """Return whether a text with this key had no wanted join."""
+        return key in self._unwanted
+
+    def may_want(self, text: TextParts) -> bool:
+        """Return whether a text can have a wanted join."""
+        return self._known is None or any(
+            each.reads <= text.reads and each.words <= text.words for each in self._known
+        )
+
+    def skip(self, key: tuple[int, int]) -> None:
+        """Let `skips` return True for a text, unless every text is read."""
+        if self._known is None:
+            return
+        with self._lock:
+            self._unwanted[key] = None
+            while len(self._unwanted) > _MOST:
+                self._unwanted.popitem(last=False)
 
 
 def with_joins_passed(
-    plain: DataFrame, handle: Callable[[InterceptedCall], DataFrame], wanted: SqlJoins
+    plain: DataFrame, handle: Callable[[InterceptedCall], DataFrame], every: Sequence[SqlJoins]
 ) -> DataFrame:
     """Return the result of a SQL text in which each wanted join is what a handler made of it.
 
@@ -72,8 +117,8 @@ def with_joins_passed(
         Spark's own result, of a classic session.
     handle
         Takes a join, and returns its result.
-    wanted
-        Which joins are passed.
+    every
+        Which joins are passed: those that one of these wants.
 
     Returns
     -------
@@ -81,22 +126,41 @@ def with_joins_passed(
         `plain` itself if no join was replaced, or if anything failed.
     """
     try:
-        analysed = analysed_plan(plain)
-        if not _JOIN.search(analysed.toString()):
-            return plain
-        text = _Text(plain, handle, wanted)
-        made = text.made(analysed)
-        if made is None:
-            return plain
-        if made.schema != plain.schema:
-            message = "the columns would differ from those of Spark's own result"
-            raise ConfigurationError(message)  # noqa: TRY301 - reported as any other reason
-        remember_rerouted(made, plain)
-        text.report_used()
+        made = _made(plain, handle, every)
     except Exception as error:  # noqa: BLE001 - Spark has its own result of the text
-        wanted.refused("SQL text with joins", error)
+        _refuse(every, "SQL text with joins", error)
         return plain
+    return plain if made is None else made
+
+
+def _made(
+    plain: DataFrame, handle: Callable[[InterceptedCall], DataFrame], every: Sequence[SqlJoins]
+) -> DataFrame | None:
+    key = plan_key(plain)
+    if all(each.skips(key) for each in every):
+        return None
+    analysed = analysed_plan(plain)
+    parts = TextParts.of(analysed) if _JOIN.search(analysed.toString()) else None
+    text = _Text(plain, handle, every)
+    made = None
+    if parts is not None and any(each.may_want(parts) for each in every):
+        made = text.made(analysed)
+    if not text.has_wanted:
+        for each in every:
+            each.skip(key)
+    if made is None:
+        return None
+    if made.schema != plain.schema:
+        message = "the columns would differ from those of Spark's own result"
+        raise ConfigurationError(message)
+    remember_rerouted(made, plain)
+    text.report_used()
     return made
+
+
+def _refuse(every: Sequence[SqlJoins], name: str, error: Exception) -> None:
+    for each in every:
+        each.refused(name, error)
 
 
 class _Part(NamedTuple):
@@ -131,11 +195,12 @@ class _Text:
         self,
         plain: DataFrame,
         handle: Callable[[InterceptedCall], DataFrame],
-        wanted: SqlJoins,
+        every: Sequence[SqlJoins],
     ) -> None:
+        self.has_wanted = False
         self._plain = plain
         self._handle = handle
-        self._wanted = wanted
+        self._every = every
         self._catalyst = Catalyst(plain)
         self._has_hidden = False
         self._used: list[Callable[[], object]] = []
@@ -209,14 +274,18 @@ class _Text:
     def _joined(self, before: Any, after: Any, *, hinted: bool, crossed: bool) -> Any:
         """Return a join with the handler's result in place of it, or unchanged."""
         described = describe_sql_join(before)
-        if described is None or not self._wanted.wanted(described):
+        if described is None:
             return after
+        wanted = [each.wanted(described) for each in self._every]  # each of them has to see it
+        if not any(wanted):
+            return after
+        self.has_wanted = True
         used: list[Callable[[], object]] = []
         try:
             _check(hinted=hinted, crossed=crossed)
             made = self._replacement(before, after, described, used)
         except Exception as error:  # noqa: BLE001 - Spark can run this join
-            self._wanted.refused(f"{described.operator} by {described.keys[0]}", error)
+            _refuse(self._every, f"{described.operator} by {described.keys[0]}", error)
             return after
         if made is None:
             return after

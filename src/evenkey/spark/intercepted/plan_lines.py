@@ -38,16 +38,20 @@ def lines_of(plan: str) -> list[PlanLine]:
     return lines
 
 
-def children(lines: Sequence[PlanLine], place: int) -> Iterator[PlanLine]:
-    """Yield the operators from which the operator at a place reads its rows."""
-    column = lines[place].column
-    below = None
-    for line in lines[place + 1 :]:
-        if line.column <= column:
-            return
-        below = line.column if below is None else below
-        if line.column == below:
-            yield line
+def end_of(lines: Sequence[PlanLine], place: int) -> int:
+    """Return the place after the operator at a place and all operators below it."""
+    end = place + 1
+    while end < len(lines) and lines[end].column > lines[place].column:
+        end += 1
+    return end
+
+
+def children(lines: Sequence[PlanLine], place: int) -> Iterator[int]:
+    """Yield the places of the operators from which the operator at a place reads its rows."""
+    below = range(place + 1, end_of(lines, place))
+    for each in below:
+        if lines[each].column == lines[below[0]].column:
+            yield each
 
 
 def definitions(lines: Sequence[PlanLine]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from evenkey.spark.intercepted.intercepted_call import Described, InterceptedCall, Repartitioned
+from evenkey.spark.intercepted.intercepted_call import InterceptedCall, Repartitioned
 from evenkey.spark.intercepted.joins_in_texts import SqlJoins, with_joins_passed
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.starting import session_id, session_owner
@@ -114,16 +114,7 @@ def _handle_text(session: SparkSession, plain: DataFrame) -> DataFrame:
     ]
     if not every:
         return plain
-
-    def wanted(described: Described) -> bool:
-        found = [each.wanted(described) for each in every]  # each of them has to see the join
-        return any(found)
-
-    def refused(name: str, error: Exception) -> None:
-        for each in every:
-            each.refused(name, error)
-
-    return with_joins_passed(plain, _handle, SqlJoins(wanted, refused))
+    return with_joins_passed(plain, _handle, every)
 
 
 def _passed(handler: Handler, call: InterceptedCall, *frames: DataFrame) -> Any:
@@ -154,9 +145,16 @@ class _Methods:
         self._repartitioned: WeakKeyDictionary[Any, Repartitioned] = WeakKeyDictionary()
 
     def replace(self) -> None:
-        """Replace the methods, unless they are replaced already."""
+        """Replace the methods, unless they are replaced already; all of them, or none."""
         if self._replaced:
             return
+        try:
+            self._replace()
+        except BaseException:
+            self.restore()
+            raise
+
+    def _replace(self) -> None:
         self._group_by: Any = self._frame.groupBy
         for name in ("groupBy", "groupby"):
             self._put(self._frame, name, self._remember_group(getattr(self._frame, name)))

@@ -12,6 +12,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeAlias
 
+from evenkey.spark.intercepted.plan_lines import end_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,8 +67,7 @@ def original_lines(lines: Sequence[PlanLine]) -> list[PlanLine]:
         line, end = lines[place], place + 1
         known = None
         if _ID.sub("", line.text) in roots:
-            while end < len(lines) and lines[end].column > line.column:
-                end += 1
+            end = end_of(lines, place)
             known = originals.get(_block(lines[place:end]))
         if known is None:
             found.append(line)

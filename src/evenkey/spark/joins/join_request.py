@@ -73,7 +73,7 @@ class JoinRequest(NamedTuple):
     kind, workers, weigh, state, exact
         As for `join`.
     is_open
-        Whether the user left it open who places the keys, so that Spark does if little is gained otherwise.
+        Whether the user left it open who places the keys, so that Spark does if the gain is small.
     plain
         Result of Spark's own join.
     """

@@ -73,11 +73,14 @@ def rows_far_ahead(query: StreamingQuery) -> int:
 
     Examples
     --------
+    The query must have run an epoch before there is a number.
+
     >>> from evenkey.spark import aggregate
     >>> stream = spark.readStream.format("rate").load()
     >>> counts = aggregate(stream, "value", "kg", time="timestamp", window="1 minute")
     >>> query = counts.writeStream.format("memory").queryName("counts").start()  # doctest: +SKIP
     >>> rows_far_ahead(query)  # doctest: +SKIP
+    0
     """
     return sum(
         figures.get("rows") or 0

@@ -57,6 +57,8 @@ class MovedState:
         Checkpoint of the old query, the query's id, and the batch after which its state was read.
     workers
         Number of workers of the new query.
+    cost
+        Cost of a key by which keys were planned, as for `rebalance`.
     positions
         For each source of the query, the position at which the new query begins to read, as JSON.
         For a source of Kafka this is the value of Spark's option ``startingOffsets``.
@@ -82,6 +84,7 @@ class MovedState:
     query: str
     batch: int
     workers: int
+    cost: str | None
     positions: tuple[str, ...]
     watermark: int
     states: int

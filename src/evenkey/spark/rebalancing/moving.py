@@ -45,7 +45,11 @@ def rebalance(
 
     The last object that this writes makes the state valid. If the program is killed before, the
     same call begins again. If the state is complete, the same call returns its record and changes
-    nothing, so that the program of the new query can call it at each start.
+    nothing, so that the program of the new query can call it at each start. Then `workers` and
+    `cost` may be left out, but not be others.
+
+    The watermark of the new query begins anew: rows that the old query would have dropped as late
+    are counted until the new watermark has passed `watermark` of the record.
 
     Parameters
     ----------
@@ -86,7 +90,9 @@ def rebalance(
 
     Examples
     --------
-    Move the state of a query that read a topic of Kafka with two partitions, from 8 to 12 workers:
+    They need a broker with a topic ``clicks`` of two partitions, and ``old-checkpoint``: the
+    checkpoint of a query of `transformWithStateInPandas` that read this topic and has stopped. The
+    state of the query moves from 8 to 12 workers:
 
     >>> moved = rebalance(
     ...     spark, "old-checkpoint", state="new-state", workers=12, cost="seen.n"
@@ -111,7 +117,7 @@ def rebalance(
     store, old = store_of(spark, state), store_of(spark, checkpoint)
     if isinstance(old, LocalStore) and not is_remote(spark):
         old = LocalStore(Path(old.url).absolute())
-    finished = _at(spark, store, functools.partial(_finished, store, old, workers))
+    finished = _at(spark, store, functools.partial(_finished, store, old, workers, cost))
     if finished is not None:
         return finished
     query = _at(spark, old, functools.partial(read_checkpoint, old))
@@ -129,6 +135,7 @@ def rebalance(
         query=query.query,
         batch=query.batch,
         workers=wanted,
+        cost=cost,
         positions=positions,
         watermark=query.watermark,
         states=states,
@@ -158,13 +165,14 @@ def _at(spark: SparkSession, store: Store, work: functools.partial[Result]) -> R
         raise RunError(message) from error
 
 
-def _finished(store: Store, old: Store, workers: int | None) -> MovedState | None:
+def _finished(store: Store, old: Store, workers: int | None, cost: str | None) -> MovedState | None:
     """Return the record of a finished move, if this call would have made it; None: there is none.
 
     Raises
     ------
     ConfigurationError
-        The state was moved from another query or for other workers, or the old query has run on.
+        The state was moved from another query, for other workers or by another cost, or the old
+        query has run on.
     """
     moved = find(store)
     if moved is None:
@@ -175,6 +183,13 @@ def _finished(store: Store, old: Store, workers: int | None) -> MovedState | Non
         message = (
             f"state {store.url} holds the state of {moved.checkpoint} for {moved.workers} workers: "
             "pass another state"
+        )
+        raise ConfigurationError(message)
+    if cost not in (None, moved.cost):
+        by = "by the default cost" if moved.cost is None else f"by cost = {moved.cost!r}"
+        message = (
+            f"cost = {cost!r}: the keys in state {store.url} were planned {by}: pass the same cost "
+            "or another state"
         )
         raise ConfigurationError(message)
     check_old_query(moved, old)

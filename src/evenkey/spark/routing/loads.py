@@ -65,6 +65,7 @@ class LoadObserver:
 
     Examples
     --------
+    >>> from pyspark.sql import functions as F
     >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
     >>> from evenkey.spark import route
     >>> observer = LoadObserver(workers=4)

@@ -183,7 +183,9 @@ def _import(package: Package) -> None:
     if unpacked is not None:
         sys.path.insert(0, unpacked)
     try:
-        import_module("evenkey")
+        imported = import_module("evenkey")
+        if same:  # so that its files are not read again
+            vars(imported).setdefault("_identity", package["identity"])
     finally:
         # Modules of evenkey that are imported later are found by the path of the package.
         if unpacked is not None:

@@ -53,7 +53,8 @@ class StatePlans:
     scale
         Function that chooses the number of workers; None: there is none.
     by_rows
-        Whether the load of a partition is its number of rows, and not the seconds of work.
+        Whether the load of a partition is the number of rows that its slot gets, where a partial
+        state is one row, and not the seconds of work.
     delay
         How far the clock of event time is behind the latest event time, in microseconds.
     clock
@@ -235,7 +236,10 @@ class StatePlans:
 
     @staticmethod
     def _check_read(log: StateLog, last: StatePlan, records: Sequence[SlotWork]) -> None:
-        """Check that the tasks of all slots have run in an epoch, unless it had no rows.
+        """Check that the tasks of all slots have run in an epoch, or none of them.
+
+        Spark runs no task if the epoch has no rows. If it ran some tasks only, it needed no more
+        results, such as those of timers. The other slots may have rows.
 
         Raises
         ------
@@ -243,20 +247,24 @@ class StatePlans:
             The tasks of some slots have not run.
         """
         missing = unrecorded(last, records)
-        if missing and any(work.rows for each in records for work in each.work.values()):
+        if missing and records:
             message = (
                 f"state {log.store.url} has no record of slot {missing[0]} in epoch {last.epoch}: "
-                "the results of stateful must be read in all partitions; put limit and the like "
-                "after a sink, restore the state, or start with a new checkpoint and a new state"
+                "the results of stateful must be read in all partitions; put limit, first, isEmpty "
+                "and the like after a sink, restore the state, or start with a new checkpoint and "
+                "a new state"
             )
             raise RunError(message)
 
     def _measured(self, records: Sequence[SlotWork]) -> NDArray[np.float64]:
-        """Return the load of each partition in the epoch of some records, float64[P]."""
+        """Return the load of each partition in the epoch of some records, float64[P].
+
+        The work of making partial states does not count, because it does not move with a partition.
+        """
         loads = np.zeros(self.shape.partitions)
         for record in records:
             for partition, work in record.work.items():
-                loads[partition] += work.rows if self.by_rows else work.seconds
+                loads[partition] += work.received if self.by_rows else work.seconds
         return loads
 
     def _owners(
@@ -318,8 +326,13 @@ def _hot(records: Sequence[SlotWork], workers: int) -> tuple[int, ...]:
 
 
 def _seconds(last: StatePlan, records: Sequence[SlotWork]) -> NDArray[np.float64]:
-    """Return the seconds of work of each worker in an epoch, float64[W], with loading."""
-    seconds = np.zeros(last.workers)
+    """Return the seconds of work of each worker in an epoch, float64[W], with loading.
+
+    The tasks that read the stream share the work of making partial states, so each worker has an
+    equal share of it.
+    """
+    combining = sum(work.combining for each in records for work in each.work.values())
+    seconds = np.full(last.workers, combining / last.workers)
     for record in records:
         if record.slot < last.workers:
             spent = sum(work.seconds for work in record.work.values())

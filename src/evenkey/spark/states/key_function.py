@@ -21,7 +21,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenkey.spark.states.key_batch import RowsByKey
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Parts(NamedTuple):
+    """Partial states of the keys of some rows.
+
+    Parameters
+    ----------
+    states
+        One row for each key, with the columns of stored states but without `SEEN`. The columns of
+        the state are null if the function returned no state for these rows.
+    counts
+        int64[n], number of rows of each key.
+    """
+
+    states: pa.Table
+    counts: NDArray[np.int64]
 
 
 class Called(NamedTuple):
@@ -137,25 +155,17 @@ class KeyFunction:
             The function raises an error, or returns something that does not match the schemas.
         """
         ordered = by_key(rows, self.keys)
-        own = ordered.rows.select(self._identity.names).take(pa.array(ordered.firsts))
-        own = without_negative_zeros(own)
+        own = self._keys_of(ordered)
         expired = self.expired(states, now)
         before = states.find(own)
         waiting = self._waiting(states, before, expired if timed is None else expired | ~timed, now)
         before = np.concatenate((before, waiting))
-        named = pa.concat_tables([own.cast(self._identity), self._named(states, waiting)])
+        named = pa.concat_tables([own, self._named(states, waiting)])
         known = before != NONE
         known[known] &= ~expired[before[known]]
         kept = pa.array(np.where(known, before, 0), mask=~known)
         held = states.table.select(self.columns).take(kept)
-        batch = KeyBatch(
-            states=self._joined(named.drop_columns([HASH]), held, self.shown),
-            rows=ordered.rows.drop_columns([each for each in ADDED if each in rows.column_names]),
-            positions=ordered.positions,
-            due=self._due(held, now),
-            now=None if now is None else _EPOCH + timedelta(microseconds=now),
-        )
-        written, results = self._called(batch)
+        written, results = self._called(self._batch(named, held, ordered, now))
         seen = self._seen(ordered.rows, len(before), now)
         changes = self._joined(named, written, self.stored, seen)
         # A key that had no state and has none is left out.
@@ -164,6 +174,49 @@ class KeyFunction:
         changes = pa.concat_tables([changes, self._deleted(states, np.flatnonzero(expired))])
         changes = changes.take(pa.array(np.argsort(changes[HASH].to_numpy(), kind="stable")))
         return Called(self.applied(states, changes), changes.combine_chunks(), results)
+
+    def parts(self, rows: pa.Table, now: int | None) -> Parts:
+        """Call the function with rows of keys without states; return their partial states.
+
+        Each key has a partial state, also one of nulls: the function that merges partial states
+        must see that the key has rows. Results are not used.
+
+        Parameters
+        ----------
+        rows, now
+            As for a call.
+
+        Raises
+        ------
+        RunError
+            As for a call.
+        """
+        ordered = by_key(rows, self.keys)
+        own = self._keys_of(ordered)
+        states = self.nothing().table.select(self.columns)
+        held = states.take(pa.nulls(own.num_rows, pa.int64()))
+        written, _ = self._called(self._batch(own, held, ordered, now))
+        names = [name for name in self.stored.names if name != SEEN]
+        kinds = pa.schema([self.stored.field(name) for name in names])
+        counts = np.bincount(ordered.positions, minlength=own.num_rows)
+        return Parts(self._joined(own, written, kinds), counts)
+
+    def _keys_of(self, ordered: RowsByKey) -> pa.Table:
+        """Return hash and columns of each key of some rows."""
+        own = ordered.rows.select(self._identity.names).take(pa.array(ordered.firsts))
+        return without_negative_zeros(own).cast(self._identity)
+
+    def _batch(
+        self, named: pa.Table, held: pa.Table, ordered: RowsByKey, now: int | None
+    ) -> KeyBatch:
+        added = [each for each in ADDED if each in ordered.rows.column_names]
+        return KeyBatch(
+            states=self._joined(named.drop_columns([HASH]), held, self.shown),
+            rows=ordered.rows.drop_columns(added),
+            positions=ordered.positions,
+            due=self._due(held, now),
+            now=None if now is None else _EPOCH + timedelta(microseconds=now),
+        )
 
     @property
     def _identity(self) -> pa.Schema:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructType
+from pyspark.sql.types import DoubleType, LongType, StructType
 
 from evenkey.core.checking import check_one_of, check_workers, shown, whole_number
 from evenkey.core.errors import ConfigurationError
@@ -29,6 +29,7 @@ from evenkey.spark.states.reserved_columns import (
     HASH,
     PART,
     PARTITION,
+    SECONDS,
     SEEN,
     SLOT,
     TIME,
@@ -143,7 +144,9 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         Time, such as ``"1 day"``, after which a state that was not written has expired. An expired
         state is no state, and its timer is never due. None: states do not expire.
     balance
-        ``load``: balance the seconds of processor time. ``rows``: balance the number of rows.
+        ``load``: balance the seconds of processor time; partitions move if a worker has more than
+        1.1 times the limit, which is the mean or the load of the most loaded partition. ``rows``:
+        balance the number of rows, with 1.03 in place of 1.1; a partial state counts as one row.
     scale
         Function that chooses W for the next epoch: it takes the seconds of work of each worker in
         the last epoch, float64[W], and returns the number of workers. None: W stays `workers`. In
@@ -153,9 +156,12 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         and the columns of `state_schema`. The rows of hot keys are then combined before they are
         shuffled: `function` makes partial states of keys without state, and what it returns as
         results is not used. The tasks that read the stream thus share the work on a hot key.
-        Merging the partial states of parts of the rows, in any order, must give the same state as
-        `function` with all of these rows. Event times of hot keys have no order. None: a hot key
-        stays on one worker.
+        Each part of the rows of a key is one row of ``batch.rows``. Its columns of the state are
+        all null if `function` returned nulls for this part: either its rows do not count, or they
+        delete the state, and `merge` must do the same. Merging the partial states of parts of the
+        rows, in any order, must give the same state and the same results as `function` with the
+        state and all of these rows. Event times of hot keys have no order. None: a hot key stays
+        on one worker.
     cache_bytes
         Maximum total size of the states that a worker process keeps between epochs, in bytes.
 
@@ -291,7 +297,7 @@ def _combined(
     rows: DataFrame, work: KeyFunction, plans: StatePlans, columns: StructType, timezone: str
 ) -> DataFrame:
     """Replace the rows of hot keys by partial states."""
-    schema = nullable(rows.schema).add(COUNT, LongType())
+    schema = nullable(rows.schema).add(COUNT, LongType()).add(SECONDS, DoubleType())
     for number, field in enumerate(columns):
         schema = schema.add(f"{PART}{number}", field.dataType)
     task = CombineTask(work, plans, to_arrow_schema(schema, timezone=timezone))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,16 @@ import pyarrow.compute as pc
 from evenkey.spark.sessions import current_task
 from evenkey.spark.sessions.task_id import current_run
 from evenkey.spark.states.key_function import Called
-from evenkey.spark.states.reserved_columns import CONTENT, COUNT, HASH, PART, PARTITION, SLOT, TIME
+from evenkey.spark.states.reserved_columns import (
+    CONTENT,
+    COUNT,
+    HASH,
+    PART,
+    PARTITION,
+    SECONDS,
+    SLOT,
+    TIME,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,8 +49,8 @@ class CombineTask:
     plans
         Supplies the plan of each epoch.
     schema
-        Schema of the rows that come, and then column `COUNT` and the columns of a partial state,
-        which begin with `PART`.
+        Schema of the rows that come, and then columns `COUNT` and `SECONDS` and the columns of a
+        partial state, which begin with `PART`.
     """
 
     def __init__(self, function: KeyFunction, plans: StatePlans, schema: pa.Schema) -> None:
@@ -62,6 +72,10 @@ class CombineTask:
         for batch in batches:
             rows = pa.Table.from_batches([batch])
             is_hot = np.isin(rows[HASH].to_numpy(), hot)
+            if TIME in rows.column_names and plan.now is not None:
+                # The slot leaves late rows out, and counts them.
+                late = pc.fill_null(pc.less(rows[TIME], plan.now), fill_value=False)
+                is_hot &= ~np.asarray(late)
             yield self._filled(rows.filter(pa.array(~is_hot)))
             held.append(rows.filter(pa.array(is_hot)))
             if sum(each.num_rows for each in held) >= _ROWS:
@@ -72,20 +86,18 @@ class CombineTask:
 
     def _parts(self, rows: pa.Table, plan: StatePlan) -> pa.Table:
         """Return a partial state for each key."""
-        timed = TIME in rows.column_names
-        if timed and plan.now is not None:
-            late = pc.fill_null(pc.less(rows[TIME], plan.now), fill_value=False)
-            rows = rows.filter(pc.invert(late))
-        states = self._function(self._function.nothing(), rows, plan.now).changes
+        started = thread_time()
+        states, counts = self._function.parts(rows, plan.now)
+        seconds = thread_time() - started
         hashes = states[HASH].to_numpy()
-        known, counts = np.unique(rows[HASH].to_numpy(), return_counts=True)
         columns = {name: states[name] for name in (HASH, *self._function.keys)}
         columns[CONTENT] = pa.array(np.zeros(len(hashes), dtype=np.int64))
-        columns[COUNT] = pa.array(counts[np.searchsorted(known, hashes)])
+        columns[COUNT] = pa.array(counts)
+        columns[SECONDS] = pa.array(seconds * counts / counts.sum())
         partitions = np.mod(hashes, self._plans.shape.partitions)
         columns[PARTITION] = pa.array(partitions)
         columns[SLOT] = pa.array(np.array(plan.owners)[partitions])
-        if timed:
+        if TIME in rows.column_names:
             latest = pc.max(rows[TIME]).as_py()
             columns[TIME] = pa.array([latest] * len(hashes), pa.int64())
         for number, name in enumerate(self._function.columns):
@@ -143,6 +155,13 @@ def rows_in(rows: pa.Table) -> int:
     if COUNT not in rows.column_names:
         return int(rows.num_rows)
     return int(_counts(rows).sum())
+
+
+def combining_seconds(rows: pa.Table) -> float:
+    """Return the seconds of work of the tasks that made the partial states."""
+    if SECONDS not in rows.column_names:
+        return 0.0
+    return float(pc.sum(rows[SECONDS]).as_py() or 0.0)
 
 
 def hottest(rows: pa.Table) -> tuple[tuple[int, int], ...]:

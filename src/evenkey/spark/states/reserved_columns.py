@@ -16,10 +16,12 @@ TIME: Final = "__evenkey_time"
 """Int64: event time of a row in microseconds; null if it is not known."""
 COUNT: Final = "__evenkey_count"
 """Int64: number of rows in a partial state; null in a row of the stream."""
+SECONDS: Final = "__evenkey_seconds"
+"""Double: seconds of work on the rows of a partial state; null in a row of the stream."""
 PART: Final = "__evenkey_part_"
 """Beginning of the names of the columns of a partial state."""
 SEEN: Final = "__evenkey_seen"
 """Int64: time of the clock, in microseconds, at which a state was last written."""
 
-ADDED = (HASH, PARTITION, SLOT, CONTENT, TIME, COUNT)
+ADDED = (HASH, PARTITION, SLOT, CONTENT, TIME, COUNT, SECONDS)
 """The columns that are added to rows."""

@@ -16,7 +16,7 @@ from evenkey.spark.sessions import current_task
 from evenkey.spark.sessions.task_id import current_run
 from evenkey.spark.slots import CacheKey, process_cache
 from evenkey.spark.states.key_states import KeyStates
-from evenkey.spark.states.partial_states import hottest, rows_in, with_parts
+from evenkey.spark.states.partial_states import combining_seconds, hottest, rows_in, with_parts
 from evenkey.spark.states.pieces import Piece, Version
 from evenkey.spark.states.reserved_columns import PARTITION, SLOT, TIME
 from evenkey.spark.states.state_plan import SlotWork, Work, Written
@@ -236,7 +236,9 @@ class _Slot:
         else:
             called = with_parts(self._function, self._merge, held.states, rows, self._plan.now)
         spent = thread_time() - started
-        self._work[partition] = Work(rows_in(rows), spent, called.results.num_rows)
+        self._work[partition] = Work(
+            rows_in(rows), spent, called.results.num_rows, rows.num_rows, combining_seconds(rows)
+        )
         count = called.changes.num_rows
         if count:
             changed = held.changed + count

@@ -119,16 +119,22 @@ class Work(NamedTuple):
     Parameters
     ----------
     rows
-        Number of rows that came.
+        Number of rows of the stream, also those that were combined before the shuffle.
     seconds
-        Seconds of work on these rows, without loading and writing states.
+        Seconds of work in the slot, without loading and writing states.
     results
         Number of rows that the function returned.
+    received
+        Number of rows that the slot got, of which a partial state is one.
+    combining
+        Seconds of work of the tasks that made the partial states, in other tasks than the slot's.
     """
 
     rows: int
     seconds: float
     results: int
+    received: int
+    combining: float = 0.0
 
 
 @dataclass(frozen=True)
