@@ -124,9 +124,7 @@ def main(directory: Path, rows: int = ROWS) -> Path:
     print("\nWhat Spark's event log says of the jobs:\n")
     for stage in found.named:
         print(f"  {stage.application.name}: skew slows down {', '.join(stage.keys)}; change to:")
-        # The diagnosis offers Spark's own answers first, such as one for null keys.
-        ours = [each.remedy for each in stage.changes if each.remedy.by == "evenkey"]
-        print(f"    {(ours or [stage.changes[0].remedy])[0].code}")
+        print(f"    {stage.changes[0].remedy.code}")
     diagnosis.write_page(found, directory / "diagnosis.html")
     return write_page(comparisons, found, directory / "index.html")
 

@@ -50,6 +50,23 @@ def test_a_line_has_gain_and_saving_of_the_same_change(tmp_path):
     assert unsure.line.endswith(": 1.2x faster, 1.0 s saved (skewed keys)")
 
 
+@pytest.mark.parametrize(
+    ("partitions", "first"),
+    [(8, "split"), (16, "drop"), (200, "drop")],
+)
+def test_what_is_least_certain_comes_last(tmp_path, partitions, first):
+    """With few partitions, a hot key is in that of null by chance: evenkey's change then helps."""
+    log = Log()
+    log.execution(0, applied(partitions=partitions))
+    rows = [10] * partitions
+    rows[42 % partitions] = 900
+    log.stage(0, rows, [each / 100 for each in rows])
+    found = only(tmp_path, log)
+    assert found.cause == "null keys"
+    assert found.changes[0].remedy.how == first
+    assert (f"one key in {partitions} is in this task" in found.reason) == (partitions < 100)
+
+
 def test_the_plan_that_ran_is_the_newest(tmp_path):
     log = Log()
     log.execution(0, applied(counter=1, partitions=200))

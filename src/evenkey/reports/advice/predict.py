@@ -67,8 +67,10 @@ def usual_groupings() -> list[str]:
 
     Examples
     --------
-    >>> usual_groupings()
-    ['sg', 'kg', 'dchoices', 'dkg', 'pkg', 'planned', 'wchoices']
+    >>> usual_groupings()[:2]
+    ['sg', 'kg']
+    >>> {"dkg", "pkg", "planned"} <= {*usual_groupings()}
+    True
     """
     usable = [
         name

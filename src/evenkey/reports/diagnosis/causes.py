@@ -30,6 +30,9 @@ _NULL_HASH = 42
 _LEAST_PARTITIONS = 8
 """With fewer partitions, too many keys share the partition of null."""
 
+SURELY_NULL = 100
+"""With so many partitions, a hot key that is not null is hardly ever in the partition of null."""
+
 _LEAST_SPILL = 0.1
 """A stage that spills less than this share of the bytes that it reads is not slow for it."""
 

@@ -7,6 +7,7 @@ import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from evenkey.reports.diagnosis.causes import SURELY_NULL
 from evenkey.reports.diagnosis.reading import spark_settings as settings
 from evenkey.reports.diagnosis.reading.spark_settings import bytes_of, is_on, number_of, setting
 from evenkey.reports.diagnosis.remedies import (
@@ -43,8 +44,8 @@ _OTHER_SIDES = {
 _ADAPTIVE, _SPREADS_NULLS = (3, 0), (4, 3)
 """Versions of Spark that split joins, and that spread null keys."""
 
-_MANY, _SOME = 100, 16
-"""With so many partitions, the partition of null almost certainly, or probably, has nulls."""
+_SOME = 16
+"""With so many partitions, the rows of the largest probably have a null key if they can."""
 
 _APART = {
     "LeftOuter": 'known = left.where(F.col({first}).isNotNull()).join(right, [{keys}], "left")\n'
@@ -80,7 +81,7 @@ def of_null_keys(slow: Slow) -> Iterator[Remedy]:
     partitions = read.exchanges[0].partitions
     certainty: Confidence = "low"
     if partitions >= _SOME:
-        certainty = "high" if partitions >= _MANY else "medium"
+        certainty = "high" if partitions >= SURELY_NULL else "medium"
     if kind_of(read) != "join":
         condition = "if rows with a null key are not needed:"
         code = f"df.where(F.col({first}).isNotNull())"

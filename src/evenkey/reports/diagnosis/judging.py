@@ -109,7 +109,7 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     if cause in ("skewed keys", "null keys"):
         remedies += remedies_for(read, slots, stream=stream)
     changes = [_change(work, each) for each in remedies]
-    changes.sort(key=lambda each: (each.remedy.by != "spark", -each.gain))
+    changes.sort(key=_rank)
     fullness = {what: together(runs, what) for what in ("rows", "bytes", "seconds")}
     finding = Finding(application, work, stream, fullness, tuple(changes), cause)
     verdict, reason = _judged(finding, thresholds)
@@ -118,6 +118,12 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     if verdict == "unsure" and not helpful:
         notes += [note_of(each) for each in remedies]
     return replace(finding, verdict=verdict, reason=reason, changes=helpful, notes=tuple(notes))
+
+
+def _rank(change: Change) -> tuple[bool, bool, float]:
+    """Return what is least for the change to name first: what is sure, then Spark's own answer."""
+    remedy = change.remedy
+    return remedy.certainty == "low", remedy.by != "spark", -change.gain
 
 
 def _is_combined(read: KeyedRead) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from evenkey.reports.diagnosis.causes import SURELY_NULL
+
 if TYPE_CHECKING:
     from evenkey.reports.diagnosis.findings import Finding
 
@@ -49,9 +51,11 @@ def _of_keys(finding: Finding) -> str:
 
 
 def _of_nulls(finding: Finding) -> str:
+    tasks = len(finding.run.tasks)
+    chance = f" (or of a hot key: one key in {tasks} is in this task)"
     return (
         f"the largest task has {finding.fullness['rows']:.1f} times the mean of rows, and it is "
-        "the task of null keys"
+        f"the task of null keys{chance if tasks < SURELY_NULL else ''}"
     )
 
 

@@ -24,7 +24,10 @@ GROUPINGS = {
     "prompt": 11,
     "kip": 12,
 }
-"""Position of each grouping's colour in `Theme.runs`: a grouping has one colour in all charts."""
+"""Position of each grouping's colour in `Theme.runs`: a grouping has one colour in all charts.
+
+A grouping that is not listed gets a colour that the chart has left.
+"""
 
 _SYNONYMS = {"hashing": "kg", "h": "kg"}
 """Names of groupings in the PKG paper."""
