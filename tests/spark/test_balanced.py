@@ -167,7 +167,11 @@ def written(files):
 
 @pytest.mark.parametrize(
     "by",
-    ["name", *(pytest.param(each, marks=pytest.mark.slow(2)) for each in ("number", "column"))],
+    [
+        "name",
+        pytest.param("number", marks=pytest.mark.slow(2)),
+        pytest.param("column", marks=pytest.mark.soak(2)),
+    ],
 )
 def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
     forms: dict[str, list[Any]] = {
@@ -249,7 +253,8 @@ def other_keys(operation):
     "name",
     [
         *("pandas", "join inner"),
-        *(pytest.param(each, marks=pytest.mark.slow(3)) for each in ("cogroup", "join left")),
+        pytest.param("cogroup", marks=pytest.mark.slow(3)),
+        pytest.param("join left", marks=pytest.mark.soak(3)),
     ],
 )
 def test_replaced_hot_keys_cost_no_rows_and_are_noticed(
@@ -402,7 +407,8 @@ def in_groups(frame):
     "name",
     [
         *("sorted", "cached"),
-        *(pytest.param(each, marks=pytest.mark.slow(3)) for each in ("window", "global sort")),
+        pytest.param("window", marks=pytest.mark.slow(3)),
+        pytest.param("global sort", marks=pytest.mark.soak(3)),
     ],
 )
 def test_groups_that_spark_does_not_shuffle_keep_their_order(own, clicks, path, name):
