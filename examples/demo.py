@@ -224,10 +224,10 @@ def times(comparisons: Sequence[Comparison]) -> pictures.Table:
     """Make the table of times."""
     columns = (
         pictures.Column("work", "Work"),
-        pictures.Column("slots", "Tasks at a time", ",d"),
+        pictures.Column("slots", "Slots", ",d"),
         pictures.Column("spark", "Spark, s", ",.1f"),
         pictures.Column("evenkey", "evenkey, s", ",.1f"),
-        pictures.Column("gain", "evenkey is", "s"),
+        pictures.Column("gain", "Speedup", "s"),
     )
     rows = [
         {
@@ -235,11 +235,14 @@ def times(comparisons: Sequence[Comparison]) -> pictures.Table:
             "slots": each.slots,
             "spark": each.slow.seconds,
             "evenkey": each.fast.seconds,
-            "gain": each.gain,
+            "gain": each.gain.removesuffix(" faster"),
         }
         for each in comparisons
     ]
-    note = "The times of evenkey include counting the keys and merging the parts."
+    note = (
+        "Each slot runs one task at a time. The times of evenkey include counting the keys and "
+        "merging the parts."
+    )
     return pictures.Table("Times", columns, pd.DataFrame(rows), note)
 
 

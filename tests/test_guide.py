@@ -10,8 +10,7 @@ import pytest
 from tests.snippets.blocks import snippets
 from tests.snippets.shown import not_shown, usual_partitions
 
-PAIRS = [("after", "before")]
-PAIRS += [("totals", each) for each in ("salted", "by_customer", "by_function", "in_arrow")]
+EQUAL = [("after", "before"), ("totals", "salted", "by_customer", "by_function", "in_arrow")]
 STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -25,7 +24,7 @@ def settings(spark):
         spark.conf.set(name, value)
 
 
-@pytest.mark.slow(100)
+@pytest.mark.slow(25)
 @pytest.mark.usefixtures("settings")
 def test_python_of_the_guide(spark, capsys):
     names: dict[str, Any] = {"__name__": "guide"}
@@ -35,10 +34,11 @@ def test_python_of_the_guide(spark, capsys):
             exec(code, names)  # noqa: S102 - our own text
         said = capsys.readouterr().out
         assert not asks or not_shown(said, "docs/guide.md") == []
-    for ours, plain in PAIRS:
-        found = {tuple(row) for row in names[ours].collect()}
-        assert found == {tuple(row) for row in names[plain].collect()}
+    for first, *others in EQUAL:
+        found = {tuple(row) for row in names[first].collect()}
         assert len(found) == 241
+        for each in others:
+            assert {tuple(row) for row in names[each].collect()} == found, each
     assert names["again"].applyInPandas(names["typical"], "customer long, median double").count()
     assert names["several"].columns == ["customer", "count", "sum(amount)", "mean"]
     assert names["maxima"].count() == 241

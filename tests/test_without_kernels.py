@@ -48,8 +48,8 @@ def blocked(batches):
     yield from batches
 
 
-def same(ours, sparks):
-    assert sorted(map(tuple, ours.collect())) == sorted(map(tuple, sparks.collect()))
+def same(ours, rows):
+    assert sorted(map(tuple, ours.collect())) == sorted(map(tuple, rows))
 
 
 def total(key, pdf):
@@ -70,7 +70,7 @@ rows = spark.range(0, 4000, 1, 2).select(
 )
 schema = "key string, rows long, ids long"
 sums = F.count("*").alias("rows"), F.sum("id").alias("ids")
-own = rows.groupBy("key").agg(*sums)
+own = rows.groupBy("key").agg(*sums).collect()
 grouped = eks.groupBy(rows, "key", workers=4)
 same(grouped.applyInPandas(total, schema), own)
 same(grouped.applyInPandas(total, schema, merge=added, merge_schema=schema), own)
@@ -80,18 +80,18 @@ same(grouped.agg(*sums), own)
 
 names = spark.createDataFrame([("hot", 1), ("hot", 2), ("3", 3), ("none", 4)], "key string, n int")
 for how in ("inner", "left"):
-    same(eks.join(rows, names, "key", how, workers=4), rows.join(names, "key", how))
+    same(eks.join(rows, names, "key", how, workers=4), rows.join(names, "key", how).collect())
 explained = eks.explain(eks.join, rows, names, "key", workers=4)
 assert explained.placements[0].hot_keys, explained
 
 by_id = rows.withColumn("day", F.when(F.col("id") % 5 < 3, 0).otherwise(F.col("id") % 7))
-same(eks.partition_for_write(by_id, "day", files=4), by_id)
+same(eks.partition_for_write(by_id, "day", files=4), by_id.collect())
 
 assert eks.fit(rows, "key", "planned", workers=4, state=state).loads.max() < 1010
 for place in (None, state):
     routed = eks.route(rows, "key", "planned", workers=4, state=place)
     placed = eks.place(routed, 4)
-    same(placed.drop("worker"), rows)
+    same(placed.drop("worker"), rows.collect())
     loads = [count for _, count in placed.groupBy("worker").count().collect()]
     assert max(loads) <= 1.05 * 1000, loads
 

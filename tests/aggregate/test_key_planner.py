@@ -29,7 +29,7 @@ def clicks(tmp_path_factory):
     return path, Counter(users)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_a_paused_run_continues_with_its_plans(clicks, tmp_path):
     path, expected = clicks
     config = PipelineConfig(

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey import PipelineConfig, run
+from tests.tiers import most_in_soak
 
 HUGE = (1 << 63) - 1
 ROWS = [("a", HUGE), ("a", HUGE), (None, 3), (None, 4), ("b", 5), ("", 6), ("c", HUGE)]
@@ -14,7 +15,7 @@ ROWS = [("a", HUGE), ("a", HUGE), (None, 3), (None, 4), ("b", 5), ("", 6), ("c",
 
 @pytest.mark.slow(4)
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("grouping", ["pkg", "planned"])
+@pytest.mark.parametrize("grouping", most_in_soak(["pkg", "planned"], 4, slow=["planned"]))
 def test_null_is_a_key_and_a_sum_that_does_not_fit_is_null(tmp_path, grouping):
     keys, counts = zip(*ROWS, strict=True)
     table = pa.table({"k": pa.array(keys, pa.string()), "n": pa.array(counts, pa.int64())})

@@ -25,7 +25,8 @@ from tests.tiers import most_in_soak
 pytestmark = pytest.mark.usefixtures("spark")
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-SMALL = {"workers": 4, "sources": 3, "aggregators": 2, "epochs": 3}
+SMALL = {"workers": 4, "sources": 3, "aggregators": 2, "epochs": 2}
+LONGER = {**SMALL, "epochs": 3}
 COLUMNS = ("region", "worker", "time", "count", "key", "window_start")
 """Names like evenkey's own, except the first."""
 OWN = {
@@ -145,7 +146,7 @@ def test_results_of_a_shuffled_file_equal_sparks(spark, tmp_path, name, grouping
     assert (report.finished, report.rejected, report.late) == (True, 0, 0)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(3)
 def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     table = pa.table(
         {
@@ -175,8 +176,8 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     )
 
 
-@pytest.mark.slow(4)
-@pytest.mark.parametrize("sink", most_in_soak(["parquet", "jsonl"], 4, slow=["jsonl"]))
+@pytest.mark.slow(3)
+@pytest.mark.parametrize("sink", most_in_soak(["parquet", "jsonl"], 3, slow=["jsonl"]))
 def test_names_and_nested_fields_may_be_any(tmp_path, sink):
     rows = [{"user": {"id": n % 3}, "a`b": "x", "order": {"to pay": n}, "at": n} for n in range(90)]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -205,7 +206,7 @@ def test_top_keys_have_their_own_names(tmp_path):
     assert set(report.table["rank"].to_pylist()) == {1, 2}
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(3)
 def test_line_ends_in_quotes_are_part_of_keys_and_of_dead_letters(tmp_path):
     keys = [f"{n % 5}\nand, {n % 3}" for n in range(300)]
     text = io.StringIO(newline="")
@@ -243,7 +244,7 @@ soon,ann,4
 """
 
 
-@pytest.mark.slow(4)
+@pytest.mark.slow(3)
 def test_invalid_rows_are_dead_letters_with_a_reason(tmp_path):
     (tmp_path / "messy.csv").write_text(MESSY)
     config = PipelineConfig(
@@ -278,7 +279,7 @@ def test_invalid_rows_are_dead_letters_with_a_reason(tmp_path):
 @pytest.mark.soak(4)
 def test_with_lateness_late_rows_are_counted_and_windows_close_early(tmp_path):
     write(tmp_path / "sales.parquet", sorted(sales(), key=lambda row: row[2], reverse=True))
-    config = PipelineConfig(input=tmp_path / "sales.parquet", lateness=0, **OWN, **SMALL)
+    config = PipelineConfig(input=tmp_path / "sales.parquet", lateness=0, **OWN, **LONGER)
     report = run(config)
     assert report.late > 1
     in_time = config.with_options(lateness=10**10)
@@ -286,11 +287,11 @@ def test_with_lateness_late_rows_are_counted_and_windows_close_early(tmp_path):
     assert run(in_time).late == 1
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_a_paused_run_continues_with_the_input_that_it_found(spark, tmp_path):
     path = tmp_path / "sales.csv"
     write(path, sales())
-    options = {**OWN, **SMALL, "aggregator": "sum(column=count)", "types": "count decimal(12,2)"}
+    options = {**OWN, **LONGER, "types": "count decimal(12,2)"}
     config = PipelineConfig(input=path, output=tmp_path / "out", cost_ms=3.0, **options)
     paused = tmp_path / "out" / "state" / "paused"
     assert not run(config, on_progress=when_running(paused)).finished

@@ -25,6 +25,7 @@ from evenkey.pipeline.runs.input.sources import (
 from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead
 from evenkey.spark.routing.tasks import routing_task
+from tests.tiers import most_in_soak
 
 
 class Committing(EpochFiles):
@@ -142,7 +143,7 @@ def test_a_line_becomes_its_words_in_order(spark, dead_letters, files, tmp_path)
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("grouping", ["dkg", "dchoices"])
+@pytest.mark.parametrize("grouping", most_in_soak(["dkg", "dchoices"], 3, slow=["dkg"]))
 def test_routing_while_splitting_equals_routing_afterwards(
     spark, dead_letters, files, tmp_path, grouping
 ):

@@ -64,7 +64,7 @@ def totals(table, key="key"):
             ("planned", "weights", "messages"),
         ],
         4,
-        slow=[("kg", "messages", "weights"), ("planned", "weights", "messages")],
+        slow=[("planned", "weights", "messages")],
     ),
 )
 def test_results_equal_a_plain_sum_for_any_unit_of_load(clicks, grouping, route_by, observe_by):

@@ -142,7 +142,7 @@ def test_a_job_is_recorded_and_then_follows_its_profile(job):
     assert "not measured" not in second.stderr
 
 
-@pytest.mark.slow(15)
+@pytest.mark.soak(15)
 def test_a_lost_recording_does_not_change_the_exit_code(job, tmp_path):
     place = tmp_path / "profiles"
     place.mkdir()

@@ -149,7 +149,7 @@ def shows(page, place, text):
             ("phone-dark", 390, 844, "dark"),
         ],
         7,
-        slow=[("laptop-dark", 1366, 768, "dark"), ("phone-light", 390, 844, "light")],
+        slow=[("laptop-dark", 1366, 768, "dark")],
     ),
 )
 def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):

@@ -65,6 +65,16 @@ def test_what_is_least_certain_comes_last(tmp_path, partitions, first):
     assert found.cause == "null keys"
     assert found.changes[0].remedy.how == first
     assert (f"one key in {partitions} is in this task" in found.reason) == (partitions < 100)
+    assert found.reason.startswith(f"about {found.changes[0].gain:.1f}x faster")
+
+
+def test_two_tasks_do_not_show_how_hot_a_key_is(tmp_path):
+    log = Log()
+    log.execution(0, applied(partitions=2))
+    log.stage(0, [100, 900], [1, 9])
+    found = only(tmp_path, log)
+    assert [each.remedy.how for each in found.changes] == ["split", "whole", "partitions"]
+    assert "the log of 2 tasks does not show how hot a key is" in found.reason
 
 
 def test_the_plan_that_ran_is_the_newest(tmp_path):

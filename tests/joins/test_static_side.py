@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import Mode, StaticStore, balanced_join, refresh
 from evenkey.joins.balance.epoch_log import EpochLog
-from tests.tiers import most_in_soak
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +28,8 @@ def joined(stream, static, directory, **options):
     return sorted({row.version for row in result.collect()})
 
 
-@pytest.mark.slow(4)
-@pytest.mark.parametrize(
-    "mode",
-    most_in_soak(["static-strl", "static-stal", "dynamic-db-stal"], 4, slow=["dynamic-db-stal"]),
-)
+@pytest.mark.soak(4)
+@pytest.mark.parametrize("mode", ["static-strl", "static-stal", "dynamic-db-stal"])
 def test_a_directory_made_anew_in_one_session_joins_the_new_rows(session, stream, mode, tmp_path):
     directory = tmp_path / "join"
     for version in (1, 2, 3):

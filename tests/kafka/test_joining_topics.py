@@ -110,7 +110,7 @@ def test_aborted_publications_are_neither_joined_nor_counted(broker, expected, t
     assert report.pairs_digest == expected
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 @pytest.mark.usefixtures("spark")
 def test_a_topic_is_followed_until_the_run_is_paused(topic, expected, tmp_path):
     out = tmp_path / "out"

@@ -81,7 +81,7 @@ def test_a_topic_that_was_created_again_is_rejected(broker, begun, partitions):
     most_in_soak(
         itertools.product(["-out", "-out-dead-letters"], [True, False]),
         7,
-        slow=[("-out", True), ("-out-dead-letters", False)],
+        slow=[("-out", True)],
     ),
 )
 def test_an_output_topic_that_lost_its_records_is_rejected(broker, begun, suffix, again):
@@ -143,7 +143,7 @@ def test_records_that_were_deleted_before_a_restart_are_named(broker, begun):
     assert run(begun.with_options(output=f"{begun.output}-2", output_kafka=out)).lines == 25
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_records_that_are_deleted_before_an_epoch_reads_them_are_named(broker, config):
     topic = config.source_address.topic
 

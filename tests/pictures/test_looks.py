@@ -96,8 +96,8 @@ SCHEMES = ("light", "dark")
         itertools.product(PAGES, SIZES, SCHEMES),
         6,
         slow=[
-            *itertools.product(["advice", "diagnosis"], ["phone"], ["light"]),
-            *itertools.product(["advice", "diagnosis"], ["laptop"], ["dark"]),
+            ("advice", "phone", "light"),
+            ("diagnosis", "laptop", "dark"),
         ],
     ),
 )

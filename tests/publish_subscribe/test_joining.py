@@ -119,7 +119,7 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
         run_join(config.with_options(skew=0.6))
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 @pytest.mark.usefixtures("spark")
 def test_a_paused_run_goes_on(tmp_path):
     config = JoinConfig(pipeline="spis", output=tmp_path / "out", verify=True, **SMALL)

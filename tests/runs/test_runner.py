@@ -99,7 +99,7 @@ def records(tmp_path):
     return path, sums
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_rejected_lines_are_dead_letters_and_all_lines_add_up(records, tmp_path):
     path, sums = records
     config = PipelineConfig(
@@ -126,7 +126,7 @@ def test_rejected_lines_are_dead_letters_and_all_lines_add_up(records, tmp_path)
 
 
 @pytest.mark.slow(7)
-def test_a_finished_run_is_not_run_again(records, tmp_path):
+def test_a_finished_run_is_not_run_again_nor_with_another_configuration(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
         input=path, key="user", count="n", sink="jsonl", output=tmp_path / "out", epochs=2, **SMALL
@@ -139,15 +139,6 @@ def test_a_finished_run_is_not_run_again(records, tmp_path):
     assert again == {**first, "finished_before": True}
     assert not first["finished_before"]
     assert files == sorted((tmp_path / "out" / "results").rglob("*.json"))
-
-
-@pytest.mark.slow(4)
-def test_another_configuration_is_rejected_in_the_same_output(records, tmp_path):
-    path, _ = records
-    config = PipelineConfig(
-        input=path, key="user", count="n", output=tmp_path / "out", epochs=1, **SMALL
-    )
-    run(config)
     with pytest.raises(ConfigurationError, match=r"seed was 0 and is now 3"):
         run(config.with_options(seed=3))
     run(config.with_options(cost_ms=0.001))
@@ -208,7 +199,7 @@ def test_changed_input_is_rejected_when_a_run_continues(records, tmp_path):
         run(config)
 
 
-@pytest.mark.slow(10)
+@pytest.mark.soak(10)
 def test_input_of_the_same_size_but_other_content_is_rejected(records, tmp_path):
     path, _ = records
     config = PipelineConfig(

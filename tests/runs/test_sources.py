@@ -26,6 +26,7 @@ from evenkey.pipeline.runs.input.sources import (
     _PositionReader,
     stream_of,
 )
+from tests.tiers import most_in_soak
 
 ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
 TOTAL = 1500
@@ -53,6 +54,9 @@ def readings(tmp_path_factory):
 
 
 KINDS = pytest.mark.parametrize("kind", ["generator", "lines", "rows"])
+MOST_KINDS = pytest.mark.parametrize(
+    "kind", most_in_soak(["generator", "lines", "rows"], 3, slow=["generator", "rows"])
+)
 
 
 def shares(reading, start, stop, sources):
@@ -67,7 +71,7 @@ def by_position(rows):
 
 
 @pytest.mark.slow(3)
-@KINDS
+@MOST_KINDS
 @given(data=st.data())
 def test_every_range_reads_its_rows_once_and_in_order(readings, kind, data):
     reading = readings[kind]
@@ -150,7 +154,7 @@ def run(df, checkpoint, each_epoch=lambda _: None):
 
 
 @pytest.mark.slow(3)
-@KINDS
+@MOST_KINDS
 def test_paused_and_restarted_gives_every_row_once(spark, readings, kind, tmp_path):
     reading, stop_file = readings[kind], tmp_path / "paused"
 

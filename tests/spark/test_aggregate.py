@@ -30,7 +30,9 @@ GROUPINGS = pytest.mark.parametrize(
     "grouping", most_in_soak(SPELLINGS, 1, slow=["dkg", "kg", "pkg", "planned", "wchoices"])
 )
 # A grouping of each kind: by hash, by loads, by learned hot keys, by a plan.
-KINDS = pytest.mark.parametrize("grouping", ["kg", "pkg", "dkg", "planned"])
+KINDS = pytest.mark.parametrize(
+    "grouping", most_in_soak(["kg", "pkg", "dkg", "planned"], 1, slow=["pkg", "planned"])
+)
 PLAIN = {
     "count": "count(*) AS count",
     "sum(column=amount)": "sum(amount) AS sum",
@@ -75,7 +77,7 @@ def test_batch_by_aggregator(batch, grouping, aggregator):
 
 @pytest.mark.slow(2)
 @pytest.mark.parametrize(
-    "grouping", most_in_soak(["kg", "pkg", "dkg", "planned"], 2, slow=["pkg", "planned"])
+    "grouping", most_in_soak(["kg", "pkg", "dkg", "planned"], 2, slow=["planned"])
 )
 def test_batch_in_windows(batch, grouping):
     results = {
@@ -212,7 +214,7 @@ class Largest(Fold):
 
 
 @pytest.mark.slow(1)
-@pytest.mark.parametrize("grouping", ["sg", "dkg"])
+@pytest.mark.parametrize("grouping", most_in_soak(["sg", "dkg"], 1, slow=["dkg"]))
 def test_a_users_own_aggregator(batch, grouping):
     result = aggregated(batch, grouping, Largest(), time="time", window=WINDOW)
     largest = F.max("amount").over(Window.partitionBy("window", "key"))

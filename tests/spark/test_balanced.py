@@ -106,6 +106,9 @@ JOBS: dict[str, Any] = {
     "chain": lambda c, p: by_name(c, p).groupBy("user").applyInPandas(counted, COUNTED),
 }
 
+SOME_JOBS = {"pandas", "cogroup", "join inner", "join left_semi", "condition", "chain"}
+"""The jobs of which `make test` compares the results."""
+
 
 def sorted_rows(frame):
     return sorted((tuple(row) for row in frame.collect()), key=repr)
@@ -147,7 +150,10 @@ def profiled(recorded, path):
     return write
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize(
+    "name",
+    [each if each in SOME_JOBS else pytest.param(each, marks=pytest.mark.slow(2)) for each in JOBS],
+)
 def test_results_equal_those_of_spark(own, clicks, people, path, recorded, profiled, name):
     job = recorded(name)
     assert job.rows == job.plain
@@ -167,7 +173,11 @@ def written(files):
 
 @pytest.mark.parametrize(
     "by",
-    ["name", *(pytest.param(each, marks=pytest.mark.slow(2)) for each in ("number", "column"))],
+    [
+        "name",
+        pytest.param("number", marks=pytest.mark.slow(2)),
+        pytest.param("column", marks=pytest.mark.soak(2)),
+    ],
 )
 def test_a_write_has_the_rows_of_spark(own, path, tmp_path, by):
     forms: dict[str, list[Any]] = {
@@ -249,7 +259,8 @@ def other_keys(operation):
     "name",
     [
         *("pandas", "join inner"),
-        *(pytest.param(each, marks=pytest.mark.slow(3)) for each in ("cogroup", "join left")),
+        pytest.param("cogroup", marks=pytest.mark.slow(3)),
+        pytest.param("join left", marks=pytest.mark.soak(3)),
     ],
 )
 def test_replaced_hot_keys_cost_no_rows_and_are_noticed(
@@ -402,7 +413,8 @@ def in_groups(frame):
     "name",
     [
         *("sorted", "cached"),
-        *(pytest.param(each, marks=pytest.mark.slow(3)) for each in ("window", "global sort")),
+        pytest.param("window", marks=pytest.mark.slow(3)),
+        pytest.param("global sort", marks=pytest.mark.soak(3)),
     ],
 )
 def test_groups_that_spark_does_not_shuffle_keep_their_order(own, clicks, path, name):

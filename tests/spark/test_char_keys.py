@@ -63,7 +63,7 @@ CONDITIONS: dict[str, Any] = {
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("name", most_in_soak(CONDITIONS, 5, slow=["name", "<=>"]))
+@pytest.mark.parametrize("name", most_in_soak(CONDITIONS, 5, slow=["<=>"]))
 def test_rows_match_as_in_sparks_own_join(tables, name):
     on = CONDITIONS[name](*tables)
     (left, right), how = tables, "full"

@@ -84,7 +84,7 @@ def test_a_write_is_as_predicted(rows):
 @pytest.mark.slow(3)
 @pytest.mark.parametrize(
     "how",
-    most_in_soak(["inner", "left", "right", "full", "semi", "anti"], 3, slow=["left", "semi"]),
+    most_in_soak(["inner", "left", "right", "full", "semi", "anti"], 3, slow=["left"]),
 )
 def test_a_join_is_as_predicted(plain, rows, how):
     """The work of a task, counted independently, is 1 per result row and 0.1 per input row."""

@@ -43,6 +43,12 @@ spark.stop()
 """
 
 
+SHOWN = """
+from evenkey.spark.sessions.starting import session
+
+session("local[1]").stop()
+"""
+
 FAILING_QUERY = """
 import sys
 from itertools import chain, zip_longest
@@ -116,7 +122,7 @@ def test_tasks_whose_rows_are_not_all_wanted_are_silent():
 @pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_all_is_shown_where_it_is_asked_for():
-    done = start(EVENKEY_SPARK_LOG="INFO")
+    done = start(SHOWN, EVENKEY_SPARK_LOG="INFO")
     assert done.returncode == 0, done.stderr
     assert "Setting default log level to" in done.stderr
     assert " INFO " in done.stderr

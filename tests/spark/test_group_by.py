@@ -142,9 +142,7 @@ EVERY = (
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize(
-    "work", most_in_soak(WORKS, 4, slow=["key and rows", "pieces", "key and table"])
-)
+@pytest.mark.parametrize("work", most_in_soak(WORKS, 4, slow=["key and rows", "batches"]))
 def test_functions_give_what_they_give_on_spark(grouped, work):
     cases = KEYS if work in EVERY else ("several", "expression", "collated")
     ours = collected([WORKS[work](grouped[case][0], case) for case in cases])

@@ -96,9 +96,7 @@ def ways(grouped, initial):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize(
-    "way", most_in_soak(["pandas", "rows", "older"], 4, slow=["rows", "older"])
-)
+@pytest.mark.parametrize("way", most_in_soak(["pandas", "rows", "older"], 4, slow=["rows"]))
 def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
     made = rows_of(session, stream, tmp_path, EPOCHS)
     everything = session.read.schema(made.schema).parquet(str(tmp_path / "input"))

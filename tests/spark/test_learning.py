@@ -24,7 +24,6 @@ from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.routing.tasks import OfRouters
 from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
-from tests.tiers import most_in_soak
 
 WORKERS, EPOCHS = 10, 3
 
@@ -162,8 +161,8 @@ def in_a_thread(batch, _):
         pool.submit(batch.collect).result()
 
 
-@pytest.mark.slow(7)
-@pytest.mark.parametrize("grouping", most_in_soak(["dkg", "planned"], 7, slow=["dkg"]))
+@pytest.mark.soak(7)
+@pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_a_task_that_does_not_know_its_epoch_fails(session, stream, tmp_path, grouping):
     """Otherwise, what it learned would be lost."""
     df = oracle.streaming(session, stream, tmp_path, epochs=EPOCHS)

@@ -28,8 +28,10 @@ def ansi(spark, request):
 
 @pytest.mark.slow(2)
 @pytest.mark.usefixtures("ansi")
-@pytest.mark.parametrize("partitions", most_in_soak([1, 7], 2, slow=[7]))
-@pytest.mark.parametrize("grouping", ["kg", "sg"])
+@pytest.mark.parametrize(
+    ("grouping", "partitions"),
+    most_in_soak([("kg", 1), ("kg", 7), ("sg", 1), ("sg", 7)], 2, slow=[("sg", 7)]),
+)
 def test_sums_of_integers(spark, grouping, partitions):
     df = spark.createDataFrame(AMOUNTS, "k string, n bigint").repartition(partitions)
     found = operators.aggregate(df, "k", grouping, 3, "sum(column=n)")
@@ -59,6 +61,7 @@ def test_sums_of_decimals(spark, grouping):
 
 @pytest.mark.slow(4)
 @pytest.mark.usefixtures("ansi")
+@pytest.mark.parametrize("ansi", most_in_soak(["true", "false"], 4, slow=["true"]), indirect=True)
 def test_a_stream_counts_them_and_goes_on(spark, tmp_path):
     source = tmp_path / "in"
     source.mkdir()

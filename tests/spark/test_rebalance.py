@@ -408,7 +408,7 @@ def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, 
     assert states(session, tmp_path / "checkpoint") == whole
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak(12)
 def test_a_query_on_one_worker_begins_only_if_the_old_one_has_ended(session, old, tmp_path):
     """On one worker no plan is pinned. Once the query has begun, the old checkpoint is free."""
     checkpoint, expired = copied(old, tmp_path), old[1]
@@ -459,7 +459,7 @@ def one_batch(session, grouped, place, name):
     return session.read.schema(OUT).parquet(str(place / f"{name}-out")).collect()
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_timers_of_processing_time_expire_in_the_new_query(session, tmp_path):
     own = with_workers(session, 2)
     grouped = eks.groupBy(visits(own, tmp_path, BEFORE), "user", workers=2, state=tmp_path / "plan")

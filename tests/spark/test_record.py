@@ -176,6 +176,7 @@ def test_keys_that_are_expressions_and_numbers(spark, path):
     assert hot(operation.inputs[0]) == {int(hashed): pytest.approx(0.7)}
 
 
+@pytest.mark.slow(4)
 def test_recordings_add_up(spark, clicks, path):
     for _ in range(2):
         with record(spark, path):
@@ -319,6 +320,7 @@ def test_methods_are_replaced_inside_only(spark, path):
     assert methods(spark) == before
 
 
+@pytest.mark.slow(3)
 def test_nested_recordings_may_end_in_any_order(spark, clicks, path, tmp_path):
     before = methods(spark)
     outer, inner = record(spark, path), record(spark, tmp_path / "inner.json")

@@ -13,6 +13,7 @@ from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
 from evenkey.spark.routing.tasks import routing_task
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 ROWS, PARTITIONS, WORKERS = 6000, 3, 5
 # tests/groupings/test_golden.py tests groupings with a given plan; `planned` has its own tests.
@@ -64,7 +65,7 @@ def test_batch_without_time_goes_by_position_over_rate(batch):
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("load", ["epoch", "lifetime"])
+@pytest.mark.parametrize("load", most_in_soak(["epoch", "lifetime"], 3, slow=["epoch"]))
 def test_stream_over_epochs(session, stream, tmp_path, load):
     df = oracle.streaming(session, stream, tmp_path, epochs=2)
     df = routed(df, SPELLINGS, time="time", load=load)

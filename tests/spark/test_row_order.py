@@ -72,13 +72,13 @@ def partitions(df):
 @pytest.mark.parametrize(
     "place",
     [
-        *(by_route, by_write, by_join("full")),
+        *(by_route, by_join("full")),
         *(
             pytest.param(each, marks=pytest.mark.soak(3))
-            for each in (by_shuffle, by_dkg, by_join("left"), by_join("inner"))
+            for each in (by_write, by_shuffle, by_dkg, by_join("left"), by_join("inner"))
         ),
     ],
-    ids=["route", "write", "full", "sg", "dkg", "left", "inner"],
+    ids=["route", "full", "write", "sg", "dkg", "left", "inner"],
 )
 def test_rows_in_another_order_go_to_the_same_tasks(session, place):
     first, second = (partitions(place(rows_of(session, order))) for order in (1, 2))

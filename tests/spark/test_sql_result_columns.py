@@ -6,6 +6,7 @@ import pytest
 
 from evenkey.core.profiles import read_profile
 from evenkey.spark import balanced, record
+from tests.tiers import most_in_soak
 
 pytestmark = pytest.mark.classic("reads plans of the JVM")
 
@@ -120,13 +121,18 @@ def check(own, path, jobs):
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("name", QUALIFIED)
+@pytest.mark.parametrize(
+    "name",
+    most_in_soak(QUALIFIED, 3, slow=["a join that is left to Spark", "using, twice", "cached"]),
+)
 def test_columns_are_found_by_the_names_that_spark_knows(own, path, name):
     text, later = QUALIFIED[name]
     check(own, path, {name: lambda: later(own.sql(text))})
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("name", CORRELATED)
+@pytest.mark.parametrize(
+    "name", most_in_soak(CORRELATED, 3, slow=["exists in on", "in a selected column"])
+)
 def test_correlated_subqueries_find_the_columns_of_the_join(own, path, name):
     check(own, path, {name: lambda: own.sql(CORRELATED[name])})

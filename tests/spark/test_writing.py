@@ -16,7 +16,7 @@ from evenkey import spark as operators
 from evenkey.groupings import KeyStatistics
 from evenkey.spark.routing.file_plans import parts_of, place_values
 
-ROWS, FILES = 160_000, 16
+ROWS, FILES = 80_000, 16
 MEAN = ROWS / FILES
 
 
@@ -27,7 +27,7 @@ def test_large_values_have_equal_files_and_small_ones_one(session, tmp_path):
         "case when id % 8 < 4 then '2026-11-01' when id % 8 < 6 then '2026-11-02' "
         "when id % 8 = 6 then concat('2025-', id % 97) else null end"
     )
-    df = session.range(0, ROWS, 1, 5).selectExpr("id", f"{day} as `day of.it`", "id % 3 as part")
+    df = session.range(0, ROWS, 1, 3).selectExpr("id", f"{day} as `day of.it`", "id % 3 as part")
     placed = operators.partition_for_write(df, ["day of.it"], files=FILES)
     assert placed.schema == df.schema
     placed.write.partitionBy("day of.it").parquet(str(tmp_path / "out"))

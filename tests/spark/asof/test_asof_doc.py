@@ -19,6 +19,7 @@ def test_python_of_the_document(spark, capsys):
         for code in snippets("docs/asof-joins.md", "python"):
             exec(code, names)  # noqa: S102 - our own text
     assert not_shown(capsys.readouterr().out, "docs/asof-joins.md") == []
+    names["priced"].cache()
     priced = names["priced"].where("trade % 50 = 0")
     assert priced.columns == ["symbol", "traded_at", "trade", "quoted_at", "bid"]
     trades = names["trades"].where("trade % 50 = 0").withColumnRenamed("trade", "id")

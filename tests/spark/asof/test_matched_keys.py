@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_composite_keys(session):
     left, right = left_rows(session), right_rows(session)
     on = ["user", "kind"]
@@ -164,7 +164,7 @@ def test_rows_of_one_time_are_cut_too(session):
     assert max(sizes) < 0.5 * sum(sizes)
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_in_foreach_batch(session, tmp_path):
     left_rows(session).write.parquet(str(tmp_path / "in"))
     stream = session.readStream.schema(left_rows(session).schema)

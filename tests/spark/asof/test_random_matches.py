@@ -56,7 +56,8 @@ def drawn(seed: int) -> Case:
 
 def compare(session, seed):
     case = drawn(seed)
-    left, right = left_rows(session, case.left, seed), right_rows(session, case.right, seed + 1)
+    left = left_rows(session, case.left, seed, times=[case.time])
+    right = right_rows(session, case.right, seed + 1, times=[case.time])
     if case.coarse and case.time == "whole":
         left, right = (each.withColumn("whole", F.expr("whole div 80")) for each in (left, right))
     options: dict[str, Any] = {"how": case.how, **case.rule}
@@ -77,12 +78,11 @@ def test_one_random_join(session):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("seed", range(1, 3))
-def test_some_matches(session, seed):
-    compare(session, seed)
+def test_another_random_join(session):
+    compare(session, 1)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(3, 10 + CASES))
+@pytest.mark.parametrize("seed", range(2, CASES))
 def test_many_matches(session, seed):
     compare(session, seed)

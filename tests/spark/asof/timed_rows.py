@@ -15,7 +15,7 @@ from evenkey import spark as operators
 from tests.spark.windows.ordered_rows import a_hot_key_is_cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -50,25 +50,33 @@ TOLERANCES: dict[str, Any] = {
 }
 
 
-def left_rows(spark: SparkSession, count: int = 400, seed: int = 0) -> DataFrame:
+def left_rows(
+    spark: SparkSession, count: int = 400, seed: int = 0, times: Collection[str] = TIMES
+) -> DataFrame:
     """Make left rows: `user` 0 has 60 % of them, 12 % are null; `id` is different in all rows."""
     numbered = spark.range(0, count, 1, 3).selectExpr("id", f"xxhash64(id, {seed}) as h")
-    return numbered.selectExpr("id", _USER, _KIND, *_TIMES, "pmod(h, 10) as price")
+    return numbered.selectExpr("id", _USER, _KIND, *_of(times), "pmod(h, 10) as price")
 
 
-def right_rows(spark: SparkSession, count: int = 200, seed: int = 0) -> DataFrame:
+def right_rows(
+    spark: SparkSession, count: int = 200, seed: int = 0, times: Collection[str] = TIMES
+) -> DataFrame:
     """Make right rows with ties in the times; `seq` is different in all rows."""
     numbered = spark.range(0, count, 1, 2).selectExpr("id", f"xxhash64(-id, {seed + 1}) as h")
-    rows = numbered.selectExpr("id", _USER, _KIND, *_TIMES, "if(pmod(h, 7) = 0, null, h) as bid")
+    bid = "if(pmod(h, 7) = 0, null, h) as bid"
+    rows = numbered.selectExpr("id", _USER, _KIND, *_of(times), bid)
     return rows.withColumn("seq", F.expr(f"xxhash64(id, {seed + 2})")).drop("id")
 
 
 _USER = "case when id % 10 < 6 then 0 when id % 8 = 0 then null else id % 13 end as user"
 _KIND = "if(id % 3 = 0, 'x', 'y') as kind"
-_TIMES = [
-    f"if(pmod(h, 17) = {number}, null, {sql}) as {name}"
-    for number, (name, sql) in enumerate(TIMES.items())
-]
+
+
+def _of(times: Collection[str]) -> Iterator[str]:
+    """Return the SQL of columns of times; each column is null in other rows."""
+    for number, (name, sql) in enumerate(TIMES.items()):
+        if name in times:
+            yield f"if(pmod(h, 17) = {number}, null, {sql}) as {name}"
 
 
 def matched(

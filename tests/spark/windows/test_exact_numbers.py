@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from tests.spark.windows.ordered_rows import WORKERS, assert_same
+from tests.tiers import most_in_soak
 
 FIRST, LAST = Window.unboundedPreceding, Window.unboundedFollowing
 TIED = -pow(20_000, -1, 2001) % 2001
@@ -100,7 +101,7 @@ def test_variances_whose_squared_mean_overflows(session):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("frame", [{}, {"rows_between": (FIRST, LAST)}])
+@pytest.mark.parametrize("frame", most_in_soak([{}, {"rows_between": (FIRST, LAST)}], 5, slow=[{}]))
 def test_of_texts_that_a_collation_makes_equal_the_first_is_taken(session, frame):
     text = F.expr("if(id % 3 = 0, 'ann', if(id % 3 = 1, 'Ann', 'ANN'))")
     rows = numbered(session, 300).withColumn("name", text.cast("string collate UTF8_LCASE"))

@@ -10,6 +10,7 @@ from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.sessions.access import is_remote
 from tests.spark.windows.ordered_rows import WORKERS, assert_same
+from tests.tiers import most_in_soak
 
 EVERY = (Window.unboundedPreceding, Window.unboundedFollowing)
 
@@ -47,7 +48,12 @@ def test_names_of_own_columns_are_refused(session):
 
 
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("frame", [{"rows_between": (-20, 3)}, {"rows_between": EVERY}])
+@pytest.mark.parametrize(
+    "frame",
+    most_in_soak(
+        [{"rows_between": (-20, 3)}, {"rows_between": EVERY}], 4, slow=[{"rows_between": (-20, 3)}]
+    ),
+)
 def test_arguments_without_a_column_stay_as_they_are(session, frame):
     columns = {
         "quarters": F.percentile("v", [0.25, 0.75]),

@@ -17,6 +17,7 @@ from tests.spark.windows.ordered_rows import WORKERS, assert_same
 NO_CARRY = "nothing that could be carried from piece to piece"
 
 
+@pytest.mark.slow(4)
 def test_other_functions_are_computed_by_spark(session):
     rows = ordered_rows.rows(session)
     columns = {

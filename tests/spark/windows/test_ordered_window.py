@@ -20,9 +20,9 @@ def test_some_running_columns(session):
     assert_same(rows, ["user"], ["whole", "id"], {name: columns[name] for name in some})
 
 
-@pytest.mark.slow(8)
+@pytest.mark.slow(7)
 def test_running_columns_are_those_of_sparks_own_window(session):
-    rows = ordered_rows.rows(session)
+    rows = ordered_rows.rows(session, 300)
     columns = {**numbers(), **ranks(), **aggregates(), **picks()}
     assert_same(rows, ["user"], ["whole", "id"], columns)
 
@@ -120,7 +120,7 @@ FRAMES_OF_VALUES = {
 @pytest.mark.parametrize(
     ("direction", "name", "frame"),
     [
-        pytest.param(*order, frame, marks=pytest.mark.soak if number else ())
+        pytest.param(*order, frame, marks=pytest.mark.soak if number or "tiny" in order else ())
         for order, frames in FRAMES_OF_VALUES.items()
         for number, frame in enumerate(frames)
     ],
@@ -132,7 +132,7 @@ def test_other_frames_of_values(session, direction, name, frame):
 
 @pytest.mark.slow(2)
 def test_frames_unbounded_on_both_sides(session):
-    rows = ordered_rows.rows(session)
+    rows = ordered_rows.rows(session, 300)
     columns = {**aggregates(), **ranks(), "distinct": F.approx_count_distinct("name")}
     assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=(FIRST, LAST))
 

@@ -163,7 +163,7 @@ def test_a_stored_plan_of_another_order_is_refused(session, tmp_path):
     assert re.match(r"over\(user order by \(?.*whole.* desc, id\)", explained.operator)
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 def test_costs_decide_where_keys_are_cut(session):
     rows = ordered_rows.rows(session)
     assert_same(rows, ["user"], ["id"], columns(), cost=F.when(F.col("id") < 90, 50).otherwise(1))

@@ -27,7 +27,7 @@ def test_python_of_the_document(capsys):
         exec(code, names)  # noqa: S102 - our own text
     printed = without_numbers(capsys.readouterr().out.strip())
     assert printed in without_numbers(DOC.read_text("utf-8"))
-    after, before = names["after"], names["before"]
+    after, before = names["after"].cache(), names["before"]
     assert after.schema == before.schema
     assert differing(after, before).collect() == []
     tasks = after.groupBy(F.spark_partition_id()).count().collect()

@@ -17,7 +17,8 @@ def why_change(finding: Finding) -> str:
     suffices = "; Spark alone suffices" if finding.spark_suffices else ""
     if finding.cause == "spill":
         return cause + suffices
-    return f"about {finding.gain:.1f}x faster: {cause}{suffices}"
+    gain = finding.sure_gain if finding.best_sure else finding.gain
+    return f"about {gain:.1f}x faster: {cause}{suffices}"
 
 
 def why_few_tasks(finding: Finding) -> str:
@@ -44,10 +45,11 @@ def _tasks(count: int) -> str:
 
 
 def _of_keys(finding: Finding) -> str:
-    return (
-        f"the largest task has {finding.fullness['rows']:.1f} times the mean of rows, and the "
-        f"hottest key about {100 * finding.hottest_share:.0f} % of all rows"
-    )
+    largest = f"the largest task has {finding.fullness['rows']:.1f} times the mean of rows"
+    if not finding.hottest_share:
+        few = _tasks(len(finding.run.tasks))
+        return f"{largest}; the log of {few} does not show how hot a key is"
+    return f"{largest}, and the hottest key about {100 * finding.hottest_share:.0f} % of all rows"
 
 
 def _of_nulls(finding: Finding) -> str:

@@ -84,9 +84,10 @@ def _of_skewed_keys(slow: Slow) -> Iterator[Remedy]:
             f'df.hint("rebalance", {names}).write.partitionBy({names})',
             "medium",
         )
-    several = hottest_rows(run.rows) <= sum(run.rows) / slow.slots
-    if several and kind != "write" and not slow.stream:
-        yield _more_partitions(slow, 4 * slow.slots, "medium")
+    hottest = hottest_rows(run.rows)
+    if hottest <= sum(run.rows) / slow.slots and kind != "write" and not slow.stream:
+        # Of few tasks it is not known.
+        yield _more_partitions(slow, 4 * slow.slots, "medium" if hottest else "low")
 
 
 def _of_few_tasks(slow: Slow) -> Iterator[Remedy]:
