@@ -40,6 +40,8 @@ def test_the_cause_is_found(job, cause):
     assert found is not None
     assert found.cause == cause
     assert found.verdict == ("change" if job in KEYS | NULLS else found.verdict)
+    offered = [f"about {each.gain:.1f}x faster" for each in found.changes]
+    assert not offered or found.reason.startswith(tuple(offered)) or cause == "spill"
 
 
 @pytest.mark.parametrize("job", OTHERS)

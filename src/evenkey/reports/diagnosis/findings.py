@@ -19,6 +19,9 @@ Verdict = Literal["change", "unsure", "combined", "balanced", "small", "none"]
 """Whether to change a stage. ``unsure``: try it, as a log cannot show the gain. All further values
 are reasons why no change is proposed."""
 
+LEAST_HELP = 1.05
+"""Minimum speedup of a change that is offered; reports would print a smaller one as 1.0x."""
+
 _AS_GOOD = 0.9
 
 

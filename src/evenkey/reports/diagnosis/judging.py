@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.reports.diagnosis.after_remedies import Work, together
 from evenkey.reports.diagnosis.causes import cause_of
-from evenkey.reports.diagnosis.findings import Change, Finding
+from evenkey.reports.diagnosis.findings import LEAST_HELP, Change, Finding
 from evenkey.reports.diagnosis.reading.spark_plans import is_streaming, shape_of
 from evenkey.reports.diagnosis.reasons import why_change, why_few_tasks
 from evenkey.reports.diagnosis.remedies import kind_of, remedies_for, why_none
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.remedies import Confidence, Remedy
     from evenkey.reports.diagnosis.thresholds import Thresholds
 
-_LEAST_HELP = 1.05
-"""Minimum speedup of a change that is offered; reports would print a smaller one as 1.0x."""
 
 _WELL, _PARTLY = 0.8, 0.4
 """Shares of the variance of tasks' times that their rows explain well, and partly."""
@@ -113,7 +111,7 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     fullness = {what: together(runs, what) for what in ("rows", "bytes", "seconds")}
     finding = Finding(application, work, stream, fullness, tuple(changes), cause)
     verdict, reason = _judged(finding, thresholds)
-    helpful = tuple(each for each in changes if each.gain >= _LEAST_HELP)
+    helpful = tuple(each for each in changes if each.gain >= LEAST_HELP)
     notes = notes_of_spark(work.worst, version) if verdict == "change" else []
     if verdict == "unsure" and not helpful:
         notes += [note_of(each) for each in remedies]
@@ -179,7 +177,7 @@ _NO_HELP = "a change would not make it faster: its time does not depend on the r
 
 def _small(finding: Finding, limits: Thresholds) -> str | None:
     """Return a sentence if there is too little to gain; None if there is enough to gain."""
-    gain, least_gain = finding.gain, max(limits.least_gain, _LEAST_HELP)
+    gain, least_gain = finding.gain, max(limits.least_gain, LEAST_HELP)
     if gain <= 1:
         return _NO_HELP
     if gain < least_gain:

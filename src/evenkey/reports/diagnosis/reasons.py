@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from evenkey.reports.diagnosis.causes import SURELY_NULL
+from evenkey.reports.diagnosis.findings import LEAST_HELP
 
 if TYPE_CHECKING:
     from evenkey.reports.diagnosis.findings import Finding
@@ -17,7 +18,7 @@ def why_change(finding: Finding) -> str:
     suffices = "; Spark alone suffices" if finding.spark_suffices else ""
     if finding.cause == "spill":
         return cause + suffices
-    gain = finding.sure_gain if finding.best_sure else finding.gain
+    gain = finding.sure_gain if finding.sure_gain >= LEAST_HELP else finding.gain
     return f"about {gain:.1f}x faster: {cause}{suffices}"
 
 
