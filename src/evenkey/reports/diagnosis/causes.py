@@ -80,9 +80,8 @@ def has_null_keys(run: Run) -> bool:
     first = run.read.exchanges[0]
     if first.adaptive or not _LEAST_PARTITIONS <= first.partitions == len(run.tasks):
         return False
-    largest = max(range(len(run.rows)), key=run.rows.__getitem__)
-    at_null = run.tasks[largest].index == _NULL_HASH % first.partitions
-    return at_null and _can_be_null(run, largest)
+    at_null = run.tasks[_largest(run)].index == _NULL_HASH % first.partitions
+    return at_null and _can_be_null(run)
 
 
 def may_have_null_keys(run: Run) -> bool:
@@ -93,14 +92,21 @@ def may_have_null_keys(run: Run) -> bool:
     """
     if kind_of(run.read) != "join" or not run.read.exchanges[0].adaptive:
         return False
-    return _can_be_null(run, max(range(len(run.rows)), key=run.rows.__getitem__))
+    return _can_be_null(run)
 
 
-def _can_be_null(run: Run, largest: int) -> bool:
+def _largest(run: Run) -> int:
+    """Return the place of the task with most rows."""
+    return max(range(len(run.rows)), key=run.rows.__getitem__)
+
+
+def _can_be_null(run: Run) -> bool:
+    """Return whether the keys of the largest task can be null."""
     if kind_of(run.read) != "join":
         return run.read.exchanges[0].nullable
     if run.sides is None or len(run.sides) != len(run.read.exchanges):
         return run.read.join_type in _KEEPS_NULLS
+    largest = _largest(run)
     share = [side[largest] / max(1, sum(side)) for side in run.sides]
     largest_share_at = share.index(max(share))
     kept = largest_share_at in _KEEPS_NULLS.get(run.read.join_type or "", ())
