@@ -74,6 +74,14 @@ def test_estimates_are_within_their_bound(rows):
 
 
 @pytest.mark.usefixtures("small")
+def test_a_user_s_random_keys_do_not_change_the_draw(spark):
+    """Rows are not drawn by the random numbers from which users with the seed 0 make keys."""
+    key = F.when(F.rand(0) < 0.3, -1).otherwise(F.col("id"))
+    found = counted(spark.range(0, 40_000, 1, 1).select(key.alias("k")), exact=False)
+    assert abs(hottest(found)[1] / 40_000 - 0.3) < 2 * found.error / WORKERS
+
+
+@pytest.mark.usefixtures("small")
 def test_a_sample_is_drawn_once_for_all(rows):
     first, second = counted(rows, exact=False), counted(rows, exact=False)
     np.testing.assert_array_equal(first.statistics.bucket_loads, second.statistics.bucket_loads)
