@@ -180,6 +180,15 @@ def test_a_stream_makes_its_plans(session, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("cost", "says"), [("inf", "cost inf together"), ("nan", "cost nan"), ("-4", "cost -4.0")]
+)
+def test_a_wrong_cost_is_named(spark, tmp_path, cost, says):
+    costs = spark.range(40).selectExpr("id", f"if(id = 7, double('{cost}'), 3.0D) as cost")
+    with pytest.raises(ConfigurationError, match=says):
+        operators.fit(costs, "id", "planned", WORKERS, state=tmp_path, cost="cost")
+
+
+@pytest.mark.parametrize(
     ("options", "says"),
     [
         ({"grouping": "pkg"}, "fit makes plans for 'planned' and 'whole' only"),

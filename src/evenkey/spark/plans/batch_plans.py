@@ -208,10 +208,11 @@ def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics)
     ]
     sums = costs.groupBy(fine.alias("fine")).agg(*figures).toArrow()
     loads, least = sums["cost"].to_numpy(), sums["least"].to_numpy()
-    if not (np.isfinite(loads).all() and (least >= 0).all()):
+    wrong = np.append(loads[~np.isfinite(loads)], least[least < 0])
+    if len(wrong):
         message = (
-            f"cost: the rows of some key cost {min(least.min(), loads.min())} together; a key's "
-            "costs must add up to a finite number of at least 0"
+            f"cost: the rows of some key cost {wrong[0]} together; a key's costs must add up to a "
+            "finite number of at least 0"
         )
         raise ConfigurationError(message)
     keys = pc.struct_field(sums["heaviest"], "hash").to_numpy().view(np.uint64)
