@@ -462,12 +462,9 @@ class PlannedGrouping(Grouping):
             np.concatenate([counts.keys for counts in in_order]), return_inverse=True
         )
         loads = np.bincount(places, np.concatenate([counts.loads for counts in in_order]))
+        bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
         statistics = self.statistics(workers)
-        statistics.add_counted(keys, loads.astype(np.float64))
-        # Bucket loads include the load of colder keys, which are not listed.
-        statistics.bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
-        if loads.sum() < statistics.total:
-            statistics.bucket_keys = None
+        statistics.add_hottest(keys, loads.astype(np.float64), bucket_loads)
         # If surprising keys were moved, the real loads do not show that the plan is stale.
         return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 

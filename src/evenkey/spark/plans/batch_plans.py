@@ -149,7 +149,9 @@ def plan_near(
     The load of a key is its number of rows, or its total cost if `cost` is given. `before` is the
     previous plan; empty: there is none.
     """
-    statistics = weighed(df, hashed, cost, grouping.statistics(workers))
+    # A plan that balances numbers of keys needs those of all buckets, which sketches do not count.
+    load = F.lit(1.0) if cost is None and grouping.even_keys else cost
+    statistics = weighed(df, hashed, load, grouping.statistics(workers))
     return grouping.fitted(statistics, workers, before, of_messages=cost is None)
 
 
@@ -247,10 +249,10 @@ def top(column: Column, k: int, counters: int) -> Column:
 def filled(empty: KeyStatistics, values: Mapping[str, Any]) -> KeyStatistics:
     """Fill statistics with the values of the aggregates that `sketches` returned."""
     keys, counts = items_of(values["keys"])
-    empty.add_counted(keys.view(np.uint64), counts)
     buckets, loads = items_of(values["buckets"])
-    empty.bucket_loads[:] = 0
-    empty.bucket_loads[buckets] = loads
+    of_buckets = np.zeros(len(empty.bucket_loads))
+    of_buckets[buckets] = loads
+    empty.add_hottest(keys.view(np.uint64), counts, of_buckets)
     return empty
 
 

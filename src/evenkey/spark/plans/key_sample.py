@@ -140,8 +140,7 @@ def sample_keys(
                 variance += weight * (weight - 1) * float(of_numbers.sum())
     distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
     loads_of_keys = np.bincount(numbers, np.concatenate(counts)).astype(np.float64)
-    empty.add_counted(distinct.view(np.uint64), loads_of_keys)
-    empty.bucket_loads = buckets
+    empty.add_hottest(distinct.view(np.uint64), loads_of_keys, buckets)
     return KeySample(empty, tuple(loads.values()), bound(variance, float(buckets.sum()), workers))
 
 
