@@ -228,12 +228,25 @@ def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics)
 
 
 def sketches(hashed: Column, empty: KeyStatistics) -> list[Column]:
-    """Return the aggregate expressions whose values `filled` turns into statistics."""
+    """Return the aggregate expressions whose values `filled` turns into statistics.
+
+    Raises
+    ------
+    ConfigurationError
+        There are more buckets than Spark can count.
+    """
     tracked, buckets = empty.sketch.capacity, len(empty.bucket_loads)
+    if buckets > MOST_TRACKED:
+        message = (
+            f"planned: buckets = {buckets}: Spark counts at most {MOST_TRACKED}; pass "
+            "buckets=524288 or less"
+        )
+        raise ConfigurationError(message)
     bucket = hashed.bitwiseAND(F.lit(buckets - 1))
     return [
         top(hashed, tracked, 4 * tracked).alias("keys"),
-        top(bucket, buckets, 2 * buckets).alias("buckets"),
+        # Rows without a hash, which a stream does not count, are one further value.
+        top(bucket, buckets + 1, 2 * buckets).alias("buckets"),
     ]
 
 
