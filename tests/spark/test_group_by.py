@@ -19,6 +19,7 @@ from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import KeyStatistics
 from evenkey.spark.plans.batch_plans import weighed
+from tests.spark import oracle
 from tests.spark.skewed_frame import skewed_frame, text_of
 from tests.tiers import most_in_soak
 
@@ -178,6 +179,20 @@ def test_cogroups_are_as_on_spark(frame, arrow):
     ours = functools.partial(eks.groupBy, workers=WORKERS)
     plain = [of(lambda df, *keys: df.groupBy(*keys), case, keys) for case, keys in cases.items()]
     assert collected([of(ours, case, keys) for case, keys in cases.items()]) == collected(plain)
+
+
+def test_keys_of_different_types_are_reported(session, caplog):
+    rows = session.range(9).select(F.col("id").alias("k"))
+    other = eks.groupBy(rows.select(F.col("k").cast("int")), "k")
+
+    def both(grouping):
+        cogroup = eks.groupBy(rows, "k", workers=2, grouping=grouping).cogroup(other)
+        return cogroup.applyInPandas(lambda left, _: left[["k"]], "k long")
+
+    with pytest.raises(ConfigurationError, match="types, bigint and int; cast one side"):
+        both("whole")
+    assert "__evenkey" not in oracle.plan_of(both("auto"))
+    assert "the keys are of different types, bigint and int" in caplog.text
 
 
 PARTIAL = "case string, rows long, ids long"

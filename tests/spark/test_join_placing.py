@@ -116,6 +116,9 @@ def test_a_kept_plan_is_used_again(plain, tmp_path):
     assert joined.count() == later.join(right, "k").count()
     with pytest.raises(ConfigurationError, match="weigh=output"):
         operators.join(later, right, "k", "left", WORKERS, state=tmp_path)
+    other = right.withColumnRenamed("w", "v").drop("k")
+    with pytest.raises(ConfigurationError, match="a plan for a join on k, not on v: pass another"):
+        operators.join(later, other, "v", "inner", WORKERS, state=tmp_path)
 
 
 @pytest.mark.slow(4)

@@ -9,8 +9,10 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.plans import key_sample
+from evenkey.spark.plans.batch_plans import MOST_TRACKED, count_keys, sketches
 from evenkey.spark.plans.key_sample import Sampled, sample_keys
 
 WORKERS, PARTITIONS, ROWS = 4, 5, 120_000
@@ -71,6 +73,28 @@ def test_estimates_are_within_their_bound(rows):
     np.testing.assert_allclose(
         found.spark_loads[0], exact.spark_loads[0], atol=2 * found.error * ROWS / WORKERS
     )
+
+
+def test_rows_without_a_hash_are_in_no_bucket(spark):
+    """In a stream, which is counted in a sample, these are the rows that were not drawn."""
+    drawn = F.when(F.col("id") % 8 == 0, (F.col("id") / 8).cast("long"))
+    found = count_keys(spark.range(320), drawn, PlannedGrouping(buckets=4).statistics(1))
+    assert found.bucket_loads.tolist() == [10] * 4
+
+
+@pytest.mark.usefixtures("spark")
+def test_there_are_no_more_buckets_than_spark_counts():
+    assert PlannedGrouping().bucket_count(100_000) < MOST_TRACKED
+    with pytest.raises(ConfigurationError, match="buckets = 1048576: Spark counts at most 1000000"):
+        sketches(F.col("hash"), PlannedGrouping(buckets=1 << 20).statistics(WORKERS))
+
+
+@pytest.mark.usefixtures("small")
+def test_a_user_s_random_keys_do_not_change_the_draw(spark):
+    """Rows are not drawn by the random numbers from which users with the seed 0 make keys."""
+    key = F.when(F.rand(0) < 0.3, -1).otherwise(F.col("id"))
+    found = counted(spark.range(0, 40_000, 1, 1).select(key.alias("k")), exact=False)
+    assert abs(hottest(found)[1] / 40_000 - 0.3) < 2 * found.error / WORKERS
 
 
 @pytest.mark.usefixtures("small")

@@ -121,6 +121,22 @@ def test_a_run_counts_as_a_job_of_its_own_would(session, monkeypatch):
     assert hot == pytest.approx(3_000, rel=0.3)
 
 
+@pytest.mark.slow(4)
+def test_the_first_call_with_a_cost_replaces_a_plan_of_rows(session, tmp_path):
+    cost = F.when(F.col("k") == 1, 0.01).otherwise(1.0)
+    rows = rows_of(session, 1).withColumn("cost", cost)
+
+    def plan(**options):
+        grouped = eks.groupBy(rows, "k", workers=WORKERS, state=tmp_path, **options)
+        found = grouped.rows.plans.of("whole")
+        assert found.about is not None
+        return found.about.load, found.about.learns, found.place
+
+    assert plan() == ("rows", True, "")
+    assert plan(cost="cost") == ("cost", False, "")
+    assert plan(cost="cost") == plan() == ("cost", False, str(tmp_path))
+
+
 @pytest.mark.slow(10)
 def test_the_first_run_of_a_costly_input_is_sparks_own(session, tmp_path):
     rows = rows_of(session, 1).groupBy("k", "v").agg(F.count("*").alias("n")).drop("n")

@@ -180,6 +180,28 @@ def test_a_stream_makes_its_plans(session, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("cost", "says"), [("inf", "cost inf together"), ("nan", "cost nan"), ("-4", "cost -4.0")]
+)
+def test_a_wrong_cost_is_named(spark, tmp_path, cost, says):
+    costs = spark.range(40).selectExpr("id", f"if(id = 7, double('{cost}'), 3.0D) as cost")
+    with pytest.raises(ConfigurationError, match=says):
+        operators.fit(costs, "id", "planned", WORKERS, state=tmp_path, cost="cost")
+
+
+def test_numbers_of_keys_are_balanced(spark, tmp_path):
+    """There are more keys than the sketch of hot keys tracks."""
+    key = F.when(F.col("id") % 2 == 0, 0).otherwise(F.col("id"))
+    df = spark.range(0, 20_000, 1, 2).select(key.alias("key"))
+    plan = operators.fit(df, "key", "planned(even_keys=true)", WORKERS, state=tmp_path)
+    hashes = df.distinct().select(F.xxhash64("key").alias("hash")).toArrow()["hash"].to_numpy()
+    in_buckets = np.bincount(hashes.view(np.uint64) % np.uint64(BUCKETS), minlength=BUCKETS)
+    held = np.bincount(plan.owners, in_buckets, minlength=WORKERS)
+    mean = len(hashes) / WORKERS
+    assert held.max() <= max(1.02 * mean, mean + in_buckets.max())
+    assert plan.loads.max() / plan.loads.mean() < 1.02
+
+
+@pytest.mark.parametrize(
     ("options", "says"),
     [
         ({"grouping": "pkg"}, "fit makes plans for 'planned' and 'whole' only"),

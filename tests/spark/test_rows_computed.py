@@ -133,12 +133,22 @@ def test_a_plan_is_made_in_one_query(own):
         assert queries(own) == before + 1, call
 
 
-def test_slots_are_read_from_a_plan(own):
+def test_slots_are_counted_without_a_query(own):
     before = queries(own)
     slots = slots_of(own)
     assert queries(own) == before
     places = own.range(1 << 16).select(F.spark_partition_id().alias("slot"))
     assert slots == places.distinct().count()
+
+
+def test_slots_do_not_depend_on_the_partitions_of_a_range(own):
+    slots, settings = slots_of(own), own.sparkContext._jsc.sc().conf()
+    settings.set("spark.default.parallelism", str(slots + 60))
+    try:
+        assert own.range(1 << 16).rdd.getNumPartitions() == slots + 60
+        assert slots_of(own) == slots
+    finally:
+        settings.remove("spark.default.parallelism")
 
 
 def test_one_file_is_written_without_counting(own):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkey.core.streams import generated
+from evenkey.groupings import PlannedGrouping
 from evenkey.groupings.planned import make_plan
 from evenkey.simulation import simulate
 
@@ -53,6 +54,17 @@ def test_a_plan_for_the_same_loads_moves_nothing():
     again = make_plan(keys, counts, loads, np.ones(8), first, bucket_keys=bucket_keys)
     assert (again.moved_keys, again.moved_buckets) == (0, 0)
     np.testing.assert_array_equal(again.owners, first.owners)
+
+
+@pytest.mark.parametrize(("every", "known"), [(True, [3, 3]), (False, None)])
+def test_keys_of_buckets_are_known_only_if_all_are_listed(every, known):
+    keys, loads = np.arange(6, dtype=np.uint64), np.array([9.0, 5, 4, 3, 2, 1])
+    statistics = PlannedGrouping(tracked=3, buckets=2).statistics(2)
+    listed = slice(None) if every else slice(3)
+    statistics.add_hottest(keys[listed], loads[listed], np.array([15.0, 9.0]))
+    assert statistics.total == 24
+    found = statistics.bucket_keys
+    assert (None if found is None else found.tolist()) == known
 
 
 @pytest.mark.soak

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Planning = Literal["auto", "previous", "current", "fit"]
 
 _BUCKETS_PER_WORKER = 64
+_MOST_BUCKETS = 1 << 19
+"""Default maximum number of buckets. Spark's sketches count no more than a million."""
 _TRACKED_PER_WORKER = 64
 _LEAST_TRACKED = 1024
 _WIDER = (0.02, 0.04, 0.06)
@@ -84,7 +86,7 @@ class PlannedGrouping(Grouping):
         whose imbalance shows that the statistics are stale, until a plan from earlier epochs would
         have been balanced. ``fit``: one permanent plan, made from a sample.
     buckets
-        Number of buckets, a power of two; None: at least 64 per worker.
+        Number of buckets, a power of two; None: at least 64 per worker, but at most 524,288.
     tracked
         Number of hot keys that are tracked individually; None: 64 per worker, at least 1024.
     tolerance
@@ -199,7 +201,7 @@ class PlannedGrouping(Grouping):
         """Return the number of buckets for a number of workers, a power of two."""
         if self.buckets is not None:
             return self.buckets
-        return 1 << (_BUCKETS_PER_WORKER * workers - 1).bit_length()
+        return min(1 << (_BUCKETS_PER_WORKER * workers - 1).bit_length(), _MOST_BUCKETS)
 
     def surprise_slack(self, workers: int) -> float:
         """Return `slack` or, if it is None, its default for a number of workers."""
@@ -462,12 +464,9 @@ class PlannedGrouping(Grouping):
             np.concatenate([counts.keys for counts in in_order]), return_inverse=True
         )
         loads = np.bincount(places, np.concatenate([counts.loads for counts in in_order]))
+        bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
         statistics = self.statistics(workers)
-        statistics.add_counted(keys, loads.astype(np.float64))
-        # Bucket loads include the load of colder keys, which are not listed.
-        statistics.bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
-        if loads.sum() < statistics.total:
-            statistics.bucket_keys = None
+        statistics.add_hottest(keys, loads.astype(np.float64), bucket_loads)
         # If surprising keys were moved, the real loads do not show that the plan is stale.
         return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 

@@ -82,6 +82,26 @@ class KeyStatistics:
         self.bucket_loads += self._by_bucket(keys[hottest], loads[hottest])
         self.bucket_loads += self._by_bucket(keys[others], loads[others])
 
+    def add_hottest(
+        self,
+        keys: NDArray[np.uint64],
+        loads: NDArray[np.float64],
+        bucket_loads: NDArray[np.float64],
+    ) -> None:
+        """Fill empty statistics with the hottest keys, and the load of each bucket from all keys.
+
+        Parameters
+        ----------
+        keys, loads
+            uint64[k], distinct keys, and float64[k], the load of each.
+        bucket_loads
+            float64[B], load of each bucket, which includes that of keys that are not listed.
+        """
+        self.add_counted(keys, loads)
+        self.bucket_loads = bucket_loads
+        if loads.sum() < self.total:
+            self.bucket_keys = None
+
     def merge(self, other: KeyStatistics) -> None:
         """Add the statistics of another source or epoch.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from evenkey.spark.groups.rows import Rows
+
+logger = logging.getLogger(__name__)
 
 
 class Cogrouped:
@@ -116,8 +119,7 @@ class Cogrouped:
         choice = first.choice()
         if choice.way != "spark":
             choice = choose(first.wanted, second.keys, first.workers, merges=False)
-        if first.keys.types != second.keys.types:
-            choice = Choice("spark", "the keys are of different types")
+        choice = self._of_one_type(choice)
         plans = first.plans_of(*(Side(rows.keys, rows.cost) for rows in (first, second)))
         if second.cost is None:
             choice = first.settled(choice, plans)
@@ -137,3 +139,29 @@ class Cogrouped:
         both: Any = left.cogroup(right)
         placed: DataFrame = getattr(both, method)(call, schema)
         return placed
+
+    def _of_one_type(self, choice: Choice) -> Choice:
+        """Return the choice, or Spark's own placement if the types of the keys differ.
+
+        Raises
+        ------
+        ConfigurationError
+            They differ, and a grouping was passed that places keys by load.
+        """
+        first = self._first
+        # Types as text do not say where nulls are allowed, which does not matter.
+        types, other = (
+            ", ".join(kind.simpleString() for kind in rows.keys.types)
+            for rows in (first, self._second)
+        )
+        if choice.way == "spark" or types == other:
+            return choice
+        reason = f"the keys are of different types, {types} and {other}"
+        if first.wanted != "auto":
+            message = (
+                f"grouping = {first.wanted!r}: cogroup: {reason}; cast one side to the types of "
+                "the other"
+            )
+            raise ConfigurationError(message)
+        logger.warning("cogroup, %s: Spark's own placement: %s", first.shown, reason)
+        return Choice("spark", reason, unasked=True)

@@ -63,10 +63,11 @@ def groupBy(  # noqa: N802 - Spark's name
     state
         Storage location of the plan, a path or URI. If the location has a plan already, this plan
         is used, and the keys are not counted first. Instead Spark counts them while it shuffles the
-        rows, and the next call follows a plan from these counts. If there is no plan yet, and the
-        input is costly to compute (`explain` says so), Spark places the keys of this run, which
-        counts them. A plan by `fit`, by `rebalance` or by `cost` is never changed. None: the plan
-        is not stored.
+        rows, and the next call follows a plan from these counts. If there is no plan yet, the input
+        is costly to compute (`explain` says so), and neither `grouping` nor `exact` is passed,
+        Spark places the keys of this run, which counts them. A plan by `fit`, by `rebalance` or by
+        `cost` is never changed. The first call with `cost` replaces a plan that calls without it
+        have made. None: the plan is not stored.
     cost
         Column with the cost of each row, such as measured seconds, or its name; None: each row
         costs the same.

@@ -152,6 +152,8 @@ class GroupPlans:
         Function that computes the load of each key; called once, when a plan is first needed.
     inputs
         Number of DataFrames whose rows follow a plan together.
+    by_cost
+        Whether the load of a key is the cost of its rows; otherwise it is their number.
     """
 
     def __init__(
@@ -163,6 +165,8 @@ class GroupPlans:
         state: str | Path | Store | None,
         weigh: Callable[[KeyStatistics], Weights],
         inputs: int = 1,
+        *,
+        by_cost: bool = False,
     ) -> None:
         self._session = session
         self._keys = tuple(keys)
@@ -173,6 +177,7 @@ class GroupPlans:
         self._made: dict[Way, GroupPlan] = {}
         self._logged: set[Way] = set()
         self._inputs = inputs
+        self._by_cost = by_cost
         self._observed: list[LearnedLoads] = []
 
     @cached_property
@@ -206,6 +211,9 @@ class GroupPlans:
     def finds(self, way: Way) -> bool:
         """Return whether there is a plan already: in memory, or in `state`.
 
+        If loads are costs, a plan from numbers of rows that calls have made by themselves does not
+        count: a new plan replaces it.
+
         Raises
         ------
         ConfigurationError, RunError
@@ -217,7 +225,10 @@ class GroupPlans:
         memory = self._stored(way)
         if memory:
             place = self.store.url
-            self._made[way] = GroupPlan(memory, self.check(memory, place), place)
+            about = self.check(memory, place)
+            if self._by_cost and about is not None and about.learns:
+                return False
+            self._made[way] = GroupPlan(memory, about, place)
         return bool(memory)
 
     def _stored(self, way: Way) -> Snapshot:

@@ -137,6 +137,7 @@ class Rows:
             self.state,
             weigh,
             inputs=len(sides),
+            by_cost=any(side.cost is not None for side in sides),
         )
 
     def choice(self, *, merges: bool = False) -> Choice:

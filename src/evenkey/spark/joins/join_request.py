@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, get_args
+
+import numpy as np
 
 from evenkey.core.checking import check_one_of, check_workers
 from evenkey.core.errors import ConfigurationError
@@ -39,11 +42,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.core.stores import Store
+    from evenkey.groupings import Snapshot
     from evenkey.spark.joins.join_kinds import Kind
 
 logger = logging.getLogger(__name__)
 
 _FIX = "persist it first, or pass state=, which keeps the plan for later calls"
+_ON = "on"
+"""Name of the array of a stored plan that has the names of the join's keys."""
 _JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
 """Matches the topmost join in a plan that Spark has printed."""
 
@@ -170,6 +176,7 @@ class JoinRequest(NamedTuple):
         known = kept.find()
         plan = None
         if known:
+            self._check_keys(known, kept)
             plan = JoinPlan.from_arrays(known, self.kind.name, self.weigh, self.workers)
             if not counts:
                 return PlannedJoin(plan, keys)
@@ -179,11 +186,27 @@ class JoinRequest(NamedTuple):
         warn_of_costly(logger, f"join ({self.kind.name})", self.read(keys), seconds, _FIX)
         if plan is None:
             plan = make_join_plan(counted, self.kind, self.weigh, self.workers, seconds)
-            kept.keep(plan.to_arrays())
+            kept.keep({**plan.to_arrays(), _ON: np.array(json.dumps(self._folded_keys))})
         reason = self._little_gain(plan, counted)
         if reason is not None:
             return PlannedJoin(replace(plan, reason=reason), None, counted)
         return PlannedJoin(plan, keys, counted)
+
+    @property
+    def _folded_keys(self) -> list[str]:
+        """Names of the keys in lower case, as Spark may find a column by another spelling."""
+        return [name.lower() for name in self.shown]
+
+    def _check_keys(self, known: Snapshot, kept: KeptPlan) -> None:
+        """Check that a stored plan is for these keys; plans of earlier versions do not say."""
+        keys = json.loads(str(known[_ON])) if _ON in known else self._folded_keys
+        if keys != self._folded_keys:
+            place = "" if kept.tables is None else f" {kept.tables.store.url}"
+            message = (
+                f"state{place} holds a plan for a join on {', '.join(keys)}, not on "
+                f"{', '.join(self.shown)}: pass another location as state"
+            )
+            raise ConfigurationError(message)
 
     def read(self, keys: JoinKeys) -> tuple[DataFrame, DataFrame]:
         """Return the columns of both sides that counting reads."""

@@ -149,7 +149,9 @@ def plan_near(
     The load of a key is its number of rows, or its total cost if `cost` is given. `before` is the
     previous plan; empty: there is none.
     """
-    statistics = weighed(df, hashed, cost, grouping.statistics(workers))
+    # A plan that balances numbers of keys needs those of all buckets, which sketches do not count.
+    load = F.lit(1.0) if cost is None and grouping.even_keys else cost
+    statistics = weighed(df, hashed, load, grouping.statistics(workers))
     return grouping.fitted(statistics, workers, before, of_messages=cost is None)
 
 
@@ -208,10 +210,11 @@ def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics)
     ]
     sums = costs.groupBy(fine.alias("fine")).agg(*figures).toArrow()
     loads, least = sums["cost"].to_numpy(), sums["least"].to_numpy()
-    if not (np.isfinite(loads).all() and (least >= 0).all()):
+    wrong = np.append(loads[~np.isfinite(loads)], least[least < 0])
+    if len(wrong):
         message = (
-            f"cost: the rows of some key cost {min(least.min(), loads.min())} together; a key's "
-            "costs must add up to a finite number of at least 0"
+            f"cost: the rows of some key cost {wrong[0]} together; a key's costs must add up to a "
+            "finite number of at least 0"
         )
         raise ConfigurationError(message)
     keys = pc.struct_field(sums["heaviest"], "hash").to_numpy().view(np.uint64)
@@ -225,12 +228,25 @@ def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics)
 
 
 def sketches(hashed: Column, empty: KeyStatistics) -> list[Column]:
-    """Return the aggregate expressions whose values `filled` turns into statistics."""
+    """Return the aggregate expressions whose values `filled` turns into statistics.
+
+    Raises
+    ------
+    ConfigurationError
+        There are more buckets than Spark can count.
+    """
     tracked, buckets = empty.sketch.capacity, len(empty.bucket_loads)
+    if buckets > MOST_TRACKED:
+        message = (
+            f"planned: buckets = {buckets}: Spark counts at most {MOST_TRACKED}; pass "
+            "buckets=524288 or less"
+        )
+        raise ConfigurationError(message)
     bucket = hashed.bitwiseAND(F.lit(buckets - 1))
     return [
         top(hashed, tracked, 4 * tracked).alias("keys"),
-        top(bucket, buckets, 2 * buckets).alias("buckets"),
+        # Rows without a hash, which a stream does not count, are one further value.
+        top(bucket, buckets + 1, 2 * buckets).alias("buckets"),
     ]
 
 
@@ -246,10 +262,10 @@ def top(column: Column, k: int, counters: int) -> Column:
 def filled(empty: KeyStatistics, values: Mapping[str, Any]) -> KeyStatistics:
     """Fill statistics with the values of the aggregates that `sketches` returned."""
     keys, counts = items_of(values["keys"])
-    empty.add_counted(keys.view(np.uint64), counts)
     buckets, loads = items_of(values["buckets"])
-    empty.bucket_loads[:] = 0
-    empty.bucket_loads[buckets] = loads
+    of_buckets = np.zeros(len(empty.bucket_loads))
+    of_buckets[buckets] = loads
+    empty.add_hottest(keys.view(np.uint64), counts, of_buckets)
     return empty
 
 

@@ -29,6 +29,10 @@ DEVIATIONS = 3.0
 """An estimate is within this many standard deviations in 99.7 % of all samples."""
 TIER = f"{OWN}tier"
 """Column of a drawn row; it stands for 2 to this power rows."""
+SEED = 0x6576656E6B6579
+"""Seed of the draw. If users' columns had random numbers from the same seed, the rows that are
+drawn would be those with small numbers. Spark adds the number of the partition to a seed, so the
+seeds near this one are taken, too."""
 _ROW, _DRAWN = (f"{OWN}{name}" for name in ("row", "drawn"))
 _IN_PARTITION = (1 << 33) - 1
 """The bits of Spark's ``monotonically_increasing_id`` that number the rows of a partition."""
@@ -136,8 +140,7 @@ def sample_keys(
                 variance += weight * (weight - 1) * float(of_numbers.sum())
     distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
     loads_of_keys = np.bincount(numbers, np.concatenate(counts)).astype(np.float64)
-    empty.add_counted(distinct.view(np.uint64), loads_of_keys)
-    empty.bucket_loads = buckets
+    empty.add_hottest(distinct.view(np.uint64), loads_of_keys, buckets)
     return KeySample(empty, tuple(loads.values()), bound(variance, float(buckets.sum()), workers))
 
 
@@ -170,7 +173,7 @@ def drawn(df: DataFrame, every: int | None) -> DataFrame:
     if every is None:
         return df.withColumn(TIER, F.lit(0))
     number = F.monotonically_increasing_id().bitwiseAND(F.lit(_IN_PARTITION)) + 1
-    numbered = df.withColumns({_ROW: number, _DRAWN: F.rand(0)})
+    numbered = df.withColumns({_ROW: number, _DRAWN: F.rand(SEED)})
     # The first condition is cheap, and leaves few rows for the second.
     near = numbered.where(F.col(_DRAWN) * F.col(_ROW) < every)
     tier = F.greatest(F.lit(0), F.ceil(F.log2(F.col(_ROW) / every)).cast("int"))

@@ -104,8 +104,7 @@ def loads_of(
             variance += weight * (weight - 1) * float(rows.sum())
     distinct, numbers = np.unique(np.concatenate(hashes), return_inverse=True)
     loads = np.bincount(numbers, np.concatenate(counts)).astype(np.float64)
-    empty.add_counted(distinct.view(np.uint64), loads)
-    empty.bucket_loads = buckets
+    empty.add_hottest(distinct.view(np.uint64), loads, buckets)
     return empty, bound(variance, float(buckets.sum()), workers)
 
 

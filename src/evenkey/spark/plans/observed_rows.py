@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from evenkey.spark.keys.given_columns import OWN
+from evenkey.spark.plans.key_sample import SEED
 from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def observed(
         SQL of the aggregates. They are text, because each part of a Column costs the driver a call
         of the JVM.
     """
-    columns = {_ITEM: item, _ROW: F.expr(_NUMBER), _DRAW: F.rand(0)}
+    columns = {_ITEM: item, _ROW: F.expr(_NUMBER), _DRAW: F.rand(SEED)}
     marked = frame.withColumns(columns).withColumn(TIER, F.expr(_tier()))
     found = marked.observe(observation, *map(F.expr, counts))
     return found.drop(_ITEM, _ROW, _DRAW, TIER)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.printed_plans import printed_plan
 
 if TYPE_CHECKING:
@@ -19,18 +20,35 @@ _SPLITS = re.compile(r"\bsplits=(\d+)")
 def slots_of(session: SparkSession) -> int:
     """Return the number of tasks that a session can run concurrently, at least 1.
 
-    Spark divides a range into as many partitions as it has slots, also over Connect, and prints
-    their number in its plan. With dynamic allocation the number of slots changes, so this returns
-    ``spark.sql.shuffle.partitions``.
+    A classic session asks Spark's scheduler. Over Connect, and as long as no executor has come, the
+    number is that of the partitions of a range, which Spark prints in its plan. There it is the
+    number of slots unless ``spark.default.parallelism`` or
+    ``spark.sql.leafNodeDefaultParallelism`` is set. With dynamic allocation the number of slots
+    changes, so this returns ``spark.sql.shuffle.partitions``.
     """
     if str(session.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true":
         return shuffle_partitions(session)
+    scheduled = _scheduled(session)
+    if scheduled:
+        return scheduled
     numbers = session.range(_MOST)
     printed = _SPLITS.search(printed_plan(numbers))
     if printed is not None:
         return int(printed[1])
     slots = numbers.select(F.spark_partition_id().alias("slot"))
     return int(slots.agg(F.max("slot")).collect()[0][0]) + 1
+
+
+def _scheduled(session: SparkSession) -> int:
+    """Return the number of tasks that the scheduler can run concurrently; 0: it is not known."""
+    if is_remote(session):
+        return 0
+    context = session.sparkContext._jsc.sc()  # noqa: SLF001 - no public name
+    try:
+        profile = context.resourceProfileManager().defaultResourceProfile()
+        return int(context.maxNumConcurrentTasks(profile))
+    except Exception:  # noqa: BLE001 - a managed session may allow no call, or Java has ended
+        return 0
 
 
 def shuffle_partitions(session: SparkSession) -> int:
