@@ -174,11 +174,11 @@ OTHERS = {
     ),
     "a command": (
         "cache table kept_by_spark as select * from clicks c join people p on c.user = p.name",
-        "SQL text with joins: it is a command, which Spark runs when sql() is called",
+        "SQL text: it is a command, which Spark runs when sql() is called",
     ),
     "random values": (
         "with c as (select *, rand(7) as r from people) select r as user from c join c d using (r)",
-        f"SQL text with joins: {SHARED}",
+        f"SQL text: {SHARED}",
     ),
 }
 
@@ -246,7 +246,7 @@ def test_without_sql_joins_in_the_profile_texts_are_not_read(own, path, monkeypa
     with record(own, path):
         clicks.join(people, clicks.user == people.name).count()
     monkeypatch.setattr(Catalyst, "__init__", None)
-    monkeypatch.setattr("evenkey.spark.intercepted.joins_in_texts.analysed_plan", None)
+    monkeypatch.setattr("evenkey.spark.intercepted.nodes_in_plans.analysed_plan", None)
     with balanced(own, path, least_gain=0) as balancing:
         own.sql(text_of("alias, where"))
     assert balancing.summary == []
@@ -256,13 +256,14 @@ def test_texts_without_a_known_join_are_skipped_quickly(own, profile_of, monkeyp
     passed: list[Any] = []
     filtered = Catalyst.filtered_early
 
-    def counting(self, plan):
-        passed.append(plan)
-        return filtered(self, plan)
+    def counting(self, *arguments):
+        passed.append(arguments)
+        return filtered(self, *arguments)
 
+    path = profile_of("alias, where")
     monkeypatch.setattr(Catalyst, "filtered_early", counting)
     own.range(3).createOrReplaceTempView("numbers")
-    with balanced(own, profile_of("alias, where"), least_gain=1000) as balancing:
+    with balanced(own, path, least_gain=1000) as balancing:
         # Other tables, or other columns of the same tables.
         own.sql("select * from numbers a join numbers b using (id)")
         own.sql("select * from people a join people b on a.size = b.size")
@@ -375,4 +376,4 @@ def test_a_text_that_is_left_to_spark_counts_no_rerouted_join(own, profile_of, m
     with balanced(own, path, least_gain=0) as balancing:
         assert physical(own.sql(text)) == physical(plain)
     assert balancing.rerouted == []
-    assert balancing.summary == ["left to Spark: SQL text with joins: the text as a whole"]
+    assert balancing.summary == ["left to Spark: SQL text: the text as a whole"]

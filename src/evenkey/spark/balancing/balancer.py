@@ -21,8 +21,9 @@ from evenkey.spark.balancing.stage_tasks import stage_tasks
 from evenkey.spark.balancing.task_numbers import TaskNumbers
 from evenkey.spark.intercepted import (
     SQL_JOIN,
+    WINDOW,
     Interception,
-    SqlJoins,
+    WantedNodes,
     describe,
     keeps_order,
     remember_rerouted,
@@ -31,7 +32,7 @@ from evenkey.spark.sessions.access import check_session
 from evenkey.spark.sessions.task_slots import shuffle_partitions, slots_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -53,9 +54,10 @@ def balanced(session: SparkSession, profile: str | Path, *, least_gain: float = 
     Calls of ``groupBy().applyInPandas`` and ``applyInArrow``, of these after ``cogroup``, of
     ``join`` with equalities, such joins in the texts of ``sql`` of a classic session, and writes
     with ``partitionBy`` after ``repartition`` by the same columns are rerouted to `groupBy`, `join`
-    and `partition_for_write`, if the profile has their hot keys and predicts a gain. Plans are made
-    from the profile, so no key is counted. All other calls are Spark's own: they have the same
-    physical plan, and no further job runs.
+    and `partition_for_write`, if the profile has their hot keys and predicts a gain. Window
+    functions of a classic session, in columns or texts, are computed by Spark on rows that are
+    placed in this way. Plans are made from the profile, so no key is counted. All other calls are
+    Spark's own: they have the same physical plan, and no further job runs.
 
     Calls are rerouted from this call on, until the method `stop`, the end of a ``with`` block, or
     the end of Python. Each rerouted call and a summary are logged as INFO, and a profile that is
@@ -131,13 +133,8 @@ class Balancing:
         self._rerouted: dict[str, ReroutedCalls] = {}
         self._stopped = False
         self._process = os.getpid()
-        in_texts = [each for each in operations.values() if each.operator.startswith(SQL_JOIN)]
-        known = [(each.reads, " ".join(each.keys)) for each in in_texts]
         self._interception = Interception(
-            session,
-            self._handle,
-            self._measure,
-            SqlJoins(self._knows, self._leave_text, known) if in_texts else None,
+            session, self._handle, self._measure, self._wanted(operations.values())
         )
         atexit.register(self.stop)
 
@@ -197,12 +194,21 @@ class Balancing:
     def _slots(self) -> int:
         return slots_of(self._session)
 
+    def _wanted(self, operations: Iterable[Operation]) -> WantedNodes | None:
+        """Return what to look for in plans: nothing if the profile has no operation in a plan."""
+        found = [each for each in operations if each.operator.startswith((SQL_JOIN, WINDOW))]
+        if not found:
+            return None
+        known = [(each.reads, " ".join(each.keys)) for each in found]
+        windows = any(each.operator.startswith(WINDOW) for each in found)
+        return WantedNodes(self._knows, self._leave_in_plan, known, windows=windows)
+
     def _knows(self, described: Described) -> bool:
-        """Return whether a join of a text may be rerouted."""
+        """Return whether a window, or a join of a text, may be rerouted."""
         fingerprint = described.fingerprint
         return fingerprint in self._operations and fingerprint not in self._left
 
-    def _leave_text(self, name: str, error: Exception) -> None:
+    def _leave_in_plan(self, name: str, error: Exception) -> None:
         self._leave("", error, name)
 
     def _handle(self, call: InterceptedCall) -> Any:
@@ -271,7 +277,7 @@ class Balancing:
             if frame.schema != plain.schema:
                 message = "the columns would differ from those of Spark's own result"
                 raise ConfigurationError(message)
-            if keeps_order(call):
+            if call.kind != "window" and keeps_order(call):
                 message = "Spark does not shuffle an input that may be in order, and would keep it"
                 raise _OrderError(message)
             remember_rerouted(frame, plain)

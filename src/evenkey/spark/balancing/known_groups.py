@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, whole_plan
+from evenkey.spark.groups.exchange import exchanged
 from evenkey.spark.groups.group_by import Grouped
+from evenkey.spark.groups.group_keys import keyed, unplaceable_in_window
 from evenkey.spark.groups.group_plans import GroupPlan, GroupPlans
 from evenkey.spark.groups.rows import Rows
+from evenkey.spark.plans.plan_source import Fixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +56,31 @@ def grouped_by_plan(
         message = "the keys are of different types; cast one side to the types of the other"
         raise ConfigurationError(message)
     return first.cogroup(others[0])
+
+
+def placed_by_plan(frame: DataFrame, names: Sequence[str], plan: Plan) -> DataFrame:
+    """Move the rows of each key to one task by a plan, and add the column that says to which.
+
+    Parameters
+    ----------
+    frame
+        The rows.
+    names
+        Names of the columns of the key.
+    plan
+        Plan with whole keys.
+
+    Raises
+    ------
+    ConfigurationError
+        evenkey cannot place the rows of a window by these keys.
+    """
+    keys = keyed(frame, names)
+    reason = unplaceable_in_window(keys)
+    if reason is not None:
+        raise ConfigurationError(reason)
+    fixed = Fixed(plan.to_arrays())
+    return exchanged(keys, fixed, PlannedGrouping(), plan.workers, whole=True)
 
 
 class _PlannedRows(Rows):

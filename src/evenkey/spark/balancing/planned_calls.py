@@ -8,7 +8,11 @@ from pyspark.sql import Column
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.balancing.known_files import partitioned_by_plan, plan_of_files
-from evenkey.spark.balancing.known_groups import grouped_by_plan, plan_of_groups
+from evenkey.spark.balancing.known_groups import (
+    grouped_by_plan,
+    placed_by_plan,
+    plan_of_groups,
+)
 from evenkey.spark.balancing.known_joins import KnownJoin
 from evenkey.spark.plans.known_loads import KnownLoads
 from evenkey.spark.windows.column_parts import name_of
@@ -70,7 +74,7 @@ def planned_call(call: InterceptedCall, operation: Operation, tasks: int) -> Pla
         The profile lacks keys of an input. When the call is made: evenkey cannot place rows by
         these keys.
     """
-    plan = {"join": _join, "write": _write}.get(call.kind, _group)
+    plan = {"join": _join, "window": _window, "write": _write}.get(call.kind, _group)
     return plan(call, operation, tasks)
 
 
@@ -101,6 +105,18 @@ def _join(call: InterceptedCall, operation: Operation, tasks: int) -> PlannedCal
         return join.joined(one, other, call.keys[0])
 
     return PlannedCall(work, join.rows, join.copies, counts.work, others, make)
+
+
+def _window(call: InterceptedCall, operation: Operation, tasks: int) -> PlannedCall:
+    loads = KnownLoads.of(operation.inputs, operation.runs)
+    plan = plan_of_groups(loads, tasks)
+
+    def make() -> DataFrame:
+        (frame,), (names,) = call.frames, call.keys
+        made: DataFrame = call.spark(placed_by_plan(frame, names, plan))
+        return made
+
+    return PlannedCall(plan.loads, plan.loads, 1.0, loads.rows, loads.others, make)
 
 
 def _write(call: InterceptedCall, operation: Operation, tasks: int) -> PlannedCall:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.types import DoubleType, FloatType
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
@@ -229,6 +230,14 @@ def unplaceable(keys: Keys) -> str | None:
         if not has_hash(kind):
             return f"{text} is of type {kind.simpleString()}, which has no hash"
     return None
+
+
+def unplaceable_in_window(keys: Keys) -> str | None:
+    """Return why rows of a window cannot be placed by the hash of their key; None: they can."""
+    for text, kind in zip(keys.shown, keys.types, strict=True):
+        if any(isinstance(part, DoubleType | FloatType) for part in parts_of_type(kind)):
+            return f"{text} has floating-point numbers, which Spark normalizes first"
+    return unplaceable(keys)
 
 
 def has_hash(kind: DataType) -> bool:

@@ -22,6 +22,10 @@ _FIRST = ("Except", "Intersect")
 """Nodes whose hints are those of their first input."""
 _HIDDEN = "__qualified_access_only"
 """Metadata of columns that ``USING`` hides: ``*`` has them not, their table's name finds them."""
+_OF_ORDER = ("CollectList", "CollectSet", "First", "Last", "ListAgg")
+"""Aggregates that Spark calls non-deterministic because they depend on the order of rows."""
+_PASSING = ("AggregateExpression", "Alias", "AnyValue", "WindowExpression")
+"""Expressions that are deterministic if those below them are."""
 _SHARED = re.compile(r"^[ :+-]*(?:WithCTE|CTERelation\w+|UnionLoop\w*)\b", re.MULTILINE)
 """Matches parts of a plan that Spark computes once and reads several times."""
 
@@ -76,6 +80,20 @@ def plan_key(frame: DataFrame) -> tuple[int, int]:
     return int(analysed_plan(frame).semanticHash()), int(caches.numCachedEntries())
 
 
+def depends_on_task(node: Any) -> bool:
+    """Return whether a node computes values that depend on the task, such as random ones."""
+    repeated = all(map(_is_repeatable, each_of(node.expressions())))
+    return name_of(node) == "Sample" or not repeated
+
+
+def _is_repeatable(expression: Any) -> bool:
+    if expression.deterministic():
+        return True
+    return name_of(expression) in (*_OF_ORDER, *_PASSING) and all(
+        map(_is_repeatable, each_of(expression.children()))
+    )
+
+
 def is_command(frame: DataFrame) -> bool:
     """Return whether Spark has already run a part of a text, because it is a command."""
     java: Any = frame
@@ -103,8 +121,13 @@ class Catalyst:
             self._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
         )
         self._has_subqueries = False
+        self._given: Any | None = None
         self._kept: list[Any] = []
         self._hidden: dict[str, Any] = {}
+
+    def analysed(self, plan: Any) -> Any:
+        """Let Spark analyse a plan, and return it."""
+        return analysed_plan(self.frame(plan))
 
     def frame(self, plan: Any) -> DataFrame:
         """Let Spark analyse a plan, and return a DataFrame of it."""
@@ -116,6 +139,17 @@ class Catalyst:
     def project(self, columns: Sequence[Any], plan: Any) -> Any:
         """Return the node that computes columns from a plan."""
         return self._plans.Project(self._sequence(columns), plan)
+
+    def project_like(self, node: Any, columns: Sequence[Any], plan: Any) -> Any:
+        """Return a projection of other columns, and with another child, but the same tags."""
+        made = self.project(columns, plan)
+        made.copyTagsFrom(node)
+        return made
+
+    def window(self, node: Any, keys: Sequence[Any], plan: Any) -> Any:
+        """Return a window with other keys and another child."""
+        functions, order = node.windowExpressions(), node.orderSpec()
+        return self._plans.Window(functions, self._sequence(keys), order, plan, node.hint())
 
     def hiding(self, hidden: Sequence[Any], columns: Sequence[Any], plan: Any) -> Any:
         """Return the node that selects columns from a plan, and hides others of it."""
@@ -186,11 +220,19 @@ class Catalyst:
         """Return a node with other children."""
         return node.withNewChildren(self._sequence(children))
 
-    def filtered_early(self, analysed: Any) -> Any | None:
+    def filtered_early(self, analysed: Any, given: Any | None = None) -> Any | None:
         """Return a plan with filters below its joins, and with CTEs in place of their names.
 
-        These are two of the steps that Spark's optimizer takes later in any case. Views of
-        DataFrames and parts that Spark has cached stay as they are; `kept` returns them.
+        Of two windows, the one with fewer keys is below, so that both read the same shuffle. These
+        are three of the steps that Spark's optimizer takes later in any case. Views of DataFrames
+        and parts that Spark has cached stay as they are; `kept` returns them.
+
+        Parameters
+        ----------
+        analysed
+            The plan.
+        given
+            A part of it that stays as it is too.
 
         Returns
         -------
@@ -200,12 +242,14 @@ class Catalyst:
         """
         caches = self._session.sharedState().cacheManager()
         self._has_subqueries = bool(analysed.containsPattern(self._subqueries))
+        self._given = given
         plan = self._prepared(analysed, None if caches.isEmpty() else caches)
         if _SHARED.search(plan.toString()):
             plan = self._inlining().apply(plan)
             if _SHARED.search(plan.toString()):
                 return None
-        return self._rules.PushDownPredicates.apply(plan)
+        plan = self._rules.PushDownPredicates.apply(plan)
+        return self._rules.TransposeWindow.apply(plan)
 
     def kept(self, node: Any) -> Any | None:
         """Return the part of the analysed plan that a node stands for; None: it is an own node."""
@@ -226,13 +270,21 @@ class Catalyst:
             return self.without_fence(node.child())
         return node
 
+    def is_cached(self, node: Any) -> bool:
+        """Return whether Spark has cached a plan."""
+        caches = self._session.sharedState().cacheManager()
+        if caches.isEmpty():
+            return False
+        return bool(caches.lookupCachedData(self._session, node).isDefined())
+
     def _prepared(self, node: Any, caches: Any | None) -> Any:
         """Return a plan for the rules, without views, and with projections in place of aliases."""
         name = name_of(node)
         is_frame = name == "View" and node.isTempViewStoringAnalyzedPlan()
+        is_frame = is_frame or (self._given is not None and node.fastEquals(self._given))
         if is_frame or (caches and caches.lookupCachedData(self._session, node).isDefined()):
             self._kept.append(node)
-            return self._aliased(f"{_KEPT}{len(self._kept) - 1}", node)
+            return self.aliased(f"{_KEPT}{len(self._kept) - 1}", node)
         below = list(each_of(node.children()))
         made = [self._prepared(each, caches) for each in below]
         if name == "View":
@@ -262,13 +314,14 @@ class Catalyst:
             if move:
                 below = [self.where(self.both(move), *below)]
                 node = self.where(self.both(stay), *below)
-        fenced = [self._aliased(_FENCE, each) for each in below]
-        return self._aliased(_FENCE, self.with_children(node, fenced))
+        fenced = [self.aliased(_FENCE, each) for each in below]
+        return self.aliased(_FENCE, self.with_children(node, fenced))
 
     def _is_correlated(self, expression: Any) -> bool:
         return bool(self._expressions.SubqueryExpression.hasCorrelatedSubquery(expression))
 
-    def _aliased(self, alias: str, node: Any) -> Any:
+    def aliased(self, alias: str, node: Any) -> Any:
+        """Return a node with an alias of a table around it."""
         return self._module(self._plans, "SubqueryAlias").apply(alias, node)
 
     def _inlining(self) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.stable_names import stable, stable_path
 from evenkey.spark.intercepted import classic_plans, connect_plans
+from evenkey.spark.intercepted.catalyst_nodes import each_of
 from evenkey.spark.intercepted.intercepted_call import Described
 from evenkey.spark.intercepted.plan_lines import (
     bracketed,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 SQL_JOIN = "SQL join"
 """Beginning of the operator of a join in a SQL text."""
+WINDOW = "window"
+"""Beginning of the operator of a window."""
 _FILES = "Relation ["
 """Beginning of a relation that has no name in the catalog."""
 _LEAVES = (
@@ -66,6 +69,8 @@ _IGNORED = (
 """Operators that change no rows, or that differ between kinds of sessions."""
 _NAMED_RELATION = re.compile(r"Relation ([^\s\[]+)\[")
 _SPLITS = re.compile(r", splits=(?:None|Some\(\d+\))")
+_CALL = re.compile(r"\w+\(.*\bwindowspecdefinition\(")
+"""Matches a function on a window, as Spark prints it."""
 _WORD = re.compile(r"\b[^\W\d]\w*")
 _DIGEST_BYTES = 8
 
@@ -129,15 +134,41 @@ def describe_sql_join(join: Any) -> Described | None:
     return _described(f"{SQL_JOIN} {kind}", keys, below)
 
 
+def describe_window(window: Any) -> Described | None:
+    """Return the fingerprint of a window in the analysed plan of a classic session.
+
+    Parameters
+    ----------
+    window
+        The window in the JVM, with all operators below it.
+
+    Returns
+    -------
+    Described or None
+        None: the window has no keys.
+    """
+    printed = lines_of(str(window.toString()))
+    lines = original_lines(printed)
+    functions = {each.partition("(")[0] for each in lines[0].fields() if _CALL.match(each)}
+    keys, order = (
+        ", ".join(str(each.toString()) for each in each_of(listed))
+        for listed in (window.partitionSpec(), window.orderSpec())
+    )
+    schemas = [window.child().schema().catalogString()]
+    known = {**definitions(printed), **definitions(lines)}
+    below = _Below(lines, 0, known, lambda: classic_plans.locations_of(window), schemas)
+    return _described(f"{WINDOW} {', '.join(sorted(functions))}", (keys,), below, order)
+
+
 class TextParts(NamedTuple):
-    """What the joins of a SQL text can consist of.
+    """What the joins and windows of a plan can consist of.
 
     Parameters
     ----------
     reads
-        The tables, paths and other relations that the text reads.
+        The tables, paths and other relations that the plan reads.
     words
-        Names of columns and functions in its analysed plan.
+        Names of columns and functions in it.
     """
 
     reads: frozenset[str]
@@ -176,7 +207,9 @@ class _Below(NamedTuple):
     schemas: Sequence[str]
 
 
-def _described(operator: str, keys: tuple[str, ...], below: _Below) -> Described | None:
+def _described(
+    operator: str, keys: tuple[str, ...], below: _Below, order: str = ""
+) -> Described | None:
     if not any(keys):
         return None
     rest = [line for number, line in enumerate(below.lines) if number != below.place]
@@ -185,7 +218,7 @@ def _described(operator: str, keys: tuple[str, ...], below: _Below) -> Described
     unnamed = any(line.text.startswith(_FILES) for line in rest)
     paths = sorted({stable_path(each) for each in below.locations()}) if unnamed else []
     parts = [
-        operator,
+        f"{operator} {stable(resolved(order, known))}" if order else operator,
         [stable(resolved(each, known)) for each in keys],
         [_step(line, known) for line in rest if not line.text.startswith((*_LEAVES, *_IGNORED))],
         leaves,

@@ -68,9 +68,11 @@ class InterceptedCall:
     ----------
     kind
         ``group``: a function on the rows of each key; ``cogroup``: the same on two DataFrames;
-        ``join``; ``write``: files by the value of columns.
+        ``join``; ``write``: files by the value of columns; ``window``: functions on the rows of
+        each key, in a column or a SQL text.
     method
-        Name of PySpark's method, such as ``applyInPandas``; ``sql`` for a join in a text.
+        Name of PySpark's method, such as ``applyInPandas``; ``sql`` for a join in a text;
+        ``Window`` for a window.
     frames
         The inputs: one DataFrame, or two.
     keys
@@ -78,7 +80,8 @@ class InterceptedCall:
     how
         Kind of join, as the user passed it; empty for other calls.
     spark
-        Takes DataFrames in place of `frames`, and runs Spark's own method on them.
+        Takes DataFrames in place of `frames`, and runs Spark's own method on them. For a window, a
+        further column of the DataFrame becomes one more key.
     run
         The same, but passes the call to other open interceptions first. All handlers except the
         first one use this to run Spark's method.
@@ -87,13 +90,14 @@ class InterceptedCall:
     repartitioned
         For a write: how its input was made, if by ``repartition``.
     described
-        For a join in the text of ``sql``: its fingerprint. None: `describe` computes it.
+        For a window, and a join in the text of ``sql``: its fingerprint. None: `describe` computes
+        it.
     when_used
-        For a join in the text of ``sql``: takes a function to call if the result of the call is
-        part of the text's result. None: what a handler returns is what the user gets.
+        For the same: takes a function to call if the result of the call is part of the result that
+        the user gets. None: the user gets what a handler returns.
     """
 
-    kind: Literal["group", "cogroup", "join", "write"]
+    kind: Literal["group", "cogroup", "join", "write", "window"]
     method: str
     frames: tuple[DataFrame, ...]
     keys: tuple[Any, ...]

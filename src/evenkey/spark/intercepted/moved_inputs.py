@@ -17,6 +17,8 @@ from evenkey.spark.sessions.printed_plans import printed_plan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.sql import DataFrame
+
     from evenkey.spark.intercepted.intercepted_call import InterceptedCall
     from evenkey.spark.intercepted.plan_lines import PlanLine
 
@@ -24,6 +26,7 @@ _OWN = {
     "group": re.compile(r"\w*FlatMapGroupsIn"),
     "cogroup": re.compile(r"\w*FlatMapCoGroupsIn"),
     "join": re.compile(r"\w*Join\b"),
+    "window": re.compile(r"\w*Window(?!GroupLimit)"),
 }
 _STAGE = re.compile(r"\*\(\d+\) ")
 """Matches what Spark prints before an operator that it compiles."""
@@ -60,6 +63,17 @@ def keeps_order(call: InterceptedCall) -> bool:
         not each and _ORDER.search(analysed_text(frame)) is not None
         for each, frame in zip(moved, call.frames, strict=True)
     )
+
+
+def moves_rows_of_window(frame: DataFrame) -> bool:
+    """Return whether Spark shuffles the rows that the topmost window of a plan reads.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame that the user does not get.
+    """
+    return all(_moved_inputs(printed_plan(frame), _OWN["window"], 1))
 
 
 def _moved_inputs(text: str, own: re.Pattern[str], inputs: int) -> list[bool]:

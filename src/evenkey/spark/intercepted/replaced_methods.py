@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from evenkey.spark.intercepted.intercepted_call import InterceptedCall, Repartitioned
-from evenkey.spark.intercepted.joins_in_texts import SqlJoins, with_joins_passed
+from evenkey.spark.intercepted.nodes_in_plans import with_nodes_passed
+from evenkey.spark.intercepted.rerouted_windows import filtered, on_spark_windows
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.starting import session_id, session_owner
 
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from evenkey.spark.intercepted.wanted_nodes import WantedNodes
+
     Handler: TypeAlias = Callable[[InterceptedCall], Any]
 
 _HOME = str(Path(__file__).parents[2]) + os.sep
+_COLUMNS = ("select", "selectExpr", "withColumn", "withColumns")
 _SETTERS = ("bucketBy", "clusterBy", "format", "mode", "option", "options", "partitionBy", "sortBy")
 _WRITES = ("csv", "json", "orc", "parquet", "save", "saveAsTable", "text", "xml")
 _lock = threading.RLock()
@@ -53,9 +57,9 @@ class Interception:
         Takes the call, and returns what the user's call returns.
     before_stop
         Called when the user stops the session, or another one of its context, before it stops.
-    joins_in_texts
-        Which joins in the texts of ``sql`` are passed as joins; None: none. Over Connect, none is
-        passed in any case.
+    in_plans
+        Which windows, and joins in the texts of ``sql``, are passed; None: none. Over Connect, none
+        is passed in any case.
     """
 
     def __init__(
@@ -63,9 +67,9 @@ class Interception:
         session: SparkSession,
         handler: Handler,
         before_stop: Callable[[], object] = lambda: None,
-        joins_in_texts: SqlJoins | None = None,
+        in_plans: WantedNodes | None = None,
     ) -> None:
-        self.joins_in_texts = joins_in_texts
+        self.in_plans = in_plans
         self.handler = handler
         self.before_stop = before_stop
         self._session = session
@@ -99,22 +103,22 @@ class Interception:
 def _handle(call: InterceptedCall) -> Any:
     """Pass a call to the open interceptions of its session, the newest one first."""
     session = call.frames[0].sparkSession
+    call = on_spark_windows(call, _in_plans(session))
     for each in tuple(_open):
         if each.is_of(session):
             call = replace(call, run=functools.partial(_passed, each.handler, call))
     return call.run(*call.frames)
 
 
-def _handle_text(session: SparkSession, plain: DataFrame) -> DataFrame:
-    """Pass the joins of a SQL text to the open interceptions of its session that want them."""
-    every = [
-        each.joins_in_texts
+def _in_plans(session: SparkSession, *, windows: bool = False) -> list[WantedNodes]:
+    """Return what the open interceptions of a session want of plans; or those for `windows`."""
+    return [
+        each.in_plans
         for each in tuple(_open)
-        if each.joins_in_texts is not None and each.is_of(session)
+        if each.in_plans is not None
+        and (each.in_plans.windows or not windows)
+        and each.is_of(session)
     ]
-    if not every:
-        return plain
-    return with_joins_passed(plain, _handle, every)
 
 
 def _passed(handler: Handler, call: InterceptedCall, *frames: DataFrame) -> Any:
@@ -165,6 +169,9 @@ class _Methods:
         self._put(self._frame, "repartition", self._remember_origin(self._frame.repartition))
         if not self._is_remote:
             self._put(self._session, "sql", self._on_sql(self._session.sql))
+            for name in _COLUMNS:
+                self._put(self._frame, name, self._on_columns(getattr(self._frame, name)))
+            self._put(self._frame, "filter", self._on_filter(self._frame.filter))
         self._put(self._session, "stop", self._on_stop(self._session.stop))
         self._write: Any = inspect.getattr_static(self._frame, "write")
         self._put(self._frame, "write", property(self._remember_writer, doc=self._write.__doc__))
@@ -267,9 +274,30 @@ class _Methods:
         @functools.wraps(original)
         def sql(session: SparkSession, *arguments: Any, **named: Any) -> DataFrame:
             plain: DataFrame = original(session, *arguments, **named)
-            return plain if _called_by_evenkey() else _handle_text(session, plain)
+            every = [] if _called_by_evenkey() else _in_plans(session)
+            return with_nodes_passed(plain, _handle, every) if every else plain
 
         return sql
+
+    @staticmethod
+    def _on_columns(original: Any) -> Any:
+        @functools.wraps(original)
+        def columns(frame: DataFrame, *arguments: Any, **named: Any) -> DataFrame:
+            plain: DataFrame = original(frame, *arguments, **named)
+            every = [] if _called_by_evenkey() else _in_plans(frame.sparkSession, windows=True)
+            return with_nodes_passed(plain, _handle, every, frame) if every else plain
+
+        return columns
+
+    @staticmethod
+    def _on_filter(original: Any) -> Any:
+        @functools.wraps(original)
+        def filter_rows(frame: DataFrame, *arguments: Any, **named: Any) -> DataFrame:
+            plain: DataFrame = original(frame, *arguments, **named)
+            every = [] if _called_by_evenkey() else _in_plans(frame.sparkSession, windows=True)
+            return filtered(plain, every) if every else plain
+
+        return filter_rows
 
     @staticmethod
     def _on_stop(original: Any) -> Any:

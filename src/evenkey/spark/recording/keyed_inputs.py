@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.groups.group_keys import keyed, listed, unplaceable
+from evenkey.spark.groups.group_keys import (
+    keyed,
+    listed,
+    unplaceable,
+    unplaceable_in_window,
+)
 from evenkey.spark.joins.conditions import conditions_of, keyed_by_conditions
 from evenkey.spark.joins.join_keys import join_keys, without_null
 from evenkey.spark.keys.given_columns import (
@@ -61,7 +66,7 @@ def keyed_inputs(call: InterceptedCall) -> list[KeyedInput]:
     found = []
     for frame, given in zip(call.frames, call.keys, strict=True):
         keys = keyed(frame, listed(given))
-        reason = unplaceable(keys)
+        reason = (unplaceable_in_window if call.kind == "window" else unplaceable)(keys)
         if reason is not None:
             raise ConfigurationError(reason)
         found.append(KeyedInput(keys.frame, tuple(keys.columns), keys.hashed))

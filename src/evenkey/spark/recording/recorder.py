@@ -23,7 +23,7 @@ from evenkey.core.profiles import (
     read_profile,
     update_profile,
 )
-from evenkey.spark.intercepted import Interception, SqlJoins, describe
+from evenkey.spark.intercepted import WINDOW, Interception, WantedNodes, describe
 from evenkey.spark.plans.observed_rows import values_of
 from evenkey.spark.recording.keyed_inputs import keyed_inputs
 from evenkey.spark.recording.observed_keys import observe_keys, sampled_rows
@@ -57,9 +57,9 @@ def record(
 
     Recorded are batch calls of ``groupBy().applyInPandas`` and ``applyInArrow``, of these after
     ``cogroup``, of ``join`` with equalities, such joins in the texts of ``sql`` of a classic
-    session, and writes with ``partitionBy``. Spark counts the hot keys of their inputs in a sample
-    while it computes the job; no further job runs. Results do not change. `evenkey diagnose
-    --profile` adds the rows and seconds of tasks.
+    session, windows of a classic session, and writes with ``partitionBy``. Spark counts the hot
+    keys of their inputs in a sample while it computes the job; no further job runs. Results do not
+    change. `evenkey diagnose --profile` adds the rows and seconds of tasks.
 
     The recording begins with this call. It ends with its method `stop`, at the end of a ``with``
     block, or when Python ends, and is then added to the file.
@@ -150,7 +150,7 @@ class Recording:
         self._stopped = False
         self._process = os.getpid()
         self._interception = Interception(
-            session, self._handle, joins_in_texts=SqlJoins(self._remember, self._log_unsampled)
+            session, self._handle, in_plans=WantedNodes(self._wants, self._log_unsampled)
         )
         atexit.register(self.stop)
 
@@ -228,9 +228,14 @@ class Recording:
             found.append(observed.frame)
         return found
 
-    def _remember(self, described: Described) -> bool:
-        self._operations[described.fingerprint] = described
+    def _wants(self, described: Described) -> bool:
+        # A window that Spark computes without a shuffle is no operation of the profile.
+        if not described.operator.startswith(WINDOW):
+            self._remember(described)
         return True
+
+    def _remember(self, described: Described) -> None:
+        self._operations[described.fingerprint] = described
 
     def _log_unsampled(self, name: str, error: Exception) -> None:
         """Log once for each reason that a call runs without being sampled."""
