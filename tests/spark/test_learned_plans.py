@@ -212,7 +212,7 @@ def ended(place, url=""):
     return list(place.rglob("*.npz"))
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak(12)
 @pytest.mark.classic("a program with a session of its own")
 def test_a_program_that_ends_stores_the_plan_of_the_next_one(tmp_path):
     assert ended(tmp_path)

@@ -19,6 +19,7 @@ from evenkey.spark.plans.epoch_statistics import EpochStatistics
 from tests.groupings.planned.guarantee import most_uneven
 from tests.session import compiled
 from tests.spark import oracle
+from tests.tiers import most_in_soak
 
 WORKERS, EPOCHS, SOURCES = 10, 4, 2
 LEARNED = "planned(planning=previous)"
@@ -164,7 +165,9 @@ def test_without_spreading_rows_are_routed_natively_and_unevenly(session, tmp_pa
 
 
 @pytest.mark.slow(3)
-@pytest.mark.parametrize("grouping", ["planned", "planned(planning=previous)"])
+@pytest.mark.parametrize(
+    "grouping", most_in_soak(["planned", "planned(planning=previous)"], 3, slow=["planned"])
+)
 def test_a_batch_is_counted_as_spark_counts_it(session, grouping):
     stream = generated("drift(z=1.2,keys=1000,every=3000)", messages=10_000)
     texts = stream.texts(stream.batch(0, 10_000).ids)

@@ -74,12 +74,11 @@ def compare(session, seed):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("seed", range(2))
-def test_some_windows(session, seed):
-    compare(session, seed)
+def test_a_random_window(session):
+    compare(session, 0)
 
 
 @pytest.mark.soak(5)
-@pytest.mark.parametrize("seed", range(2, CASES))
+@pytest.mark.parametrize("seed", range(1, CASES))
 def test_many_windows(session, seed):
     compare(session, seed)
