@@ -175,9 +175,8 @@ class TextParts(NamedTuple):
     words: frozenset[str]
 
     @classmethod
-    def of(cls, plan: Any) -> TextParts:
-        """Read an analysed plan in the JVM, which is cheaper than `describe_sql_join`."""
-        printed = str(plan.toString())
+    def of(cls, plan: Any, printed: str) -> TextParts:
+        """Read an analysed plan in the JVM and its text, which costs less than describing joins."""
         lines = original_lines(lines_of(printed))
         leaves = [_leaf(line.text) for line in lines if line.text.startswith(_LEAVES)]
         unnamed = any(line.text.startswith(_FILES) for line in lines)

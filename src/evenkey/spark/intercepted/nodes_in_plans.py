@@ -103,7 +103,8 @@ def _made(
     key = plan_key(plain)
     if not reads_rerouted and all(each.skips(key) for each in every):
         return plain
-    parts = TextParts.of(analysed) if _NODES.search(analysed.toString()) else None
+    printed = str(analysed.toString())
+    parts = TextParts.of(analysed, printed) if _NODES.search(printed) else None
     plan = _Plan(plain, handle, every, below)
     made = None
     if reads_rerouted or (parts is not None and any(each.may_want(parts) for each in every)):

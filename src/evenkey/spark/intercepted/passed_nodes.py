@@ -24,7 +24,7 @@ _ODD = re.compile(r"\W")
 
 
 def readable(name: str) -> str:
-    """Return a name with letters, digits and underscores alone."""
+    """Return a name in which all but word characters are underscores."""
     return _ODD.sub("_", name)
 
 

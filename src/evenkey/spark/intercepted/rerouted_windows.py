@@ -109,7 +109,7 @@ def without_late_limits(frame: DataFrame, every: Sequence[WantedNodes]) -> DataF
     frame
         The result.
     every
-        Who is told that a window is left to Spark.
+        Handlers, to which each window that is left to Spark is reported.
     """
     plan = analysed_plan(frame)
     if not has_rerouted(plan):
