@@ -88,7 +88,7 @@ def grouped(directory: Path, grouping: str) -> None:
         grouping=grouping,
         output=directory / "out",
     )
-    report = run(config, prepare=False)
+    report = run(config)
     assert report.metrics.messages == EPOCHS * MESSAGES
 
 

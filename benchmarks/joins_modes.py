@@ -36,7 +36,7 @@ def figures(config: JoinConfig, modes: list[str], rounds: int) -> list[dict[str,
     results: dict[str, list[dict[str, Any]]] = {mode: [] for mode in modes}
     for _ in range(rounds):
         for mode in modes:
-            results[mode].append(run_join(config.with_options(mode=mode)).to_json())
+            results[mode].append(run_join(config.with_options(mode=mode), warm_up=True).to_json())
     digests = {run["pairs_digest"] for runs in results.values() for run in runs}
     if len(digests) > 1:
         message = f"{config.pipeline}: modes found different pairs: {digests}"

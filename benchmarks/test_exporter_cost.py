@@ -74,7 +74,7 @@ def test_exporters_cost(
         driver: dict[str, float] = {}
         for each, name in pair:
             before, own = processor_seconds(without=SERVERS), time.process_time()
-            measured[name] = run(each, prepare=False)
+            measured[name] = run(each)
             spent[name] = processor_seconds(without=SERVERS) - before
             driver[name] = time.process_time() - own
         work.append(spent["with"] / spent["without"])

@@ -94,7 +94,7 @@ def grouped(server, directory, grouping):
         workers=WORKERS,
         epochs=EPOCHS,
     )
-    report = run(config, prepare=False)
+    report = run(config)
     assert report.finished
     assert report.metrics.messages == MESSAGES
     return report.timing.makespan_ms / 1000

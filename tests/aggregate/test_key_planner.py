@@ -43,12 +43,12 @@ def test_a_paused_run_continues_with_its_plans(clicks, tmp_path):
         output=tmp_path,
     )
     paused = tmp_path / "state" / "paused"
-    first = run(config, prepare=False, on_progress=when_running(paused))
+    first = run(config, on_progress=when_running(paused))
     assert not first.finished
     tables = RoutingTables(tmp_path / "state" / "tables", config.grouping, WORKERS)
     before = tables.numbers()
     assert before
-    report = run(config, prepare=False)
+    report = run(config)
     assert report.finished
     assert tables.numbers()[: len(before)] == before
     counts: Counter[str] = Counter()

@@ -88,13 +88,11 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     ended: list[int] = []
     for layout in LAYOUTS[:-1]:
         wanted = len(ended) + 1
-        report = run(
-            a_run(path, tmp_path, layout), prepare=False, on_progress=after(wanted, tmp_path)
-        )
+        report = run(a_run(path, tmp_path, layout), on_progress=after(wanted, tmp_path))
         assert not report.finished
         ended = [each.epoch for each in report.epochs]
         assert len(ended) >= wanted
-    report = run(a_run(path, tmp_path, LAYOUTS[-1]), prepare=False)
+    report = run(a_run(path, tmp_path, LAYOUTS[-1]))
     assert report.finished
 
     found: dict[tuple[int, str], int] = {}
@@ -135,8 +133,8 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     assert report.epochs[second].max_over_mean < _MAX_OVER_MEAN
 
     with pytest.raises(ConfigurationError, match="workers was 4 and is now 7"):
-        run(a_run(path, tmp_path, LAYOUTS[1]), prepare=False)
-    before = run(a_run(path, tmp_path, LAYOUTS[-1]), prepare=False)
+        run(a_run(path, tmp_path, LAYOUTS[1]))
+    before = run(a_run(path, tmp_path, LAYOUTS[-1]))
     assert before.finished_before
     assert before.workers == FIRST["workers"]
 
@@ -148,7 +146,7 @@ def test_an_option_that_spark_pins_is_rejected_with_its_reason(clicks, tmp_path)
 
     begin(config)
     with pytest.raises(ConfigurationError) as refused:
-        run(config.with_options(aggregators=3, workers=8), prepare=False)
+        run(config.with_options(aggregators=3, workers=8))
     assert str(refused.value) == (
         f"output {tmp_path} holds another run (aggregators was 2 and is now 3, but Spark does not "
         "change the number of partitions of its state; also workers was 4 and is now 8): choose "
@@ -165,7 +163,7 @@ def test_an_aggregator_that_depends_on_the_workers_of_keys_pins_them(tmp_path):
     )
     begin(config)
     with pytest.raises(ConfigurationError) as refused:
-        run(config.with_options(workers=8, sources=9), prepare=False)
+        run(config.with_options(workers=8, sources=9))
     assert (
         "(workers was 10 and is now 8, but heavy-hitters depends on the workers of a key; also "
         "sources was 5 and is now 9)" in str(refused.value)

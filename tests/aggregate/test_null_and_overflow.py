@@ -35,7 +35,7 @@ def test_null_is_a_key_and_a_sum_that_does_not_fit_is_null(tmp_path, grouping):
         output=tmp_path / "out",
         sink="memory",
     )
-    report = run(config, prepare=False)
+    report = run(config)
     assert report.table is not None
     sums = {row["k"]: row["sum"] for row in report.table.to_pylist()}
     assert sums == {"a": None, None: 7, "b": 5, "c": HUGE}

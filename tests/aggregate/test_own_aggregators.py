@@ -63,7 +63,7 @@ def test_results_equal_a_plain_count(grouping, tmp_path, monkeypatch):
     )
     assert config.aggregator == "n=count,of=own_visits:visits"
     monkeypatch.delitem(sys.modules, "own_visits")
-    report = run(config, prepare=False)
+    report = run(config)
     there: dict[tuple[int, str], list[tuple[Decimal, str]]] = defaultdict(list)
     for number, (user, paid, page) in enumerate(ROWS):
         there[number // 450, user].append((Decimal(paid), page))

@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import PipelineConfig, read_results
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from tests.pausing import when_running
 from tests.tiers import most_in_soak
 
@@ -38,7 +38,7 @@ OWN = {
 
 
 def run(config, **options):
-    return run_prepared(config, prepare=False, **options)
+    return run_typed(config, **options)
 
 
 def sales(rows=1500):

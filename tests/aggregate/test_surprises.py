@@ -13,7 +13,7 @@ from pydoc_data import topics
 import pyarrow.dataset as ds
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.exporters import History
@@ -30,7 +30,7 @@ WITHOUT = "planned(planning=previous,surprise=none)"
 
 
 def run(**options):
-    return run_prepared(PipelineConfig(**{**SMALL, **options}), prepare=False)
+    return run_typed(PipelineConfig(**{**SMALL, **options}))
 
 
 def most(messages):

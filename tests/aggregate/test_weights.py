@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.dataset as ds
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.applications.config import ApplicationConfig
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.hashing import hash_strings
@@ -28,7 +28,7 @@ WAYS = list(product(UNITS, UNITS))
 
 
 def run(**options):
-    return run_prepared(PipelineConfig(**{**SMALL, **options}), prepare=False)
+    return run_typed(PipelineConfig(**{**SMALL, **options}))
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ STREAM = {"dataset": KEYS.name, "messages": 1500, "rate": 30.0}  # one window
 
 
 def results(config):
-    table = run(config, prepare=False).table
+    table = run(config).table
     assert table is not None
     return table.to_pylist()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import subprocess
@@ -11,8 +10,6 @@ import sys
 import pyarrow as pa
 import pytest
 
-from evenkey import applications
-from evenkey.applications import application_runs
 from evenkey.cli import main
 
 RUN = ("run", "--dataset", "country-skew-r80", "--messages", "50000")
@@ -114,11 +111,7 @@ def test_standard_output_is_one_json_object(pipeline, monkeypatch, capfd):
 
 @pytest.mark.slow(5)
 @pytest.mark.usefixtures("spark")
-def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypatch):
-    # No time is measured here, so no warm-up is needed.
-    monkeypatch.setitem(
-        vars(applications), "run", functools.partial(application_runs.run, prepare=False)
-    )
+def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path):
     text, output = tmp_path / "text.txt", tmp_path / "out"
     text.write_text("to be or not to be\n" * 20)
     job = [

@@ -15,8 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
-from evenkey.applications import ApplicationConfig
-from evenkey.applications import run as run_prepared
+from evenkey.applications import ApplicationConfig, run
 from evenkey.cli import progress_bars, summary
 from evenkey.cli.output import print_json
 from evenkey.cli.papers import join_summary
@@ -217,18 +216,18 @@ def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, parsed, progres
     if paused:
         stop = when_running(output / "state" / "paused")
         slow = ApplicationConfig(**options, cost_ms=6)
-        assert not run_prepared(slow, prepare=False, on_progress=stop).finished
+        assert not run(slow, on_progress=stop).finished
     options["export"] = f"prometheus://127.0.0.1:{free_port()}"
     show, lines = progress
-    report = run_prepared(ApplicationConfig(**options), prepare=False, on_progress=show)
+    report = run(ApplicationConfig(**options), on_progress=show)
     assert report.finished
     progress_lines = lines()
 
     figures, records = parsed(report), history_of(output)
     last = records[-1]
-    (run,) = Runs([output]).read()
+    (shown,) = Runs([output]).read()
     table = printed(summary, summary.print_run, report)
-    compared = agree(figures, last, on_the_page(run), table)
+    compared = agree(figures, last, on_the_page(shown), table)
     assert {"makespan_ms", "messages", "epochs", "rejected", "late", "loads"} <= compared
     # Every declared figure of the run is compared, unless it is not known or named above.
     declared = {name for name, each in FIGURES.items() if not each.of_epoch}
@@ -247,9 +246,9 @@ def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, parsed, progres
     prometheus_agrees(scraped, records)
     progress_agrees(progress_lines, records)
 
-    (bars,) = dashboard_charts.loads([run], LIGHT, "loads").data
+    (bars,) = dashboard_charts.loads([shown], LIGHT, "loads").data
     assert list(bars.customdata) == figures["loads"]
-    assert charts_agree(run, records) > {
+    assert charts_agree(shown, records) > {
         "epoch_max_over_mean",
         "epoch_dist_cost",
         "epoch_stddev_percent",
@@ -260,8 +259,8 @@ def test_all_surfaces_agree_on_a_run(tmp_path, scraped, printed, parsed, progres
     assert len(with_input) == figures["epochs"]
     for name in ("epoch_max_over_mean", "epoch_dist_cost", "epoch_stddev_percent"):
         assert max(each[name] for each in with_input) == figures[name]["max"], name
-    assert held_by_workers(run) == [each["epoch_loads"] for each in with_input]
-    (keys,) = heat_maps.HOT_KEYS.draw([run], LIGHT).data
+    assert held_by_workers(shown) == [each["epoch_loads"] for each in with_input]
+    (keys,) = heat_maps.HOT_KEYS.draw([shown], LIGHT).data
     for hot, texts in zip(with_input[-1].hottest, keys.text, strict=True):
         parts = [int(text.partition(" ")[0].replace(",", "")) for text in texts]
         assert [part for part in parts if part] == list(hot.held)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import json
 import re
@@ -64,9 +63,8 @@ def _halves(text):
 
 
 @pytest.mark.slow(7)
-def test_naive_bayes(example, capsys, monkeypatch):
+def test_naive_bayes(example, capsys):
     program = example("naive_bayes")
-    monkeypatch.setattr(program, "run", functools.partial(program.run, prepare=False))
     assert program.main(records=300, words=150) > 0.7
     output = capsys.readouterr().out
     assert "epoch 0: 100 records, accuracy None" in output

@@ -115,7 +115,7 @@ def filled(spark, influx, prometheus, began):
         export=[influx.address, f"prometheus://127.0.0.1:{prometheus.target}"],
     )
     # The epochs that close the windows are scraped before the run ends.
-    report = run(config, prepare=False, on_progress=scraped)
+    report = run(config, on_progress=scraped)
     assert [(each.dropped, each.error) for each in report.exports] == [(0, None)] * 2
     return report
 

@@ -51,7 +51,7 @@ def test_avro_records_are_counted_and_others_rejected(broker, schema, tmp_path):
         output=tmp_path / "out",
         sink="memory",
     )
-    report = run(config, prepare=False)
+    report = run(config)
     assert (report.finished, report.lines, report.rejected) == (True, 35, len(bad))
     truth: Counter[str | None] = Counter()
     for user, n in good:

@@ -78,7 +78,7 @@ def test_results_equal_exact_counts(spark, broker, grouping):
         workers=10,
         epochs=2,
     )
-    report = run(config, prepare=False)
+    report = run(config)
     assert (report.metrics.messages, report.rejected, report.late) == (messages, 0, 0)
     assert counted(spark, broker, topic) == truth(messages)
 

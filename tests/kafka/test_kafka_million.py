@@ -27,6 +27,6 @@ def test_results_of_a_million_equal_exact_counts(spark, broker, clicks, grouping
         workers=10,
         epochs=4,
     )
-    report = run(config, prepare=False)
+    report = run(config)
     assert (report.metrics.messages, report.rejected, report.late) == (MESSAGES, 0, 0)
     assert counted(spark, broker, f"million-{grouping}") == truth(MESSAGES)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig, compare
@@ -35,7 +35,7 @@ def topic():
 
 
 def run(config, **options):
-    return run_prepared(config, prepare=False, **options)
+    return run_typed(config, **options)
 
 
 @pytest.mark.slow(5)

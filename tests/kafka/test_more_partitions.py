@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
@@ -21,7 +21,7 @@ THEN = {"grouping": "planned", "workers": 5, "sources": 4}
 
 
 def run(config, **options):
-    return run_prepared(config, prepare=False, **options)
+    return run_typed(config, **options)
 
 
 def grow(broker, topic, partitions, values):

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka import TopicState
 from evenkey.pipeline.aggregate import PipelineConfig
@@ -44,7 +44,7 @@ def begun(spark, config):
 
 
 def run(config, **options):
-    return run_prepared(config, prepare=False, **options)
+    return run_typed(config, **options)
 
 
 def refused(config, kind=ConfigurationError, **options):
@@ -152,7 +152,7 @@ def test_records_that_are_deleted_before_an_epoch_reads_them_are_named(broker, c
             delete_records(broker, topic, {0: 20, 1: 5})
 
     with pytest.raises(RunError, match="up to 25 records were deleted") as caught:
-        run_prepared(config, on_progress=delete)
+        run_typed(config, on_progress=delete, warm_up=True)
     assert f"{topic}, partition 0: offsets 0 to 19; {topic}, partition 1: " in str(caught.value)
 
 

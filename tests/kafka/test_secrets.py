@@ -31,7 +31,7 @@ spark = session("local[2]", {**connector_settings(), **settings})
 small = {"grouping": "pkg", "workers": 2, "sources": 2, "aggregators": 1, "epochs": 1}
 out = f"{server}/guarded-out"
 topics = {"kafka": f"{server}/guarded", "output_kafka": out, "kafka_config": config}
-run(PipelineConfig(**topics, **small, output=f"{output}/run"), prepare=False)
+run(PipelineConfig(**topics, **small, output=f"{output}/run"))
 results = read_topic(spark, out, settings=ClientSettings.read(Path(config)))
 results.explain("formatted")
 print(results._jdf.queryExecution().toString())

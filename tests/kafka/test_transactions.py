@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.runs.driving import held_up, waiting
@@ -32,7 +32,7 @@ def topic():
 
 
 def run(config, **options):
-    return run_prepared(config, prepare=False, **options)
+    return run_typed(config, **options)
 
 
 def counts(report):

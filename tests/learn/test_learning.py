@@ -36,7 +36,7 @@ def groupings(*quick):
 
 
 def learned(config, **options):
-    return run(config, prepare=False, **options)
+    return run(config, **options)
 
 
 def in_one_go(records=RECORDS):

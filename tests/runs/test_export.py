@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
@@ -22,7 +22,7 @@ SECRET = "hunter2-secret"
 
 
 def run(config, **options):
-    return run_prepared(config, prepare=False, **options)
+    return run_typed(config, **options)
 
 
 def records(directory):

@@ -43,7 +43,7 @@ def test_results_are_exact_and_drops_are_counted(server, queue):
         cost_ms=2,
         export=f"{server.address}?queue={queue}",
     )
-    report = run(config, prepare=False, on_progress=interrupt)
+    report = run(config, on_progress=interrupt)
 
     stream = generated("country-skew-r80", messages=MESSAGES)
     texts = stream.texts(stream.batch(0, MESSAGES).ids).to_pylist()

@@ -67,7 +67,7 @@ def executors(group):
 @pytest.mark.usefixtures("spark")
 def test_a_killed_executor_is_replaced_and_its_messages_go_to_the_same_workers(tmp_path):
     undisturbed = PipelineConfig(**STREAM, **SHAPE, output=tmp_path / "undisturbed")
-    run(undisturbed, prepare=False)
+    run(undisturbed)
 
     output, log = tmp_path / "out", tmp_path / "log"
     slow = command(output, master="local-cluster[2,1,2048]", cost_ms=2)

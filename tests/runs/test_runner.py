@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from evenkey import run as run_prepared
+from evenkey import run as run_typed
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
@@ -27,7 +27,7 @@ SMALL = {"workers": 4, "sources": 3, "aggregators": 2}
 
 
 def run(config, **options):
-    return run_prepared(config, prepare=False, **options)
+    return run_typed(config, **options)
 
 
 def run_and_pause(config):

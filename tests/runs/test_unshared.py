@@ -56,7 +56,7 @@ def test_a_location_that_executors_do_not_see_is_named(hosts, grouping):
         r"(?:an output|state) must be a place that the driver and all executors share"
     )
     with pytest.raises(RunError, match=wanted):
-        run(config, prepare=False)
+        run(config)
     assert Commits(driver).epochs() == []
     assert not (executors / "results").exists()
 
@@ -78,7 +78,7 @@ def test_executors_files_that_the_driver_does_not_see_are_missed(hosts, tmp_path
         r"\(its source offered \d+, .* held 0\)"
     )
     with pytest.raises(RunError, match=wanted):
-        run(config, prepare=False)
+        run(config)
     assert Commits(driver).epochs() == []
 
 
@@ -88,7 +88,7 @@ def test_a_file_uri_is_its_path(tmp_path):
     uri = f"file://{tmp_path}/an%20output"
     config = PipelineConfig(dataset="country-skew-r80", output=uri, **SMALL)
     assert config.output == place
-    report = run(config, prepare=False)
+    report = run(config)
     assert report.results == place / "results"
     assert read_results(uri).equals(read_results(place))
     assert sum(read_results(uri)["count"].to_pylist()) == 600

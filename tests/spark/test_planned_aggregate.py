@@ -93,7 +93,7 @@ def run_by_command(
         epochs=epochs,
         output=directory,
     )
-    report = run(config, prepare=False)
+    report = run(config)
     return report, RoutingTables(directory / "state" / "tables", grouping, workers)
 
 

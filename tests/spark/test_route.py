@@ -11,6 +11,7 @@ from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
+from evenkey.spark.plans import batch_plans
 from evenkey.spark.routing.tasks import routing_task
 from tests.spark import oracle
 from tests.tiers import most_in_soak
@@ -187,7 +188,9 @@ def test_what_cannot_be_is_refused_at_once(batch, options, says):
 
 
 @pytest.mark.slow(3)
-def test_keys_are_counted_for_a_grouping_that_goes_by_their_frequencies(batch, session, tmp_path):
+def test_keys_are_counted_for_a_grouping_that_goes_by_their_frequencies(
+    batch, session, tmp_path, monkeypatch
+):
     """A batch makes the plan; another batch and a stream with the same state follow it."""
     first = operators.route(batch, "key", "off-greedy", WORKERS, state=tmp_path / "state")
     placed: dict[str | None, int] = dict(first.select("key", "worker").distinct().collect())
@@ -197,6 +200,9 @@ def test_keys_are_counted_for_a_grouping_that_goes_by_their_frequencies(batch, s
     router = grouping.router(WORKERS)
     router.remember(grouping.plan(keys, hashes["count"].to_numpy().astype(float), WORKERS))
     assert placed == dict(zip(hashes["key"].to_pylist(), router.route(keys).tolist(), strict=True))
+    monkeypatch.setattr(batch_plans, "_MOST_KEYS", len(keys) - 1)
+    with pytest.raises(ConfigurationError, match=f"more than {len(keys) - 1} distinct keys"):
+        operators.route(batch, "key", "off-greedy", WORKERS)
     few = batch.where("id < 50")
     for options, same in (({"state": tmp_path / "state"}, True), ({}, False)):
         again = operators.route(few, "key", "off-greedy", WORKERS, **options)

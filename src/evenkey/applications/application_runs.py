@@ -22,7 +22,7 @@ def run(
     *,
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
-    prepare: bool = True,
+    warm_up: bool = False,
 ) -> RunReport: ...
 @overload
 def run(
@@ -30,7 +30,7 @@ def run(
     *,
     learner: Learner[Any],
     on_progress: OnProgress | None = None,
-    prepare: bool = True,
+    warm_up: bool = False,
 ) -> LearningReport: ...
 def run(
     config: PipelineConfig | ApplicationConfig | LearnConfig,
@@ -38,7 +38,7 @@ def run(
     learner: Learner[Any] | None = None,
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
-    prepare: bool = True,
+    warm_up: bool = False,
 ) -> RunReport:
     """Run a pipeline or an application until its input is processed and its windows are closed.
 
@@ -58,9 +58,9 @@ def run(
         Function that is called after each epoch.
     console
         Text stream that the console sink prints to. None: standard output.
-    prepare
+    warm_up
         Whether to run a small stream first. Python workers start and kernels are loaded in this
-        stream, so the measured epochs do not include that time.
+        stream, so measured epochs do not include that time; but the first results come later.
 
     Returns
     -------
@@ -97,5 +97,5 @@ def run(
         if learner is None:
             message = "learner = None: a LearnConfig needs a learner; pass learner=NaiveBayes()"
             raise ConfigurationError(message)
-        return run_job(LearnJob(learner, config), on_progress=on_progress, prepare=prepare)
-    return run_job(AggregateJob(config, console), on_progress=on_progress, prepare=prepare)
+        return run_job(LearnJob(learner, config), on_progress=on_progress, warm_up=warm_up)
+    return run_job(AggregateJob(config, console), on_progress=on_progress, warm_up=warm_up)

@@ -46,9 +46,9 @@ def test_a_paused_run_continues_from_the_model_of_the_previous_epoch(tmp_path):
     options = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
     config = ApplicationConfig(**options, output=tmp_path / "out")
     paused = tmp_path / "out" / "state" / "paused"
-    first = run(config, prepare=False, on_progress=when_running(paused))
+    first = run(config, on_progress=when_running(paused))
     assert not first.finished
-    report = run(config, prepare=False)
+    report = run(config)
     assert isinstance(report, LearningReport)
     assert report.finished
     trained = in_process(EPOCHS)

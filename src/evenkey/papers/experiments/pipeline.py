@@ -106,7 +106,7 @@ class PipelineRun(Timed):
         fresh = change_session(self.kind)
         if fresh:
             _PREPARED.clear()
-        prepare = self.workers not in _PREPARED
+        warm_up = self.workers not in _PREPARED
         _PREPARED.add(self.workers)
 
         def show(progress: EpochProgress) -> None:
@@ -118,7 +118,7 @@ class PipelineRun(Timed):
             if fresh:
                 # The first stream of a session is slower, because Java compiles Spark's code.
                 run(config)
-            return _measured(run(config, on_progress=show, prepare=prepare and not fresh))
+            return _measured(run(config, on_progress=show, warm_up=warm_up and not fresh))
 
     @contextlib.contextmanager
     def _input(self) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run_join(
-    config: JoinConfig, *, on_progress: OnProgress | None = None, prepare: bool = True
+    config: JoinConfig, *, on_progress: OnProgress | None = None, warm_up: bool = False
 ) -> JoinReport:
     """Run a pipeline until all publications are joined.
 
@@ -31,7 +31,7 @@ def run_join(
         Configuration of the pipeline.
     on_progress
         Function that is called after each epoch.
-    prepare
+    warm_up
         Whether to start the Python workers first, so that measured epochs do not include that time.
 
     Raises
@@ -51,7 +51,7 @@ def run_join(
     >>> report.finished, report.publications  # doctest: +SKIP
     (True, 500)
     """
-    return run(JoinJob(config), on_progress=on_progress, prepare=prepare)
+    return run(JoinJob(config), on_progress=on_progress, warm_up=warm_up)
 
 
 def compare_joins(
@@ -85,4 +85,4 @@ def compare_joins(
     updates = {mode: {"mode": mode} for mode in modes}
     check_configuration(config, JoinConfig)
     each = variants(config, updates, topic=config.output_kafka)
-    return [run_join(variant, on_progress=on_progress) for variant in each]
+    return [run_join(variant, on_progress=on_progress, warm_up=True) for variant in each]

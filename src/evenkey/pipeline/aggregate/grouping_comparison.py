@@ -51,7 +51,7 @@ def compare(
     sink = {"sink": "memory"} if config.output is None else {"sink": config.sink}
     updates = {_directory(grouping): {"grouping": grouping, **sink} for grouping in groupings}
     each = variants(config, updates, topic=config.output_kafka)
-    return [run(AggregateJob(variant), on_progress=on_progress) for variant in each]
+    return [run(AggregateJob(variant), on_progress=on_progress, warm_up=True) for variant in each]
 
 
 def _directory(grouping: str) -> str:

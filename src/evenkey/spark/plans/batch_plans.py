@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _FINE = 16
 MOST_TRACKED = 1_000_000
 """Maximum number of counters of `top`, which is Spark's own limit."""
+_MOST_KEYS = 10_000_000
+"""Maximum number of distinct keys of a plan that has every key: the driver gets all their counts,
+and each Python worker the plan, at some 16 bytes a key."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,8 @@ def plan_by_frequencies(
     Raises
     ------
     ConfigurationError
-        `df` is a stream and there is no plan, or the plan belongs to another grouping.
+        `df` is a stream and there is no plan, the plan belongs to another grouping, or there are
+        more than `_MOST_KEYS` keys.
     """
     plan = kept.find()
     if plan:
@@ -129,7 +133,14 @@ def plan_by_frequencies(
             "use a grouping that learns these frequencies, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
-    counts = df.groupBy(hashed.alias("key")).agg(F.count(F.lit(1)).alias("count")).toArrow()
+    counted = df.groupBy(hashed.alias("key")).agg(F.count(F.lit(1)).alias("count"))
+    counts = counted.limit(_MOST_KEYS + 1).toArrow()
+    if len(counts) > _MOST_KEYS:
+        message = (
+            f"grouping {grouping}: the batch has more than {_MOST_KEYS:,} distinct keys, and its "
+            "plan has every key: use planned, whose plan has only the hottest"
+        )
+        raise ConfigurationError(message)
     keys = counts["key"].to_numpy().view(np.uint64)
     plan = grouping.plan(keys, counts["count"].to_numpy().astype(np.float64), workers)
     kept.keep(plan)

@@ -90,7 +90,7 @@ class JoinRun(Timed):
             if on_messages is not None:
                 on_messages(progress.messages)
 
-        report = run_join(self.config(), on_progress=show)
+        report = run_join(self.config(), on_progress=show, warm_up=True)
         return TimedRun({}, _timings(report), _epochs(report))
 
     def config(self) -> JoinConfig:

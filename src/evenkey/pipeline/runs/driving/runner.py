@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @file_handles_named()
 @java_deaths_named()
 def run(
-    job: Job[ReportT], *, on_progress: OnProgress | None = None, prepare: bool = True
+    job: Job[ReportT], *, on_progress: OnProgress | None = None, warm_up: bool = False
 ) -> ReportT:
     """Run a job until its input is processed and its windows are closed.
 
@@ -65,8 +65,8 @@ def run(
         The job.
     on_progress
         Called when an epoch has ended; None: no calls.
-    prepare
-        Whether to warm up before the first measured epoch.
+    warm_up
+        Whether to warm up before the first epoch.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def run(
         )
         timeline = Timeline(earlier_spans(directory.commits))
         with Recorder(exports, timeline) as recorder:
-            if prepare:
+            if warm_up:
                 announce(seen, job.name, "warming up")
                 prepared.warm_up(spark, directory)
             announce(seen, job.name, "first epoch")
