@@ -460,13 +460,12 @@ class PlannedGrouping(Grouping):
         for worker, counts in held.items():
             sent[worker] = round(counts.total)
         in_order = [held[worker] for worker in sorted(held)]
-        keys, places = np.unique(
-            np.concatenate([counts.keys for counts in in_order]), return_inverse=True
-        )
-        loads = np.bincount(places, np.concatenate([counts.loads for counts in in_order]))
-        bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
         statistics = self.statistics(workers)
-        statistics.add_hottest(keys, loads.astype(np.float64), bucket_loads)
+        statistics.add_parts(
+            [counts.keys for counts in in_order],
+            [counts.loads for counts in in_order],
+            np.sum([counts.bucket_loads for counts in in_order], axis=0),
+        )
         # If surprising keys were moved, the real loads do not show that the plan is stale.
         return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 

@@ -12,6 +12,7 @@ from evenkey.core.sketches import SpaceSaving
 from evenkey.groupings.tables.key_table import check_read
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import NDArray
@@ -101,6 +102,25 @@ class KeyStatistics:
         self.bucket_loads = bucket_loads
         if loads.sum() < self.total:
             self.bucket_keys = None
+
+    def add_parts(
+        self,
+        keys: Sequence[NDArray[np.int64] | NDArray[np.uint64]],
+        loads: Sequence[NDArray[np.float64]],
+        bucket_loads: NDArray[np.float64],
+    ) -> None:
+        """Do as `add_hottest`, with keys in parts: the loads of a key in several parts are added.
+
+        Parameters
+        ----------
+        keys, loads
+            For each of at least one part: int64[k] or uint64[k], keys, and float64[k], their loads.
+        bucket_loads
+            As for `add_hottest`.
+        """
+        distinct, places = np.unique(np.concatenate(keys), return_inverse=True)
+        summed = np.bincount(places, np.concatenate(loads)).astype(np.float64)
+        self.add_hottest(distinct.view(np.uint64), summed, bucket_loads)
 
     def merge(self, other: KeyStatistics) -> None:
         """Add the statistics of another source or epoch.

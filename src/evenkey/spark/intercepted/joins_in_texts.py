@@ -12,7 +12,6 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.intercepted.catalyst_nodes import (
     analysed_plan,
     each_of,
-    hidden_columns,
     name_of,
     parts_of,
 )
@@ -131,21 +130,13 @@ class _SqlJoin:
         made = self._passed((left.frame, right.frame), on, kind, described, used)
         if made is None:
             return None
-        found = list(each_of(analysed_plan(made).output()))
-        wanted = list(each_of(join.output()))
-        hidden = hidden_columns(join) if has_hidden else []
         places = [*left.places()]
         hidden_places = [*left.hidden_places()]
         if kind not in _TESTS:
             places += right.places(left.all_columns)
             hidden_places += right.hidden_places(left.all_columns)
-        columns = [
-            self._catalyst.in_place_of(found[place], column)
-            for place, column in zip([*places, *hidden_places], [*wanted, *hidden], strict=True)
-        ]
-        replacement = self._catalyst.project(columns, analysed_plan(made))
-        if hidden:
-            replacement = self._catalyst.hiding(hidden, columns[: len(wanted)], replacement)
+        every = [*places, *hidden_places]
+        replacement = self._nodes.restored(analysed_plan(made), every, join)
         if replacement.schema().json() != join.schema().json():
             message = "the columns would differ from those of Spark's own join"
             raise ConfigurationError(message)

@@ -10,7 +10,7 @@ from evenkey.spark.intercepted.catalyst_nodes import each_of, hidden_columns
 from evenkey.spark.intercepted.wanted_nodes import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -87,6 +87,33 @@ class PassedNodes:
             return node
         self.used += used
         return made
+
+    def restored(
+        self, plan: Any, places: Iterable[int], node: Any, added: Sequence[Any] = ()
+    ) -> Any:
+        """Return the rows of a plan with the columns of a node, and their ids.
+
+        Parameters
+        ----------
+        plan
+            The rows.
+        places
+            Place in the plan's output of each column of the node, then of each hidden one.
+        node
+            The node that later nodes read these columns of.
+        added
+            Further columns of the result.
+        """
+        catalyst, found = self.catalyst, list(each_of(plan.output()))
+        columns = list(each_of(node.output()))
+        hidden = hidden_columns(node) if self.has_hidden else []
+        listed = [
+            catalyst.in_place_of(found[place], column)
+            for place, column in zip(places, [*columns, *hidden], strict=True)
+        ]
+        made = catalyst.project([*listed, *added], plan)
+        shown = [*listed[: len(columns)], *added]
+        return catalyst.hiding(hidden, shown, made) if hidden else made
 
 
 class NamedRows(NamedTuple):

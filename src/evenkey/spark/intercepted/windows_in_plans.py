@@ -14,7 +14,6 @@ from evenkey.spark.intercepted.catalyst_nodes import (
     analysed_plan,
     depends_on_task,
     each_of,
-    hidden_columns,
     name_of,
 )
 from evenkey.spark.intercepted.describing import describe_window
@@ -145,16 +144,9 @@ def _placed(
 def _on_rows(nodes: PassedNodes, window: Any, rows: NamedRows, frame: DataFrame, place: str) -> Any:
     """Return a window on a DataFrame with the columns of its rows, and perhaps `place` too."""
     catalyst, plan = nodes.catalyst, analysed_plan(frame)
-    found, columns = list(each_of(plan.output())), list(each_of(window.child().output()))
-    hidden = hidden_columns(window.child()) if nodes.has_hidden else []
+    more = each_of(plan.output().drop(rows.all_columns))
+    added = [catalyst.named(each, place) for each in more]
     places = [*rows.places(), *rows.hidden_places()]
-    listed = [
-        catalyst.in_place_of(found[place], column)
-        for place, column in zip(places, [*columns, *hidden], strict=True)
-    ]
-    added = [catalyst.named(each, place) for each in found[rows.all_columns :]]
-    child = catalyst.project([*listed, *added], plan)
-    if hidden:
-        child = catalyst.hiding(hidden, [*listed[: len(columns)], *added], child)
+    child = nodes.restored(plan, places, window.child(), added)
     keys = [*each_of(window.partitionSpec()), *(each.toAttribute() for each in added)]
     return catalyst.project(list(each_of(window.output())), catalyst.window(window, keys, child))

@@ -138,9 +138,7 @@ def sample_keys(
             total[numbers] += weight * of_numbers
             if name == "buckets":
                 variance += weight * (weight - 1) * float(of_numbers.sum())
-    distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
-    loads_of_keys = np.bincount(numbers, np.concatenate(counts)).astype(np.float64)
-    empty.add_hottest(distinct.view(np.uint64), loads_of_keys, buckets)
+    empty.add_parts(keys, counts, buckets)
     return KeySample(empty, tuple(loads.values()), bound(variance, float(buckets.sum()), workers))
 
 

@@ -102,9 +102,7 @@ def loads_of(
             numbers, rows = _items(values[f"buckets_{tier}"])
             buckets[numbers] += weight * rows
             variance += weight * (weight - 1) * float(rows.sum())
-    distinct, numbers = np.unique(np.concatenate(hashes), return_inverse=True)
-    loads = np.bincount(numbers, np.concatenate(counts)).astype(np.float64)
-    empty.add_hottest(distinct.view(np.uint64), loads, buckets)
+    empty.add_parts(hashes, counts, buckets)
     return empty, bound(variance, float(buckets.sum()), workers)
 
 
