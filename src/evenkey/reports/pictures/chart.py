@@ -35,6 +35,13 @@ _CHARACTERS_BESIDE_PANEL = 26
 _LEGEND_LINE_PIXELS = 22
 _LEGEND_MARK_PIXELS = 60
 _MANY_POINTS = 40
+_BAR_PIXELS, _GAP_PIXELS = 10, 8
+_ABOVE = 1.05
+_NEAR, _MOST = 0.01, 0.7
+"""Two points closer than this part of the range look like one; so do lines with most such points.
+"""
+_IN_FRONT = ((4, 4), (2, 5), (1, 6))
+"""Dashes of a line on one, two or more others: strokes and gaps, in widths of the line."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,10 @@ class Chart:
     dash
         Column whose distinct values each get a line style. None: all lines are solid.
     kind
-        Lines with a mark at each point, or bars side by side.
+        Lines with a mark at each point, or bars side by side. A line that lies on an earlier one is
+        dashed, with empty marks, so that both are seen.
+    sideways
+        Whether bars lie, below each other; for many categories with long names.
     baseline
         Column with the value of a dashed horizontal line in each panel, such as a mean. The name of
         the column stands in the legend. None: no line.
@@ -104,6 +114,7 @@ class Chart:
     panels: Grid | None = None
     dash: str | None = None
     kind: Literal["lines", "bars"] = "lines"
+    sideways: bool = False
     baseline: str | None = None
     beside: Mapping[str, str] | None = None
     note: str = ""
@@ -120,14 +131,13 @@ class Chart:
         panels = figure.subplots(lines, columns, squeeze=False).flat
         marks: dict[str, Any] = {}
         for place, ((title, part), panel) in enumerate(zip(parts, panels, strict=False)):
-            marks |= self._draw_points(panel, part, rows)
+            marks = self._draw_points(panel, part, rows) | marks
             panel.set_title(title)
-            fit(self.x, "x", panel, rows, width / columns - _LABEL_PIXELS)
-            fit(self.y, "y", panel, part if self.y.scale == "linear" else rows, _PANEL_PIXELS)
-            panel.grid(visible=self.kind == "lines" and self.x.scale != "category", axis="x")
-            panel.set_xlabel(self.x.title if place + columns >= len(parts) else "")
-            beside = self.y.title if place % columns == 0 else ""
-            panel.set_ylabel(textwrap.fill(beside, _CHARACTERS_BESIDE_PANEL))
+            self._fit(panel, part, rows, width / columns - _LABEL_PIXELS)
+            below, beside = (self.y, self.x) if self.sideways else (self.x, self.y)
+            panel.set_xlabel(below.title if place + columns >= len(parts) else "")
+            label = beside.title if place % columns == 0 else ""
+            panel.set_ylabel(textwrap.fill(label, _CHARACTERS_BESIDE_PANEL))
         for panel in panels:
             panel.remove()
         if len(marks) > 1:
@@ -140,12 +150,39 @@ class Chart:
                 ncols=_beside_each_other(marks, width),
             )
 
+    def _fit(self, panel: Axes, part: pd.DataFrame, rows: pd.DataFrame, pixels: float) -> None:
+        """Set the scales and ticks of a panel."""
+        if self.sideways:
+            names = self.x.categories(rows)
+            panel.set_yticks(range(len(names)), names)
+            panel.set_ylim(len(names) - 0.4, -0.6)
+            fit(self.y, "x", panel, part, pixels)
+            panel.grid(visible=False, axis="y")
+            return
+        lines = self.kind == "lines"
+        fit(
+            self.x,
+            "x",
+            panel,
+            rows if self.x.scale == "category" else part,
+            pixels,
+            at_values=lines,
+        )
+        shared = self.y.scale == "log" or (self.panels is not None and self.panels.shared)
+        fit(self.y, "y", panel, rows if shared else part, _PANEL_PIXELS)
+        if shared and self.y.scale == "linear":
+            panel.set_ylim(top=_ABOVE * rows[self.y.column].max())
+        panel.grid(visible=lines and self.x.scale != "category", axis="x")
+
     def _height(self, frame: pd.DataFrame, width: int) -> int:
         rows = self._rows(frame)
         lines, columns = self._shape(len(self._parts(rows)), width)
         labels = [label for label, _ in self._lines(rows)]
         legend = 1 + math.ceil(len(labels) / _beside_each_other(labels, width))
         names = self.x.categories(rows) if self.x.scale == "category" else []
+        if self.sideways:
+            wide = _BAR_PIXELS * len(labels) + _GAP_PIXELS
+            return round(lines * (wide * len(names) + _LABEL_PIXELS)) + legend * _LEGEND_LINE_PIXELS
         panel = _PANEL_PIXELS + height_of_names(names, width / columns - _LABEL_PIXELS)
         return round(lines * panel) + (legend * _LEGEND_LINE_PIXELS if len(labels) > 1 else 0)
 
@@ -199,23 +236,43 @@ class Chart:
         self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int, dash: int
     ) -> Any:
         few = len(rows) <= _MANY_POINTS
+        x, y = self.x.places(rows, frame), self.y.values(rows)
+        below = 0 if self.dash else self._below(panel, x, y, frame)
+        style: Any = (0, _IN_FRONT[min(below, len(_IN_FRONT)) - 1]) if below else _DASHES[dash % 4]
         (line,) = panel.plot(
-            self.x.places(rows, frame),
-            self.y.values(rows),
+            x,
+            y,
             color=_LIGHT.of_run(place),
-            linestyle=_DASHES[dash % len(_DASHES)],
+            linestyle=style,
             linewidth=2 if few else 1.5,
             marker=_SYMBOLS[place % len(_SYMBOLS)] if few else "",
             markersize=6,
+            markerfacecolor="none" if below else None,
             clip_on=False,
         )
         return line
+
+    def _below(self, panel: Axes, x: list[Any], y: list[Any], frame: pd.DataFrame) -> int:
+        """Count the lines of a panel of which a line with these points would hide the most."""
+        log = self.y.scale == "log"
+        values = frame[self.y.column]
+        near = _NEAR * (math.log10(values.max() / values.min()) if log else values.abs().max())
+        hidden = 0
+        for line in panel.lines:
+            if list(line.get_xdata()) != list(x):
+                continue
+            pairs = zip(y, line.get_ydata(), strict=True)
+            apart = [abs(math.log10(one / other) if log else one - other) for one, other in pairs]
+            hidden += sum(each <= near for each in apart) >= len(apart) * _MOST
+        return hidden
 
     def _draw_bars(self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int) -> Any:
         groups = list(dict.fromkeys(frame[self.group].astype(str)))
         wide = 0.8 / len(groups)
         shift = (groups.index(str(rows[self.group].iloc[0])) - (len(groups) - 1) / 2) * wide
         places = [each + shift for each in self.x.places(rows, frame)]
+        if self.sideways:
+            return panel.barh(places, self.y.values(rows), wide, color=_LIGHT.of_run(place))
         return panel.bar(places, self.y.values(rows), wide, color=_LIGHT.of_run(place))
 
 

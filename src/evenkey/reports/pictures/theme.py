@@ -29,8 +29,21 @@ GROUPINGS = {
 A grouping that is not listed gets a colour that the chart has left.
 """
 
-_SYNONYMS = {"hashing": "kg", "h": "kg"}
+_SYNONYMS = {"hashing": "kg", "h": "kg", "static potc": "potc"}
 """Names of groupings in the PKG paper."""
+
+_PREFERRED = {
+    "ours": 0,
+    "paper": 1,
+    "dynamic-lb-stal": 0,
+    "static-stal": 1,
+    "dynamic-db-stal": 2,
+    "dynamic-lb-strl": 3,
+    "static-strl": 4,
+    "dynamic-db-strl": 5,
+}
+"""Positions of other names that occur in several charts: used if no grouping of the chart has them.
+"""
 
 
 FONT = 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif'
@@ -120,15 +133,20 @@ class Theme:
 def places_of(names: Iterable[object]) -> dict[str, int]:
     """Return the positions of names' colours in `Theme.runs`.
 
-    A grouping, in any case and with any parameters, has its own position. Other names get the
+    A grouping, in any case and with any parameters, has its own position. Join modes, and figures
+    of ours and of a paper, have their own too if no grouping takes it. Other names get the
     positions that are left, in order.
 
     Examples
     --------
     >>> places_of(["ours", "DKG", "pkg(choices=3)", "paper"])
-    {'ours': 1, 'DKG': 0, 'pkg(choices=3)': 4, 'paper': 2}
+    {'ours': 2, 'DKG': 0, 'pkg(choices=3)': 4, 'paper': 1}
     """
     known = {text: _place(text) for text in map(str, names)}
+    for text in [text for text, place in known.items() if place is None]:
+        preferred = _PREFERRED.get(text)
+        if preferred not in known.values():
+            known[text] = preferred
     others = cycle(_left(known.values()))
     return {text: next(others) if place is None else place for text, place in known.items()}
 
