@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenkey.papers.claims import register
 from evenkey.papers.experiments import available
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
 from tools.reproduction.markdown import plain, table
 from tools.reproduction.records import artefact, read_notes, records, tables_of, whys
+from tools.reproduction.redrawn import KINDS, plots
+from tools.reproduction.shown_cells import arranged, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from evenkey.papers.claims import Finding
     from tools.reproduction.records import Record
 
 __all__ = ["chapter", "pages"]
 
 _MANY_ROWS = 40
 _JUDGED = ("holds", "does not hold", "not run")
+_COMMIT_DIGITS = 7
 
 _HEAD = """\
 # The papers' results, reproduced
@@ -117,47 +121,89 @@ def _row(record: Record) -> list[str]:
     count: Counter[str] = Counter(each.verdict for each in record.findings)
     return [
         f"[{record.given['reference']}](reproduction/{record.id}.md)",
-        record.given["title"],
+        record.experiment.title,
         record.given["scale"],
-        *(str(count[verdict] or "") for verdict in _JUDGED),
+        *([str(count[verdict] or "") for verdict in _JUDGED] if count else ["no claims", "", ""]),
     ]
 
 
 def _page(record: Record, notes: Mapping[str, str]) -> str:
-    given = record.given
-    lines = [f"# {given['reference']}: {given['title']}", "", given["summary"], ""]
-    for number, title in enumerate(given["plots"], 1):
-        lines += [f"![{title}]({record.id}-{number}.png)", ""]
-    if record.findings:
-        lines += ["## The paper's claims and our results", ""]
-        rows = [
-            [
-                f"“{plain(each.claim.quote)}” ({each.claim.at})",
-                plain(each.criterion.says),
-                each.ours,
-                each.verdict
-                if each.verdict != "does not hold"
-                else f"**{each.verdict}**: {notes[each.claim.id]}",
-            ]
-            for each in record.findings
-        ]
-        lines += table(["The paper", "Criterion", "Ours", "Verdict"], rows)
-    for each in given["tables"]:
-        lines += [f"## {each['title']}", ""]
-        written = table(each["columns"], each["cells"])
-        if len(each["cells"]) > _MANY_ROWS:
-            summary = f"<summary>{len(each['cells'])} rows</summary>"
-            written = ['<details markdown="1">', summary, "", *written, "</details>", ""]
-        lines += [*written, *([each["note"], ""] if each["note"] else [])]
+    given, experiment = record.given, record.experiment
+    lines = [f"# {given['reference']}", "", f"**{experiment.title}.** {shown(record.summary)}", ""]
+    if experiment.set_up:
+        lines += table(experiment.set_up[0], experiment.set_up[1:])
+    lines += [*_pictures(record), *_judged(record.findings, notes)]
+    for stored in given["tables"]:
+        shapes = arranged(record.id, stored)
+        for each in shapes:
+            note = each["note"] if each is shapes[-1] else ""
+            lines += [f"## {each['title']}", "", *_table(each), *([note, ""] if note else [])]
     lines += ["## Command", "", "```sh", given["command"], "```", "", *_making(record)]
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _pictures(record: Record) -> Iterable[str]:
+    """Show each plot below its title, on laptops and on phones, or as the run drew it."""
+    drawn = plots(record)
+    charts = record.experiment.charts
+    for number, stored in enumerate(record.given["plots"]):
+        name, title, note = f"{record.id}-{number + 1}", stored, ""
+        if drawn:
+            title, note = drawn[number].title, drawn[number].note
+        elif len(charts) == len(record.given["plots"]):
+            note = charts[number].note
+        yield f"**{title}.** {note}".rstrip()
+        yield ""
+        if drawn:
+            yield from (f"![{title}]({name}-{kind}.svg#{kind})" for kind in KINDS)
+        else:
+            yield f"![{title}]({name}.png)"
+        yield ""
+
+
+def _judged(findings: Sequence[Finding], notes: Mapping[str, str]) -> Iterable[str]:
+    """Show the verdicts, and below them why claims do not hold, each reason once."""
+    yield "## The paper's claims and our results"
+    yield ""
+    if not findings:
+        yield "This experiment tests no claim; it explains results of others."
+        yield ""
+        return
+    reasons: dict[str, int] = {}
+    rows: dict[tuple[str, ...], None] = {}
+    for each in findings:
+        verdict: str = each.verdict
+        if verdict == "does not hold":
+            number = reasons.setdefault(notes[each.claim.id], len(reasons) + 1)
+            verdict = f"**{verdict}** ({number})"
+        quote = f"“{plain(each.claim.quote)}” ({each.claim.at})"
+        says = shown(plain(each.criterion.says))
+        rows[quote, says, shown(each.ours), verdict] = None
+    yield from table(["The paper", "Criterion", "Ours", "Verdict"], list(rows))
+    if reasons:
+        yield "Why claims do not hold:"
+        yield ""
+        yield from (f"{number}. {shown(reason)}" for reason, number in reasons.items())
+        yield ""
+
+
+def _table(each: Mapping[str, Any]) -> list[str]:
+    written = table(each["columns"], [[shown(cell) for cell in row] for row in each["cells"]])
+    if len(each["cells"]) > _MANY_ROWS:
+        summary = f"<summary>Show the table ({len(each['cells'])} rows)</summary>"
+        written = ['<details markdown="1">', summary, "", *written, "</details>", ""]
+    return written
+
+
 def _making(record: Record) -> Iterable[str]:
     given = record.given
-    messages = f"{given['messages']:,} messages in {given['scenarios']} scenarios"
-    yield f"- {messages}, scale {given['scale']}, seed {given['seed']}; commit `{given['commit']}`."
-    if given["summary"] != available()[record.id].summary:
+    scenarios = "1 scenario" if given["scenarios"] == 1 else f"{given['scenarios']} scenarios"
+    commit = given["commit"][:_COMMIT_DIGITS]
+    yield (
+        f"- {given['messages']:,} messages in {scenarios}, scale {given['scale']}, seed "
+        f"{given['seed']}; commit `{commit}`."
+    )
+    if record.changed:
         yield "- The experiment has changed since this commit, and has not run again yet."
     if given["machines"]:
         repeats = " or ".join(map(str, given["repeats"]))

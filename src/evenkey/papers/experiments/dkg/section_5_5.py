@@ -35,7 +35,11 @@ class MoreWorkersAndSkew(Comparison):
     def plots(self, frame: Frame) -> list[Plot]:
         return [
             Chart(
-                metric.title, self.varied, Axis(name, metric.title), "method", panels=Grid("panel")
+                metric.title,
+                self.varied,
+                Axis(name, metric.title),
+                "method",
+                panels=Grid("panel", "Skewness ratio {}", shared=True),
             ).plot(frame.assign(panel=[f"{skewness:.0f} %" for skewness in frame["skewness"]]))
             for name, metric in SIMULATED.items()
         ]

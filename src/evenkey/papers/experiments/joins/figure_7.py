@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.papers.experiments.joins.join_run import DEVIATIONS
+from evenkey.papers.experiments.joins.join_run import CLOCK, MACHINE, MEDIANS, SKEW
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
 from evenkey.reports.pictures import Axis, Column
@@ -19,10 +19,11 @@ class DistanceThroughTime(ThroughTime):
     id = "joins-figure-7"
     title = "Maximum load distance coefficient (MLDC) of sPS through time"
     summary = (
-        "The epochs of one run; it shares its results with figure 6. MLDC of Dynamic LB STAL is of "
-        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5, "
-        "in the sum over the last 30 s. Part of a slot's work is overhead that skew does not "
-        f"change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
+        "The chart shows the epochs of one run; it shares its results with figure 6. MLDC of "
+        "Dynamic LB STAL is of seconds of work, and so is that of Static STAL; partitions move "
+        "when it is above 0.5, in the sum over the last 30 s. Part of a slot's work is overhead "
+        f"that skew does not change, so MLDC begins lower than the share of items says. {MACHINE} "
+        f"{MEDIANS} {SKEW} {CLOCK}"
     )
     charts = (
         through_time(

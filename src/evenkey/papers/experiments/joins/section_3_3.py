@@ -146,6 +146,14 @@ class GreedyPlans(Experiment):
         f"{_WORKERS**_PARTITIONS:,} plans. Means over the cases; medians of three sets of cases, "
         "in brackets minimum and maximum."
     )
+    charts = (
+        Chart(
+            "Migrations and balance of small cases",
+            Axis("load", "Maximum load, over the mean"),
+            Axis("moves", "Migrations"),
+            "planner",
+        ),
+    )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
         del scale
@@ -208,13 +216,7 @@ class GreedyPlans(Experiment):
         ]
 
     def plots(self, frame: Frame) -> list[Plot]:
-        chart = Chart(
-            "Migrations and balance of small cases",
-            Axis("load", "Maximum load, over the mean"),
-            Axis("moves", "Migrations"),
-            "planner",
-        )
-        return [chart.plot(_planners(frame))]
+        return [chart.plot(_planners(frame)) for chart in self.charts]
 
 
 def _loads(frame: Frame, names: tuple[str, ...]) -> Frame:
