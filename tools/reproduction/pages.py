@@ -37,9 +37,9 @@ the terms.
 
 - **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
   The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
-  them. A claim that several measures test holds only if it holds for all of them. Beside each claim
-  that does not hold stands the reason, as far as it is known, and beside each that is not run what
-  our results show so far.
+  them. A claim that several measures test holds only if it holds for all of them. Each page gives
+  the reasons why claims do not hold, as far as they are known. The pages of claims also say what
+  our results show so far of claims that are not run.
 - **Not run** means that a figure is missing that the criterion needs: no experiment has it, or a
   run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
   if other settings are missing. **Not testable** means that the statement is about something that

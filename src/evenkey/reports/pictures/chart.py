@@ -258,7 +258,8 @@ class Chart:
         values = frame[self.y.column]
         near = _NEAR * (math.log10(values.max() / values.min()) if log else values.abs().max())
         hidden = 0
-        for line in panel.lines:
+        lines: list[Any] = list(panel.lines)
+        for line in lines:
             if list(line.get_xdata()) != list(x):
                 continue
             pairs = zip(y, line.get_ydata(), strict=True)

@@ -108,10 +108,9 @@ def _power(value: float) -> str:
 def _apart(values: Sequence[float], pixels: float, *, log: bool) -> bool:
     """Return whether the labels of ticks at `values` fit beside each other."""
     places = [math.log10(each) for each in values] if log else list(values)
+    low, high = places[0], places[-1]
     if log:  # the axis ends at powers of ten
-        low, high = math.floor(places[0]), math.ceil(places[-1])
-    else:
-        low, high = places[0], places[-1]
+        low, high = float(math.floor(low)), float(math.ceil(high))
     wide = [_CHARACTER_PIXELS * (len(number(each)) + 1) for each in values]
     return all(
         (after - before) / (high - low) * pixels >= (one + other) / 2
