@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +177,7 @@ def _judged(findings: Sequence[Finding], notes: Mapping[str, str]) -> Iterable[s
         if verdict == "does not hold":
             number = reasons.setdefault(notes[each.claim.id], len(reasons) + 1)
             verdict = f"**{verdict}** ({number})"
-        quote = f"“{plain(each.claim.quote)}” ({each.claim.at})"
+        quote = f"“{_whole(plain(each.claim.quote))}” ({each.claim.at})"
         says = shown(plain(each.criterion.says))
         rows[quote, says, shown(each.ours), verdict] = None
     yield from table(["The paper", "Criterion", "Ours", "Verdict"], list(rows))
@@ -185,6 +186,11 @@ def _judged(findings: Sequence[Finding], notes: Mapping[str, str]) -> Iterable[s
         yield ""
         yield from (f"{number}. {shown(reason)}" for reason, number in reasons.items())
         yield ""
+
+
+def _whole(text: str) -> str:
+    """Keep numbers of a quotation, such as 3.7e-8, on one line."""
+    return re.sub(r"(?<=\de)-(?=\d)", "\N{NON-BREAKING HYPHEN}", text)
 
 
 def _table(each: Mapping[str, Any]) -> list[str]:
