@@ -32,10 +32,10 @@ class DChoices(HeadGrouping):
     In words: the workers of the h hottest keys, whose expected number is ``b_h``, must not be
     overloaded. On the left is the share of messages that they get: all messages of the h hottest
     keys, and those of the other keys whose candidates are all among these workers (d candidates for
-    a key of the head, two for a key of the tail). On the right is their fair share, and what d may
-    leave. In the paper, ``b_h`` has ``((W - 1) / W)**(h * d)`` in place of ``(1 - d / W)**h``,
-    because the candidates of the paper may collide. If no d < W satisfies the constraint, a key of
-    the head may go to any worker, as in `WChoices`.
+    a key of the head, two for a key of the tail). On the right is the fair share of ``b_h``
+    workers, plus `epsilon` for each of them. In the paper, ``b_h`` has ``((W - 1) / W)**(h * d)``
+    in place of ``(1 - d / W)**h``, because the candidates of the paper may collide. If no d < W
+    satisfies the constraint, a key of the head may go to any worker, as in `WChoices`.
 
     The first two candidates of a key are those of `PartialKeyGrouping`. The distance between them
     on the ring of workers is the step. Each further candidate is one step after the previous
