@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from evenkey.papers.claims import register
 from evenkey.papers.experiments import available
+from tools.reproduction.blocks import Source, block, verdict_of
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
-from tools.reproduction.markdown import plain, table
-from tools.reproduction.records import artefact, read_notes, records, tables_of, whys
+from tools.reproduction.markdown import table
+from tools.reproduction.records import (
+    artefact,
+    read_notes,
+    read_shared,
+    records,
+    tables_of,
+    whys,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tools.reproduction.records import Record
 
@@ -32,10 +41,12 @@ results of `evenkey experiment run`; a test keeps it current. The [glossary](glo
 the terms.
 
 - **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
-  The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
-  them. A claim that several measures test holds only if it holds for all of them. Beside each claim
-  that does not hold stands the reason, as far as it is known, and beside each that is not run what
-  our results show so far.
+  The criteria are in `src/evenkey/papers/claims`. They were committed before results were judged by
+  them, but **{changed} of {claims} claims were changed later**: their criterion, or the results by
+  which they are judged. Each change stands beside its claim, with its date and reason. A claim that
+  several measures test holds only if it holds for all of them. Beside each claim that does not hold
+  stands the reason, as far as it is known, and beside each that is not run what our results show so
+  far.
 - **Not run** means that a figure is missing that the criterion needs: no experiment has it, or a
   run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
   if other settings are missing. **Not testable** means that the statement is about something that
@@ -74,10 +85,11 @@ def pages() -> dict[str, str]:
     found = records()
     outcomes = tables_of(found)
     claims = [claim for each in register().values() for claim in each]
-    notes = whys(read_notes(), claims, outcomes)
-    written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes)}
+    notes, shared = whys(read_notes(), claims, outcomes), read_shared()
+    written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes, shared)}
     for record in found:
-        written[f"reproduction/{record.id}.md"] = _page(record, notes)
+        source = Source(record.id, outcomes, notes, shared)
+        written[f"reproduction/{record.id}.md"] = _page(record, source)
     return written
 
 
@@ -91,7 +103,10 @@ def _chapter(made: Sequence[Record]) -> str:
     experiments = available()
     artefacts = {artefact(each.reference) for each in experiments.values()}
     reached = {record.artefact for record in made}
-    lines = [_HEAD, "## Verdicts by document", "", *counts(tables_of(made))]
+    claims = [claim for each in register().values() for claim in each]
+    changed = sum(bool(claim.changes) for claim in claims)
+    head = _HEAD.format(changed=changed, claims=len(claims))
+    lines = [head, "## Verdicts by document", "", *counts(tables_of(made))]
     lines += ["## Words of the criteria", "", *definitions()]
     lines += [
         "## Tables, figures and sections",
@@ -123,25 +138,16 @@ def _row(record: Record) -> list[str]:
     ]
 
 
-def _page(record: Record, notes: Mapping[str, str]) -> str:
+def _page(record: Record, source: Source) -> str:
     given = record.given
     lines = [f"# {given['reference']}: {given['title']}", "", given["summary"], ""]
     for number, title in enumerate(given["plots"], 1):
         lines += [f"![{title}]({record.id}-{number}.png)", ""]
     if record.findings:
         lines += ["## The paper's claims and our results", ""]
-        rows = [
-            [
-                f"“{plain(each.claim.quote)}” ({each.claim.at})",
-                plain(each.criterion.says),
-                each.ours,
-                each.verdict
-                if each.verdict != "does not hold"
-                else f"**{each.verdict}**: {notes[each.claim.id]}",
-            ]
-            for each in record.findings
-        ]
-        lines += table(["The paper", "Criterion", "Ours", "Verdict"], rows)
+        for _, found in itertools.groupby(record.findings, key=lambda each: each.claim.id):
+            findings = list(found)
+            lines += block(findings[0].claim, findings, verdict_of(findings), source)
     for each in given["tables"]:
         lines += [f"## {each['title']}", ""]
         written = table(each["columns"], each["cells"])
