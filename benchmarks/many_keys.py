@@ -112,7 +112,7 @@ def measure(name: str, keys: int) -> dict[str, Any]:
         sizes.append(words.nbytes)
         return words
 
-    lookup.pack_plan = packed
+    vars(lookup)["pack_plan"] = packed
     spark = (
         SparkSession.builder.master(f"local-cluster[2,1,{MEMORY}]")
         .config("spark.driver.memory", f"{MEMORY}m")
