@@ -19,6 +19,7 @@ _SIGNS = {
     **dict(zip(("Omega", "Theta", "mu", "lambda", "delta", "sum"), "ΩΘμλδΣ", strict=True)),
     **dict(zip(("leq", "geq", "approx", "cdot", "propto"), "≤≥≈·∝", strict=True)),
     **dict(zip(("subseteq", "mid", "times"), "⊆|\N{MULTIPLICATION SIGN}", strict=True)),
+    "setminus": "\N{SET MINUS}",
     "in": "\N{ELEMENT OF}",
     "left": "",
     "right": "",

@@ -73,7 +73,7 @@ class Claim:
     at
         Section, table or figure.
     quote
-        The document's words; “…” stands where a page break or a figure is in their midst.
+        The document's words; “…” stands for words that are left out, or for a figure among them.
     criteria
         What must be true of our results, for each measure that tests the claim.
     also
