@@ -158,7 +158,9 @@ def _cost(printed: dict[str, Any], size: Size) -> Figure:
         values = [each["uniform"][way] for each in lines]
         places = [place + offset for place in range(len(lines))]
         bars = panel.barh(places, values, height=0.38, label=label, color=colour)
-        panel.bar_label(bars, [f"{value:.1f}" for value in values], padding=3, fontsize=size.smaller(0.8))
+        panel.bar_label(
+            bars, [f"{value:.1f}" for value in values], padding=3, fontsize=size.smaller(0.8)
+        )
     panel.set_yticks(range(len(lines)), names, fontsize=size.smaller(0.9))
     panel.invert_yaxis()
     panel.spines[["top", "right", "bottom"]].set_visible(False)
