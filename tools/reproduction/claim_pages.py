@@ -16,20 +16,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from evenkey.papers.claims import Claim, Tables
+    from evenkey.papers.claims.criteria import Verdict
     from tools.reproduction.records import Shared
 
 __all__ = ["claim_pages", "counts", "definitions"]
 
-_VERDICTS = ("holds", "does not hold", "not run", "not testable")
-_LISTED = {"does not hold": "Claims that do not hold", "not run": "Claims that are not run"}
+_VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not run", "not testable")
+_LISTED: dict[Verdict, str] = {
+    "does not hold": "Claims that do not hold",
+    "not run": "Claims that are not run",
+}
 _KINDS = ("abstract", "section", "table", "figure")
 
 
 def counts(outcomes: Mapping[str, Tables]) -> list[str]:
     """Return the table of verdicts by document."""
-    rows, total = [], Counter[str]()
+    rows = []
+    total: Counter[Verdict] = Counter()
     for name, claims in register().items():
-        count: Counter[str] = Counter(claim.verdict(outcomes) for claim in claims)
+        count: Counter[Verdict] = Counter(claim.verdict(outcomes) for claim in claims)
         total += count
         rows.append([f"[{PAPERS[name]}](reproduction/claims-{name}.md)", *_numbers(count)])
     titles = ["document", "claims", *_VERDICTS]
@@ -69,7 +74,7 @@ def claim_pages(
     return written
 
 
-def _numbers(count: Counter[str]) -> list[str]:
+def _numbers(count: Counter[Verdict]) -> list[str]:
     return [str(count.total()), *(str(count[verdict]) for verdict in _VERDICTS)]
 
 

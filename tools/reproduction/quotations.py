@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tools.reproduction.markdown import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["formula", "quotation"]
 
@@ -97,7 +97,7 @@ def _fraction(found: re.Match[str]) -> str:
     return f"({above}/{below})" if following.isalnum() or following == "(" else f"{above}/{below}"
 
 
-def _script(signs: dict[int, str], mark: str) -> Callable[[re.Match[str]], str]:
+def _script(signs: Mapping[int, int], mark: str) -> Callable[[re.Match[str]], str]:
     def small(found: re.Match[str]) -> str:
         text = (found[1] or found[2]).strip()
         if all(ord(each) in signs for each in text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from evenkey.papers.claims.figures_in_words import factor, number, percent, ranged, settings, sided
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenkey.papers.claims.comparisons import Compared, Side
-    from evenkey.papers.claims.criteria import Criterion
 
 __all__ = ["result"]
 
@@ -20,7 +19,26 @@ _EACH = 9
 _QUANTITY = "Quantity"
 
 
-def result(criterion: Criterion, values: Sequence[Compared], held: Sequence[bool]) -> str:
+class Judging(Protocol):
+    """What is read of a criterion."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def pairs(self) -> Sequence[tuple[Side, Side | None]]: ...
+    @property
+    def numbers(self) -> Sequence[float]: ...
+    @property
+    def only(self) -> Mapping[str, Sequence[str]]: ...
+    @property
+    def change(self) -> bool: ...
+    @property
+    def minus(self) -> float: ...
+    def distance(self, each: Compared) -> float: ...
+    def within(self, each: Compared) -> bool: ...
+
+
+def result(criterion: Judging, values: Sequence[Compared], held: Sequence[bool]) -> str:
     """Return the compared figures in words, and the worst of those that fail."""
     text = _figures(criterion, values)
     failing = [each for each, holds in zip(values, held, strict=True) if not holds]
@@ -36,7 +54,7 @@ def result(criterion: Criterion, values: Sequence[Compared], held: Sequence[bool
     return text
 
 
-def _figures(criterion: Criterion, values: Sequence[Compared]) -> str:
+def _figures(criterion: Judging, values: Sequence[Compared]) -> str:
     """Return the range of all figures, or those of each side if they are of different things."""
     firsts = [one for one, _ in criterion.pairs]
     several = len({*criterion.numbers}) > 1 or len({one.get(_QUANTITY) for one in firsts}) > 1
@@ -48,7 +66,7 @@ def _figures(criterion: Criterion, values: Sequence[Compared]) -> str:
     return _range(criterion, values)
 
 
-def _range(criterion: Criterion, values: Sequence[Compared]) -> str:
+def _range(criterion: Judging, values: Sequence[Compared]) -> str:
     ordered = sorted(values, key=lambda each: each.ratio)
     endless = sum(math.isinf(each.ratio) for each in values)
     text = ranged([_shown(criterion, each) for each in ordered])
@@ -63,11 +81,11 @@ def _range(criterion: Criterion, values: Sequence[Compared]) -> str:
     return text
 
 
-def _one(criterion: Criterion, each: Compared) -> str:
+def _one(criterion: Judging, each: Compared) -> str:
     return _range(criterion, [each]).replace(" (", ", ").rstrip(")")
 
 
-def _shown(criterion: Criterion, each: Compared) -> str:
+def _shown(criterion: Judging, each: Compared) -> str:
     if criterion.change:
         return percent(each.ratio - 1)
     if each.sides[1] is None:
@@ -75,7 +93,7 @@ def _shown(criterion: Criterion, each: Compared) -> str:
     return factor(each.ratio)
 
 
-def _side(criterion: Criterion, one: Side, two: Side | None) -> str:
+def _side(criterion: Judging, one: Side, two: Side | None) -> str:
     """Return what tells a pair of sides from the others of a criterion; of a single pair, all."""
     if two is None and len(criterion.pairs) == 1:
         return settings(one)
@@ -92,7 +110,7 @@ def _side(criterion: Criterion, one: Side, two: Side | None) -> str:
     return sided(_without(one, common), None if two is None else _without(two, common))
 
 
-def _label(criterion: Criterion, each: Compared) -> str:
+def _label(criterion: Judging, each: Compared) -> str:
     """Return the sides and the setting of two figures, without what all settings have."""
     one, two = each.sides
     fixed = {key: text[0] for key, text in criterion.only.items() if len(text) == 1}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from evenkey.core.metrics import FIGURES
 from evenkey.reports.dashboard.cards import coloured
 from evenkey.reports.dashboard.watched_runs import thinned
-from evenkey.reports.pictures import themed, ticks
+from evenkey.reports.pictures import themed, whole_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def loads(runs: Sequence[Run], theme: Theme, figure: str) -> Figure:
             marker_color=colour,
             hovertemplate=f"worker %{{x}}: %{{customdata:,}} {unit}, %{{y:.2f}} of the mean",
         )
-    drawn.update_xaxes(range=[-0.5, most - 0.5], **ticks(most))
+    drawn.update_xaxes(range=[-0.5, most - 0.5], **whole_ticks(most))
     drawn.update_yaxes(range=[0, _HEADROOM * highest])
     drawn.add_hline(y=1, line_width=1, line_dash="dot", line_color=theme.muted)
     return drawn

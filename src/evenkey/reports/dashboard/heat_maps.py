@@ -18,7 +18,7 @@ from evenkey.reports.pictures import (
     shaded,
     stacked,
     themed,
-    ticks,
+    whole_ticks,
 )
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ def _loads_panel(run: Run) -> Panel | None:
         escape(run.info.grouping),
         max(_LEAST_ROWS, _THIN * workers),
         heat(epochs, list(range(workers)), ratios, texts, hover),
-        ticks(epochs[-1] + 1),
-        {"title_text": "worker", "autorange": "reversed", **ticks(workers)},
+        whole_ticks(epochs[-1] + 1),
+        {"title_text": "worker", "autorange": "reversed", **whole_ticks(workers)},
     )
 
 
@@ -190,7 +190,7 @@ def _keys_panel(run: Run) -> Panel | None:
         f"{escape(run.info.grouping)}, epoch {record.epoch}",
         _THICK * len(names),
         heat(list(range(len(loads))), names, percents, texts, hover),
-        ticks(len(loads)),
+        whole_ticks(len(loads)),
         {"autorange": "reversed", "type": "category"},
     )
 
@@ -219,7 +219,7 @@ def _owners_panel(run: Run) -> Panel | None:
         f"{escape(run.info.grouping)}: {title}",
         max(_LEAST_ROWS, _NUMBERED * len(partitions)),
         heat(epochs, partitions, owners, list(map(_where_new, owners)), hover, written=True),
-        ticks(epochs[-1] + 1),
+        whole_ticks(epochs[-1] + 1),
         {
             "title_text": "static partition",
             "range": [len(partitions) - 0.5, -0.5],  # the marks would widen an automatic range

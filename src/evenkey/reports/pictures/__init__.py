@@ -21,7 +21,7 @@ from evenkey.reports.pictures.live_figures import (
     shaded,
     stacked,
     themed,
-    ticks,
+    whole_ticks,
 )
 from evenkey.reports.pictures.pages import check_packages, check_page, write_page
 from evenkey.reports.pictures.table import Column, Table
@@ -50,6 +50,6 @@ __all__ = [
     "shaded",
     "stacked",
     "themed",
-    "ticks",
+    "whole_ticks",
     "write_page",
 ]

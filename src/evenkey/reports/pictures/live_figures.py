@@ -53,7 +53,7 @@ def look(figure: Figure, theme: Theme) -> Figure:
     return figure.update_xaxes(showgrid=False, **options).update_yaxes(**options)
 
 
-def ticks(count: int) -> dict[str, Any]:
+def whole_ticks(count: int) -> dict[str, Any]:
     """Return options that label every number below `count`, or every n-th if there are many."""
     return {"tick0": 0, "dtick": max(1, -(-count // _MOST_TICKS))}
 
@@ -141,7 +141,7 @@ def shaded(figure: Figure, theme: Theme, shades: Shades) -> Figure:
         "tickfont": {"size": 11, "color": theme.muted},
     }
     if shades.steps:
-        scale |= ticks(shades.steps)
+        scale |= whole_ticks(shades.steps)
     return figure.update_layout(
         # The colour bar's own title overlaps its colours in wide figures.
         title={
