@@ -49,6 +49,10 @@ def kinds(html):
             "<code>spark.<wbr>window<wbr>Group<wbr>Limit<wbr>Threshold</code>",
         ),
         (
+            "DynamicDistributor(...).rehearse(loads)",
+            "<code>DynamicDistributor(...).<wbr>rehearse(<wbr>loads)</code>",
+        ),
+        (
             "--a-very-long-option-of-a-command",
             '<code><span class="whole">--a</span>-very-long-option-of-a-command</code>',
         ),
@@ -96,6 +100,14 @@ def test_a_column_of_names_has_its_own_class():
 def test_heads_of_narrow_columns_get_some_width():
     html = finished(table("median of the times of an epoch", "1.5"))
     assert '<th class="figures titled">' in html
+
+
+def test_a_range_stays_whole_where_there_is_space():
+    cell = '<td class="figures">1.5 <span class="whole">(1.2 to 1.9)</span></td>'
+    assert cell in finished(table("a|b", "1.5 (1.2 to 1.9)|x"))
+    many = finished(table("|".join("abcdefgh"), "|".join(["1.5 (1.2 to 1.9)"] * 8)))
+    assert many.startswith('<table data-columns="many">')
+    assert "whole" not in many
 
 
 def test_tables_of_parameters_are_marked():

@@ -19,6 +19,9 @@ _NAMES = 36
 _SHORT, _WORDS, _PROSE = 20, 60, 200
 """Up to so many characters in each cell of a column: short, words, prose; above: long."""
 
+_MANY = 8
+"""A table of so many columns gets less space between them."""
+
 _ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
 _PART = re.compile(
     r"(?P<kept><pre\b.*?</pre>|<(?P<tag>script|style|svg|math)\b.*?</(?P=tag)>|<!--.*?-->)"
@@ -41,7 +44,9 @@ _EQUALS = re.compile(r" = (?=[-\d])")
 
 _OPTION = re.compile(r"--?\w+(?=-)")
 _SIGN = re.compile(r"(?:[_,(=/|:]|\.(?!\d))(?=[\w\"'*\[{&])")
+_LONG_NAME = re.compile(r"[A-Za-z]{21,}")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_RANGE = re.compile(r"\([^()<>]*\)")
 _BREAK = "<wbr>"
 
 
@@ -100,7 +105,7 @@ def _word(word: str) -> str:
     if len(html.unescape(word)) <= WHOLE:
         return f'<span class="whole">{word}</span>' if re.search(r"[-/?]\S", word) else word
     pieces = _SIGN.sub(lambda sign: f"{sign[0]}{_BREAK}", word).split(_BREAK)
-    pieces = [_HUMP.sub(_BREAK, piece) if len(piece) >= WHOLE else piece for piece in pieces]
+    pieces = [_LONG_NAME.sub(lambda name: _HUMP.sub(_BREAK, name[0]), each) for each in pieces]
     pieces[0] = _OPTION.sub(lambda option: f'<span class="whole">{option[0]}</span>', pieces[0], 1)
     return _BREAK.join(pieces)
 
@@ -110,19 +115,24 @@ def _table(table: str) -> str:
     widths = {len(row) for row in rows}
     if len(widths) != 1 or "span=" in table:
         return table
-    kinds = [_kind([row[column]["content"] for row in rows[1:]]) for column in range(widths.pop())]
+    count = widths.pop()
+    kinds = [_kind([row[column]["content"] for row in rows[1:]]) for column in range(count)]
     cells = iter([kind for _ in rows for kind in kinds])
-    marked = _CELL.sub(lambda cell: _marked(cell, next(cells)), table)
+    marked = _CELL.sub(lambda cell: _marked(cell, next(cells), many=count >= _MANY), table)
     kind = ' data-list="parameters"' if 'class="doc-section-item"' in table else ""
+    kind += ' data-columns="many"' if count >= _MANY else ""
     return marked.replace("<table>", f"<table{kind}>", 1)
 
 
-def _marked(cell: re.Match[str], kind: str) -> str:
-    if "class=" in cell["attributes"]:
+def _marked(cell: re.Match[str], kind: str, *, many: bool) -> str:
+    tag, attributes, content = cell["tag"], cell["attributes"], cell["content"]
+    if "class=" in attributes:
         return cell[0]
-    if cell["tag"] == "th" and len(_said(cell["content"])) > _SHORT:
+    if kind == "figures" and tag == "td" and not many:
+        content = _RANGE.sub(r'<span class="whole">\g<0></span>', content)
+    if tag == "th" and len(_said(content)) > _SHORT:
         kind += " titled"
-    return f'<{cell["tag"]} class="{kind}"{cell["attributes"]}>{cell["content"]}</{cell["tag"]}>'
+    return f'<{tag} class="{kind}"{attributes}>{content}</{tag}>'
 
 
 def _kind(cells: list[str]) -> str:

@@ -45,9 +45,10 @@ def built(site: Path = SITE) -> tuple[str, ...]:
     return tuple(each.as_posix() for each in pages if each.parts[0] != "decisions")
 
 
-def main(directory: Path, pages: tuple[str, ...] = FEW, site: Path = SITE) -> list[str]:
+def main(directory: Path, pages: tuple[str, ...] = (), site: Path = SITE) -> list[str]:
     """Write the screenshots, and return a line for each page that does not fit.
 
+    Without names of pages, a few are shown, and all are examined at the size of a laptop.
     Such a page is wider than its window, or has a table that a laptop's window cuts off (on a
     phone, tables are scrolled), or shows no search field, or has no style.
     """
@@ -59,10 +60,15 @@ def main(directory: Path, pages: tuple[str, ...] = FEW, site: Path = SITE) -> li
                 page = browser.new_page(
                     viewport={"width": width, "height": height}, color_scheme=scheme
                 )
-                for each in pages:
+                examined = pages or FEW
+                if not pages and (name, scheme) == ("laptop", "light"):
+                    examined = built(site)
+                for each in examined:
                     page.goto(f"{address}/{_WRONG if each == '404' else f'{each}.html'}")
                     page.wait_for_timeout(300)
                     found += [f"{each} at {width}: {fault}" for fault in _faults(page, name)]
+                    if each not in (pages or FEW):
+                        continue
                     file = f"{each.replace('/', '-')}-{name}-{scheme}.png"
                     page.screenshot(path=directory / file)
                 page.close()
