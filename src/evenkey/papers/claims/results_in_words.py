@@ -16,6 +16,7 @@ __all__ = ["result"]
 
 _FEW = 3
 _EACH = 9
+_DIGITS = 5
 _QUANTITY = "Quantity"
 
 
@@ -76,7 +77,7 @@ def _range(criterion: Judging, values: Sequence[Compared]) -> str:
     elif endless:
         text += " (divided by 0)"
     if criterion.minus:
-        less = ranged([number(each.measured) for each in ordered]).partition(" in ")[0]
+        less = ranged([number(each.measured, _DIGITS) for each in ordered]).partition(" in ")[0]
         text += f" (less {criterion.minus:g}: {less})"
     return text
 
@@ -89,7 +90,9 @@ def _shown(criterion: Judging, each: Compared) -> str:
     if criterion.change:
         return percent(each.ratio - 1)
     if each.sides[1] is None:
-        return number(each.measured + criterion.minus if criterion.minus else each.ratio)
+        if criterion.minus:
+            return number(each.measured + criterion.minus, _DIGITS)
+        return number(each.ratio)
     return factor(each.ratio)
 
 
