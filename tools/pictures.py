@@ -40,7 +40,7 @@ WIDTHS = {"laptop": 860, "phone": 390}
 SCALE = 2
 """Pixels of a picture per CSS pixel."""
 _COLOURS = 128
-_MARGIN = 16
+_MARGIN = 10
 _ENDS = """[...document.querySelectorAll("article, section:not([hidden]), main > *")].filter(
   each => each.matches("article, section") || !each.nextElementSibling
     || each.nextElementSibling.matches("h2")
@@ -171,7 +171,7 @@ def ending(ends: Sequence[int], most: int) -> int:
     Examples
     --------
     >>> ending([300, 700, 1500], most=1000)
-    716
+    710
     """
     fitting = [end + _MARGIN for end in ends if end + _MARGIN <= most]
     if not fitting:
