@@ -87,6 +87,12 @@ def test_columns_are_marked_by_their_longest_cell():
     assert kinds(finished(wide)) == [{each} for each in expected]
 
 
+def test_the_only_long_column_of_few_gets_more_width():
+    html = finished(table("a|b", f"x|{'e ' * 150}"))
+    assert '<td class="long alone">' in html
+    assert "alone" not in finished(table("a|b", f"{'e ' * 150}|{'e ' * 150}"))
+
+
 def test_a_cell_of_several_lines_counts_as_its_longest_line():
     assert kinds(finished(table("a", "<br>".join(["a short name"] * 4)))) == [{"short"}]
 

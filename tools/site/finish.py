@@ -19,8 +19,8 @@ _NAMES = 36
 _SHORT, _WORDS, _PROSE = 20, 60, 200
 """Up to so many characters in each cell of a column: short, words, prose; above: long."""
 
-_MANY = 8
-"""A table of so many columns gets less space between them."""
+_FEW, _MANY = 4, 8
+"""A table of few columns has space for a long one; that of many gets less between them."""
 
 _ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
 _PART = re.compile(
@@ -117,6 +117,8 @@ def _table(table: str) -> str:
         return table
     count = widths.pop()
     kinds = [_kind([row[column]["content"] for row in rows[1:]]) for column in range(count)]
+    if kinds.count("long") == 1 and count <= _FEW:
+        kinds[kinds.index("long")] += " alone"
     cells = iter([kind for _ in rows for kind in kinds])
     marked = _CELL.sub(lambda cell: _marked(cell, next(cells), many=count >= _MANY), table)
     kind = ' data-list="parameters"' if 'class="doc-section-item"' in table else ""
