@@ -103,6 +103,37 @@ def test_many_points_are_a_thin_line_without_markers():
     assert thin.get_linewidth() < thick.get_linewidth()
 
 
+BALANCED = pd.DataFrame(
+    {
+        "workers": [8, 16] * 3,
+        "max_over_mean": [1.0, 1.0, 5.0, 10.0, 1.01, 1.01],
+        "grouping": ["sg", "sg", "kg", "kg", "planned", "planned"],
+        "stream": "WP",
+    }
+)
+RATIO = Axis("max_over_mean", "Maximum over mean", "log")
+
+
+def test_of_lines_that_coincide_those_below_are_wider():
+    figure = drawn(BALANCED, y=RATIO, group="grouping")
+    sg, kg, planned = (each.get_linewidth() for each in figure.axes[0].lines)
+    assert sg > kg == planned
+    assert len({each.get_linewidth() for each in figure.legends[0].get_lines()}) == 1
+
+
+def test_the_note_names_the_lines_that_coincide():
+    def note(frame, **options):
+        return Chart("", X, RATIO, "grouping", note="1 is balanced.", **options).plot(frame).note
+
+    coincide = "1 is balanced. These lines coincide, the widest below"
+    assert note(BALANCED) == f"{coincide}: sg, planned."
+    assert note(BALANCED, panels=Grid("stream")) == f"{coincide}: sg, planned (WP)."
+    many = pd.concat(BALANCED.assign(stream=str(each)) for each in range(5))
+    generic = "1 is balanced. Some lines coincide, the widest below."
+    assert note(many, panels=Grid("stream")) == generic
+    assert note(BALANCED[:4]) == note(BALANCED, kind="bars") == "1 is balanced."
+
+
 def test_axes_have_titles_units_and_whole_decades():
     (panel,) = drawn(kind="bars").axes
     assert panel.get_xlabel() == "Workers"
@@ -175,19 +206,6 @@ def test_a_plot_has_its_title_and_note_and_draws_at_any_width():
     assert 'viewBox="0 0 960 ' in plot.draw(960, "wide")
     assert 'viewBox="0 0 350 ' in plot.draw(350, "narrow")
     assert ">Method<" in plot.draw(350, "narrow")
-
-
-def test_a_line_on_another_one_is_dashed_with_empty_marks():
-    near = pd.DataFrame(
-        {
-            "workers": [5, 10] * 3,
-            "load": [1.0, 2.0, 1.001, 2.001, 1.5, 1.8],
-            "method": ["SG", "SG", "PKG", "PKG", "DKG", "DKG"],
-        }
-    )
-    (panel,) = drawn(near, y=Axis("load", "Load")).axes
-    assert [line.is_dashed() for line in panel.lines] == [False, True, False]
-    assert [line.get_markerfacecolor() == "none" for line in panel.lines] == [False, True, False]
 
 
 def test_lying_bars_have_the_names_beside_them_from_the_top():

@@ -13,8 +13,19 @@ import pytest
 from evenkey.papers.claims import PAPERS, register
 from evenkey.papers.experiments import available
 from tools.reproduction.__main__ import archive, known_commit, outcomes, pictures_of
+from tools.reproduction.links import linked
 from tools.reproduction.pages import _making, chapter, pages
-from tools.reproduction.records import FOLDER, ROOT, RUNS, Record, records, tables_of, whys
+from tools.reproduction.records import (
+    FOLDER,
+    ROOT,
+    RUNS,
+    Record,
+    read_notes,
+    read_shared,
+    records,
+    tables_of,
+    whys,
+)
 from tools.reproduction.redrawn import KINDS, files
 from tools.reproduction.redrawn import plots as drawn
 from tools.reproduction.shown_cells import arranged
@@ -53,6 +64,51 @@ def test_every_link_leads_to_a_file():
         links = re.findall(r"\]\(([\w./-]+\.(?:md|png|svg))(?:#\w+)?\)", text)
         assert [link for link in links if not (page.parent / link).exists()] == [], name
     assert "](dkg-figure-13.md)" in written()["reproduction/claims-dkg.md"]
+
+
+def test_every_link_to_a_claim_or_a_reason_has_its_anchor():
+    pages = {name.rpartition("/")[2]: text for name, text in written().items()}
+    ids = {name: set(re.findall(r'id="([^"]+)"', text)) for name, text in pages.items()}
+    for name, text in pages.items():
+        for file, wanted in re.findall(r"\]\(((?:claims-\w+\.md)?)#([\w-]+)\)", text):
+            assert wanted in ids[file or name], (name, wanted)
+
+
+def test_claims_stand_below_the_headings_of_their_sections():
+    text = written()["reproduction/claims-dkg.md"]
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[0] == "Claims that do not hold"
+    sections = headings[headings.index("Abstract") :]
+    assert sections[:3] == ["Abstract", "Section 1", "Section 2.3.4"]
+    assert sections[-4:] == ["Table 1", "Table 2", "Table 3", "Statements that are not claims"]
+    assert "dkg-t3-kg" in text.partition("## Table 3")[2]
+
+
+def test_known_names_become_links():
+    outcomes = {"dkg-figure-9"}
+    text = (
+        "As `dkg-two-to-n` and dkg-figure-9 (decision 278), `dkg(a=1)`, [b](dkg-figure-9.md), x-y."
+    )
+    assert linked(text, "claims-dkg", outcomes) == (
+        "As [`dkg-two-to-n`](#dkg-two-to-n) and [DKG, figure 9 a to e](dkg-figure-9.md) "
+        "([decision 278](../decisions/278-murmur3-by-its-absolute-value.md)), `dkg(a=1)`, "
+        "[b](dkg-figure-9.md), x-y."
+    )
+    assert linked("`dkg-two-to-n`", "claims-pkg", outcomes) == (
+        "[`dkg-two-to-n`](claims-dkg.md#dkg-two-to-n)"
+    )
+
+
+def test_pages_show_no_tex():
+    for name in PAPERS:
+        text = written()[f"reproduction/claims-{name}.md"]
+        assert re.findall(r"\\[a-zA-Z]+|\$|\be-0\d|\de\+\d|the other is 0", text) == []
+
+
+def test_every_shared_reason_is_named_by_several_notes():
+    notes = [*read_notes().values()]
+    for name in read_shared():
+        assert sum(f"{{{name}}}" in note for note in notes) > 1, name
 
 
 def test_each_plot_has_a_picture_or_one_for_each_screen():

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from evenkey.papers.claims import register
 from evenkey.papers.experiments import available
+from tools.reproduction.blocks import Source, block, verdict_of
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
-from tools.reproduction.markdown import plain, table
-from tools.reproduction.records import artefact, read_notes, records, tables_of, whys
+from tools.reproduction.markdown import table
+from tools.reproduction.records import (
+    artefact,
+    read_notes,
+    read_shared,
+    records,
+    tables_of,
+    whys,
+)
 from tools.reproduction.redrawn import KINDS, plots
 from tools.reproduction.shown_cells import arranged, shown
 
@@ -37,10 +45,12 @@ results of `evenkey experiment run`; a test keeps it current. The [glossary](glo
 the terms.
 
 - **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
-  The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
-  them. A claim that several measures test holds only if it holds for all of them. Each page gives
-  the reasons why claims do not hold, as far as they are known. The pages of claims also say what
-  our results show so far of claims that are not run.
+  The criteria are in `src/evenkey/papers/claims`. They were committed before results were judged by
+  them, but **{changed} of {claims} claims were changed later**: their criterion, or the results by
+  which they are judged. Each change stands beside its claim, with its date and reason. A claim that
+  several measures test holds only if it holds for all of them. Beside each claim that does not hold
+  stands the reason, as far as it is known, and beside each that is not run what our results show so
+  far.
 - **Not run** means that a figure is missing that the criterion needs: no experiment has it, or a
   run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
   if other settings are missing. **Not testable** means that the statement is about something that
@@ -79,10 +89,11 @@ def pages() -> dict[str, str]:
     found = records()
     outcomes = tables_of(found)
     claims = [claim for each in register().values() for claim in each]
-    notes = whys(read_notes(), claims, outcomes)
-    written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes)}
+    notes, shared = whys(read_notes(), claims, outcomes), read_shared()
+    written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes, shared)}
     for record in found:
-        written[f"reproduction/{record.id}.md"] = _page(record, notes)
+        source = Source(record.id, outcomes, notes, shared)
+        written[f"reproduction/{record.id}.md"] = _page(record, source)
     return written
 
 
@@ -96,7 +107,10 @@ def _chapter(made: Sequence[Record]) -> str:
     experiments = available()
     artefacts = {artefact(each.reference) for each in experiments.values()}
     reached = {record.artefact for record in made}
-    lines = [_HEAD, "## Verdicts by document", "", *counts(tables_of(made))]
+    claims = [claim for each in register().values() for claim in each]
+    changed = sum(bool(claim.changes) for claim in claims)
+    head = _HEAD.format(changed=changed, claims=len(claims))
+    lines = [head, "## Verdicts by document", "", *counts(tables_of(made))]
     lines += ["## Words of the criteria", "", *definitions()]
     lines += [
         "## Tables, figures and sections",
@@ -128,12 +142,12 @@ def _row(record: Record) -> list[str]:
     ]
 
 
-def _page(record: Record, notes: Mapping[str, str]) -> str:
+def _page(record: Record, source: Source) -> str:
     given, experiment = record.given, record.experiment
     lines = [f"# {given['reference']}", "", f"**{experiment.title}.** {shown(record.summary)}", ""]
     if experiment.set_up:
         lines += table(experiment.set_up[0], experiment.set_up[1:])
-    lines += [*_pictures(record), *_judged(record.findings, notes)]
+    lines += [*_pictures(record), *_judged(record.findings, source)]
     for stored in given["tables"]:
         shapes = arranged(record.id, stored)
         for each in shapes:
@@ -162,35 +176,16 @@ def _pictures(record: Record) -> Iterable[str]:
         yield ""
 
 
-def _judged(findings: Sequence[Finding], notes: Mapping[str, str]) -> Iterable[str]:
-    """Show the verdicts, and below them why claims do not hold, each reason once."""
+def _judged(findings: Sequence[Finding], source: Source) -> Iterable[str]:
+    """Show the verdicts on claims; equal findings of a claim are shown once."""
     yield "## The paper's claims and our results"
     yield ""
     if not findings:
         yield "This experiment tests no claim; it explains results of others."
         yield ""
-        return
-    reasons: dict[str, int] = {}
-    rows: dict[tuple[str, ...], None] = {}
-    for each in findings:
-        verdict: str = each.verdict
-        if verdict == "does not hold":
-            number = reasons.setdefault(notes[each.claim.id], len(reasons) + 1)
-            verdict = f"**{verdict}** ({number})"
-        quote = f"“{_whole(plain(each.claim.quote))}” ({each.claim.at})"
-        says = shown(plain(each.criterion.says))
-        rows[quote, says, shown(each.ours), verdict] = None
-    yield from table(["The paper", "Criterion", "Ours", "Verdict"], list(rows))
-    if reasons:
-        yield "Why claims do not hold:"
-        yield ""
-        yield from (f"{number}. {shown(reason)}" for reason, number in reasons.items())
-        yield ""
-
-
-def _whole(text: str) -> str:
-    """Keep numbers of a quotation, such as 3.7e-8, on one line."""
-    return re.sub(r"(?<=\de)-(?=\d)", "\N{NON-BREAKING HYPHEN}", text)
+    for _, group in itertools.groupby(findings, key=lambda each: each.claim.id):
+        found = list({(each.criterion.says, each.ours): each for each in group}.values())
+        yield from block(found[0].claim, found, verdict_of(found), source)
 
 
 def _table(each: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.papers.claims import claims_of
 from evenkey.papers.experiments import available, scale_named
@@ -26,8 +26,10 @@ __all__ = [
     "ROOT",
     "RUNS",
     "Record",
+    "Shared",
     "artefact",
     "read_notes",
+    "read_shared",
     "records",
     "scenarios_of",
     "tables_of",
@@ -91,6 +93,13 @@ class Record:
         return [each for claim in claims_of(self.id) for each in claim.judged(tables)]
 
 
+class Shared(NamedTuple):
+    """A reason that several claims have, with its title."""
+
+    title: str
+    says: str
+
+
 def records() -> list[Record]:
     """Read all stored outcomes, in the order of the papers."""
     given = [json.loads(file.read_text("utf-8")) for file in FOLDER.glob("*.json")]
@@ -135,8 +144,18 @@ def whys(
 
 def read_notes() -> dict[str, str]:
     """Read why claims do not hold or are not run, by claim."""
-    notes: dict[str, str] = tomllib.loads(NOTES.read_text("utf-8"))
+    notes: dict[str, str] = _notes()
+    del notes["shared"]
     return notes
+
+
+def read_shared() -> dict[str, Shared]:
+    """Read the reasons that several notes name, by name."""
+    return {name: Shared(**each) for name, each in _notes()["shared"].items()}
+
+
+def _notes() -> dict[str, Any]:
+    return tomllib.loads(NOTES.read_text("utf-8"))
 
 
 def artefact(reference: str) -> str:

@@ -18,7 +18,6 @@ _NEGATIVE_ZERO = re.compile(r"(?<![\w.])-(0(?:\.0+)?)(?![\d.])")
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _WHOLE = re.compile(r"(?<![\d.,])\d{4,}(?![\d.,])")
 _COUNTS = re.compile(r"\d{4,}(?: \(\d+ to \d+\))?")
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def shown(text: str) -> str:
@@ -27,7 +26,7 @@ def shown(text: str) -> str:
     Examples
     --------
     >>> ascii(shown("8.0e-07 (0.0e+00 to -0.5)"))
-    "'8.0\\xa0\\xb7\\xa010\\u207b\\u2077 (0 to \\u22120.5)'"
+    "'8.0e\\u20117 (0 to \\u22120.5)'"
     >>> shown("-0.000"), shown("1304 (1262 to 1333)"), shown("`--seed -1`")
     ('0.000', '1,304 (1,262 to 1,333)', '`--seed -1`')
     """
@@ -47,7 +46,7 @@ def _power(found: re.Match[str]) -> str:
     sign, factor, power = found.groups()
     if float(factor) == 0:
         return "0"
-    return f"{sign}{factor}\xa0·\xa010{str(int(power)).translate(_RAISED)}"
+    return f"{sign}{factor}e{int(power)}".replace("e-", "e\N{NON-BREAKING HYPHEN}")
 
 
 def arranged(experiment: str, table: Mapping[str, Any]) -> list[Mapping[str, Any]]:

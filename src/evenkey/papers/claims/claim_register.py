@@ -39,11 +39,20 @@ class Place(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A statement of a document that is no claim, and the reason."""
+    """A statement of a document that is not a claim, and the reason.
+
+    Parameters
+    ----------
+    at, quote, reason
+        Where it stands, the document's words, and why they are not a claim.
+    shown
+        The words as pages show them, if the document's text has lost its layout.
+    """
 
     at: str
     quote: str
     reason: str
+    shown: str = ""
 
 
 class Change(NamedTuple):
@@ -64,7 +73,7 @@ class Claim:
     at
         Section, table or figure.
     quote
-        The document's words.
+        The document's words; “…” stands for words that are left out, or for a figure among them.
     criteria
         What must be true of our results, for each measure that tests the claim.
     also
@@ -154,7 +163,7 @@ class Document(NamedTuple):
     reading
         How the claims are read, in sentences.
     left_out
-        Statements that resemble claims and are none.
+        Statements that resemble claims and are not.
     """
 
     claims: Sequence[Claim]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenkey.reports.pictures.drawing import svg
+from evenkey.reports.pictures.coincidence import Points, coinciding
+from evenkey.reports.pictures.drawing import matplotlib, svg
 from evenkey.reports.pictures.theme import THEMES, places_of
 from evenkey.reports.pictures.ticks import fit, height_of_names
 
@@ -37,11 +38,10 @@ _LEGEND_MARK_PIXELS = 60
 _MANY_POINTS = 40
 _BAR_PIXELS, _GAP_PIXELS = 10, 8
 _ABOVE = 1.05
-_NEAR, _MOST = 0.01, 0.7
-"""Two points closer than this part of the range look like one; so do lines with most such points.
-"""
-_IN_FRONT = ((4, 4), (2, 5), (1, 6))
-"""Dashes of a line on one, two or more others: strokes and gaps, in widths of the line."""
+_MOST_NAMED = 4
+"""Maximum number of groups of coinciding lines that a note names."""
+_LAYER_PIXELS, _MOST_LAYERS_PIXELS = 3, 10
+"""By how many pixels a line is wider than the line that covers it, and than the topmost line."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,7 @@ class Chart:
     dash
         Column whose distinct values each get a line style. None: all lines are solid.
     kind
-        Lines with a mark at each point, or bars side by side. A line that lies on an earlier one is
-        dashed, with empty marks, so that both are seen.
+        Lines with a mark at each point, or bars side by side.
     sideways
         Whether bars lie, below each other; for many categories with long names.
     baseline
@@ -122,7 +121,39 @@ class Chart:
     def plot(self, frame: pd.DataFrame) -> Plot:
         """Return the plot of a data frame, with the title and the note of the chart."""
         fill, height = partial(self._fill, frame), partial(self._height, frame)
-        return Plot(self.title, fill, height, self.note)
+        return Plot(self.title, fill, height, f"{self.note} {self._named(frame)}".strip())
+
+    def _named(self, frame: pd.DataFrame) -> str:
+        """Return a sentence that names the lines that coincide; empty if none do."""
+        rows, named = self._rows(frame), []
+        for title, part in self._parts(rows):
+            labels = [label for label, _ in self._lines(part)]
+            for group in self._coinciding(part, rows):
+                names = ", ".join(labels[place] for place in group)
+                named.append(f"{names} ({title})" if title else names)
+        if len(named) > _MOST_NAMED:
+            return "Some lines coincide, the widest below."
+        return f"These lines coincide, the widest below: {'; '.join(named)}." if named else ""
+
+    def _coinciding(self, part: pd.DataFrame, frame: pd.DataFrame) -> list[list[int]]:
+        """Return the groups of lines of a panel that coincide; bars do not."""
+        if self.kind == "bars":
+            return []
+        place = math.log10 if self.y.scale == "log" else float
+        return coinciding(
+            [
+                Points(label, self.x.places(rows, frame), [*map(place, self.y.values(rows))])
+                for label, rows in self._lines(part)
+            ]
+        )
+
+    def _widths(self, part: pd.DataFrame, frame: pd.DataFrame) -> dict[int, float]:
+        """Return by how many pixels lines are wider, so that they can be seen under others."""
+        wider: dict[int, float] = {}
+        for group in self._coinciding(part, frame):
+            layer = min(_LAYER_PIXELS, _MOST_LAYERS_PIXELS / (len(group) - 1))
+            wider |= {place: layer * above for above, place in enumerate(reversed(group))}
+        return wider
 
     def _fill(self, frame: pd.DataFrame, figure: Figure, width: int) -> None:
         rows = self._rows(frame)
@@ -219,53 +250,23 @@ class Chart:
         colours = places_of(frame[self.group])
         dashes = list(dict.fromkeys(frame[self.dash])) if self.dash else []
         marks: dict[str, Any] = {}
-        for label, rows in self._lines(part):
+        wider = self._widths(part, frame)
+        for number, (label, rows) in enumerate(self._lines(part)):
             group = str(rows[self.group].iloc[0])
             place = colours[group]
             if self.kind == "bars":
                 marks[label] = self._draw_bars(panel, rows, frame, place)
             else:
                 dash = dashes.index(rows[self.dash].iloc[0]) if self.dash else 0
-                marks[label] = self._draw_line(panel, rows, frame, place, dash)
+                style = _style(place, dash, len(rows))
+                places, values = self.x.places(rows, frame), self.y.values(rows)
+                width = style["linewidth"] + wider.get(number, 0)
+                panel.plot(places, values, clip_on=False, **{**style, "linewidth": width})
+                marks[label] = matplotlib().lines.Line2D([], [], **style)
         if self.baseline:
-            style: dict[str, Any] = {"color": _LIGHT.ink, "linestyle": "--", "linewidth": 1.2}
-            marks[self.baseline] = panel.axhline(part[self.baseline].iloc[0], **style)
+            dashed: dict[str, Any] = {"color": _LIGHT.ink, "linestyle": "--", "linewidth": 1.2}
+            marks[self.baseline] = panel.axhline(part[self.baseline].iloc[0], **dashed)
         return marks
-
-    def _draw_line(
-        self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int, dash: int
-    ) -> Any:
-        few = len(rows) <= _MANY_POINTS
-        x, y = self.x.places(rows, frame), self.y.values(rows)
-        below = 0 if self.dash else self._below(panel, x, y, frame)
-        style: Any = (0, _IN_FRONT[min(below, len(_IN_FRONT)) - 1]) if below else _DASHES[dash % 4]
-        (line,) = panel.plot(
-            x,
-            y,
-            color=_LIGHT.of_run(place),
-            linestyle=style,
-            linewidth=2 if few else 1.5,
-            marker=_SYMBOLS[place % len(_SYMBOLS)] if few else "",
-            markersize=6,
-            markerfacecolor="none" if below else None,
-            clip_on=False,
-        )
-        return line
-
-    def _below(self, panel: Axes, x: list[Any], y: list[Any], frame: pd.DataFrame) -> int:
-        """Count the lines of a panel of which a line with these points would hide the most."""
-        log = self.y.scale == "log"
-        values = frame[self.y.column]
-        near = _NEAR * (math.log10(values.max() / values.min()) if log else values.abs().max())
-        hidden = 0
-        lines: list[Any] = list(panel.lines)
-        for line in lines:
-            if list(line.get_xdata()) != list(x):
-                continue
-            pairs = zip(y, line.get_ydata(), strict=True)
-            apart = [abs(math.log10(one / other) if log else one - other) for one, other in pairs]
-            hidden += sum(each <= near for each in apart) >= len(apart) * _MOST
-        return hidden
 
     def _draw_bars(self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int) -> Any:
         groups = list(dict.fromkeys(frame[self.group].astype(str)))
@@ -275,6 +276,18 @@ class Chart:
         if self.sideways:
             return panel.barh(places, self.y.values(rows), wide, color=_LIGHT.of_run(place))
         return panel.bar(places, self.y.values(rows), wide, color=_LIGHT.of_run(place))
+
+
+def _style(place: int, dash: int, points: int) -> dict[str, Any]:
+    """Return the style of a line; a line of many points is thin, and has no marks."""
+    few = points <= _MANY_POINTS
+    return {
+        "color": _LIGHT.of_run(place),
+        "linestyle": _DASHES[dash % len(_DASHES)],
+        "linewidth": 2 if few else 1.5,
+        "marker": _SYMBOLS[place % len(_SYMBOLS)] if few else "",
+        "markersize": 6,
+    }
 
 
 def _beside_each_other(labels: Collection[str], width: int) -> int:
