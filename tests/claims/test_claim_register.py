@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.papers.claims import PAPERS, documents, read_claims, register, words
+from evenkey.papers.claims import PAPERS, all_claims, documents, read_claims, register, words
 
-CLAIMS = [claim for claims in register().values() for claim in claims]
+CLAIMS = all_claims()
 FOLDER = os.environ.get("EVENKEY_PAPERS")
 FILES = {
     "pkg": "pkg-paper.txt",

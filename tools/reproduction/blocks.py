@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from evenkey.core.printed_text import capitalized
 from tools.reproduction.links import anchor, claim_link, experiment_link, linked
 from tools.reproduction.markdown import plain
 from tools.reproduction.quotations import quotation
@@ -53,7 +54,7 @@ def block(claim: Claim, findings: Sequence[Finding], verdict: str, source: Sourc
     """Return the lines of a claim, with the findings of all its measures or of one experiment."""
     kind = verdict.replace(" ", "-")
     name = f' id="{claim.id}"' if source.has(claim) else ""
-    shown = f"**{verdict[0].upper()}{verdict[1:]}**"
+    shown = f"**{capitalized(verdict)}**"
     return [
         f'<div class="claim {kind}"{name} markdown="1">',
         "",

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from evenkey.papers.claims import PAPERS, documents, register, words
+from evenkey.core.printed_text import capitalized
+from evenkey.papers.claims import PAPERS, all_claims, documents, register, words
 from tools.reproduction.blocks import Source, block
 from tools.reproduction.links import anchor, claim_link
 from tools.reproduction.markdown import table
@@ -38,7 +39,7 @@ def counts(outcomes: Mapping[str, Tables]) -> list[str]:
         total += count
         rows.append([f"[{PAPERS[name]}](reproduction/claims-{name}.md)", *_numbers(count)])
     titles = ["document", "claims", *_VERDICTS]
-    built = sum(bool(claim.by_construction) for claims in register().values() for claim in claims)
+    built = sum(bool(claim.by_construction) for claim in all_claims())
     return [
         *table(titles, [*rows, ["all", *_numbers(total)]]),
         (
@@ -98,7 +99,7 @@ def _page(name: str, claims: Sequence[Claim], source: Source) -> Iterator[str]:
             yield from _links(title, _sections(some), source)
     yield from _shared(name, source)
     for at, part in sections.items():
-        yield f"## {at[0].upper()}{at[1:]}"
+        yield f"## {capitalized(at)}"
         yield ""
         for claim in part:
             yield from block(claim, claim.judged(source.outcomes), verdicts[claim.id], source)
@@ -132,7 +133,7 @@ def _links(title: str, sections: Mapping[str, Sequence[Claim]], source: Source) 
     yield ""
     for at, claims in sections.items():
         names = ", ".join(claim_link(claim.id, source.page) for claim in claims)
-        yield f"- {at[0].upper()}{at[1:]}: {names}"
+        yield f"- {capitalized(at)}: {names}"
     yield ""
 
 

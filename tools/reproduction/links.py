@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.papers.claims import register
 from evenkey.papers.experiments import available
-from tools.reproduction.records import ROOT
+from tools.decisions import records
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -72,6 +72,4 @@ def _homes() -> dict[str, str]:
 
 @cache
 def _decisions() -> dict[str, str]:
-    files = (ROOT / "docs" / "decisions").glob("**/[0-9][0-9][0-9]-*.md")
-    folder = ROOT / "docs" / "decisions"
-    return {file.name[:3]: file.relative_to(folder).as_posix() for file in files}
+    return {each.number: each.path for each in records()}

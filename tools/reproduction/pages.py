@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenkey.papers.claims import register
+from evenkey.papers.claims import all_claims
 from evenkey.papers.experiments import available
 from tools.reproduction.blocks import Source, block, verdict_of
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
@@ -88,7 +88,7 @@ def pages() -> dict[str, str]:
     """Return all pages, by their paths below docs/."""
     found = records()
     outcomes = tables_of(found)
-    claims = [claim for each in register().values() for claim in each]
+    claims = all_claims()
     notes, shared = whys(read_notes(), claims, outcomes), read_shared()
     written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes, shared)}
     for record in found:
@@ -107,7 +107,7 @@ def _chapter(made: Sequence[Record]) -> str:
     experiments = available()
     artefacts = {artefact(each.reference) for each in experiments.values()}
     reached = {record.artefact for record in made}
-    claims = [claim for each in register().values() for claim in each]
+    claims = all_claims()
     changed = sum(bool(claim.changes) for claim in claims)
     head = _HEAD.format(changed=changed, claims=len(claims))
     lines = [head, "## Verdicts by document", "", *counts(tables_of(made))]

@@ -53,21 +53,21 @@ def main(directory: Path, pages: tuple[str, ...] = (), site: Path = SITE) -> lis
     phone, tables are scrolled), or shows no search field, or has no style.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    found = []
+    found, shown = [], pages or FEW
     with _served(site) as address, chromium() as browser:
         for name, (width, height) in SIZES.items():
             for scheme in _SCHEMES:
                 page = browser.new_page(
                     viewport={"width": width, "height": height}, color_scheme=scheme
                 )
-                examined = pages or FEW
+                examined = shown
                 if not pages and (name, scheme) == ("laptop", "light"):
                     examined = built(site)
                 for each in examined:
                     page.goto(f"{address}/{_WRONG if each == '404' else f'{each}.html'}")
                     page.wait_for_timeout(300)
                     found += [f"{each} at {width}: {fault}" for fault in _faults(page, name)]
-                    if each not in (pages or FEW):
+                    if each not in shown:
                         continue
                     file = f"{each.replace('/', '-')}-{name}-{scheme}.png"
                     page.screenshot(path=directory / file)

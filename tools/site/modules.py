@@ -7,6 +7,8 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
+from evenkey.core.printed_text import capitalized
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -49,7 +51,7 @@ def modules_page() -> str:
     ]
     for name, content in MODULES.items():
         module = importlib.import_module(name)
-        parts.append(f"## [{name}]({name}.md)\n\n{content[0].upper()}{content[1:]}.")
+        parts.append(f"## [{name}]({name}.md)\n\n{capitalized(content)}.")
         for kind, names in _by_kind(module).items():
             linked = ", ".join(f"[`{each}`]({name}.md#{_path(module, each)})" for each in names)
             parts.append(f"{kind.capitalize()}: {linked}.")

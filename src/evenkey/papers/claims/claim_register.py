@@ -183,12 +183,16 @@ def register() -> Mapping[str, Sequence[Claim]]:
     return {name: document.claims for name, document in documents().items()}
 
 
+def all_claims() -> list[Claim]:
+    """Return all claims of all documents."""
+    return [claim for claims in register().values() for claim in claims]
+
+
 def claims_of(experiment: str) -> list[Claim]:
     """Return the claims that an experiment tests, each with the criteria for this experiment."""
     return [
         replace(each, criteria=chosen)
-        for claims in register().values()
-        for each in claims
+        for each in all_claims()
         if (chosen := [one for one in each.criteria if one.measure.experiment == experiment])
     ]
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenkey.papers.claims.comparisons import sides
 from evenkey.papers.claims.criteria import Criterion, words
-from evenkey.papers.claims.figures_in_words import named, number, percent, settings, sided
+from evenkey.papers.claims.figures_in_words import (
+    common,
+    named,
+    number,
+    percent,
+    settings,
+    sided,
+    without,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,18 +122,12 @@ def _numbers(
 
 def _listed(pairs: _Pairs, numbers: list[float], strict: str) -> str:
     """Describe numbers of several sides: each with its side, then what all sides have."""
-    common = {
-        key: text
-        for key, text in pairs[0][0].items()
-        if all(side.get(key) == text for pair in pairs for side in pair if side is not None)
-    }
+    every = common(pairs)
     found = []
-    for pair, wanted in zip(pairs, numbers, strict=True):
-        one, two = (
-            side and {key: text for key, text in side.items() if key not in common} for side in pair
-        )
-        found.append(f"{number(wanted, _DIGITS)} for {sided(one or {}, two, ' / ')}")
-    conditions = "".join(f"; {named(key, [text], always=True)}" for key, text in common.items())
+    for (one, two), wanted in zip(pairs, numbers, strict=True):
+        figure = sided(without(one, every), two and without(two, every), " / ")
+        found.append(f"{number(wanted, _DIGITS)} for {figure}")
+    conditions = "".join(f"; {named(key, [text], always=True)}" for key, text in every.items())
     return ", ".join(found) + strict + conditions
 
 

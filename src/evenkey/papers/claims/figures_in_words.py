@@ -5,12 +5,26 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["factor", "named", "number", "percent", "ranged", "settings", "sided"]
+    Texts: TypeAlias = Mapping[str, str | Sequence[str]]
+
+__all__ = [
+    "common",
+    "factor",
+    "named",
+    "number",
+    "percent",
+    "ranged",
+    "settings",
+    "sided",
+    "without",
+]
+
+TextT = TypeVar("TextT")
 
 _MILLION = 1_000_000
 _THOUSAND = 1000
@@ -116,7 +130,7 @@ def named(key: str, texts: Sequence[str], *, always: bool = False) -> str:
     return f"{name} = {_listed(bare)}{unit}"
 
 
-def settings(texts: Mapping[str, str | Sequence[str]], joined: str = " at ") -> str:
+def settings(texts: Texts, joined: str = " at ") -> str:
     """Write what selects values: names first, then numbers.
 
     Examples
@@ -130,8 +144,8 @@ def settings(texts: Mapping[str, str | Sequence[str]], joined: str = " at ") -> 
 
 
 def sided(
-    one: Mapping[str, str | Sequence[str]],
-    two: Mapping[str, str | Sequence[str]] | None,
+    one: Texts,
+    two: Texts | None,
     between: str = " against ",
 ) -> str:
     """Write two sides of a comparison; what both have stands once.
@@ -145,17 +159,35 @@ def sided(
     """
     if two is None:
         return settings(one)
-    both = {key: text for key, text in one.items() if two.get(key) == text}
-    left, right = (
-        settings({key: text for key, text in side.items() if key not in both})
-        for side in (one, two)
-    )
+    both = common([(one, two)])
+    left, right = (settings(without(side, both)) for side in (one, two))
     if len(one) == len(two) == len(both) + 1 and between != _OVER:
         name = left.partition(" = ")[0]
         right = right.removeprefix(f"{name} = ")
     if between == _OVER and "/" in left:
         between = " divided by "
     return f"{left}{between}{right}" + (f" at {settings(both)}" if both else "")
+
+
+def common(
+    pairs: Sequence[tuple[Mapping[str, TextT], Mapping[str, TextT] | None]],
+) -> dict[str, TextT]:
+    """Return the texts that all sides of all pairs have; a pair may lack its second side.
+
+    Examples
+    --------
+    >>> common([({"Method": "SG", "W": "5"}, {"Method": "KG", "W": "5"}), ({"W": "5"}, None)])
+    {'W': '5'}
+    """
+    sides = [side for pair in pairs for side in pair if side is not None]
+    return {
+        key: text for key, text in sides[0].items() if all(side.get(key) == text for side in sides)
+    }
+
+
+def without(texts: Mapping[str, TextT], some: Mapping[str, object]) -> dict[str, TextT]:
+    """Return the texts that are not among some others."""
+    return {key: text for key, text in texts.items() if some.get(key) != text}
 
 
 def _listed(texts: Sequence[str]) -> str:

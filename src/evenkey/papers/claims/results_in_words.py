@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
-from evenkey.papers.claims.figures_in_words import factor, number, percent, ranged, settings, sided
+from evenkey.papers.claims.figures_in_words import (
+    common,
+    factor,
+    number,
+    percent,
+    ranged,
+    settings,
+    sided,
+    without,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,30 +109,17 @@ def _side(criterion: Judging, one: Side, two: Side | None) -> str:
     """Return what tells a pair of sides from the others of a criterion; of a single pair, all."""
     if two is None and len(criterion.pairs) == 1:
         return settings(one)
-    common = {
-        key: text
-        for key, text in one.items()
-        if all(
-            other.get(key) == text
-            for pair in criterion.pairs
-            for other in pair
-            if other is not None
-        )
-    }
-    return sided(_without(one, common), None if two is None else _without(two, common))
+    every = common(criterion.pairs)
+    return sided(without(one, every), None if two is None else without(two, every))
 
 
 def _label(criterion: Judging, each: Compared) -> str:
     """Return the sides and the setting of two figures, without what all settings have."""
     one, two = each.sides
     fixed = {key: text[0] for key, text in criterion.only.items() if len(text) == 1}
-    setting = _without(each.setting, fixed)
+    setting = without(each.setting, fixed)
     parts = [_side(criterion, one, two), settings(setting, ", ")]
     return " at ".join(filter(None, parts)) or sided(one, two)
-
-
-def _without(texts: Mapping[str, str], some: Mapping[str, str]) -> dict[str, str]:
-    return {key: text for key, text in texts.items() if some.get(key) != text}
 
 
 def _overlapping(each: Compared) -> bool:

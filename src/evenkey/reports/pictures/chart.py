@@ -142,8 +142,8 @@ class Chart:
         place = math.log10 if self.y.scale == "log" else float
         return coinciding(
             [
-                Points(label, self.x.places(rows, frame), [*map(place, self.y.values(rows))])
-                for label, rows in self._lines(part)
+                Points(self.x.places(rows, frame), [*map(place, self.y.values(rows))])
+                for _, rows in self._lines(part)
             ]
         )
 

@@ -18,13 +18,10 @@ class Points(NamedTuple):
 
     Parameters
     ----------
-    label
-        Name of the line.
     x, y
         Places along the axes; of a logarithmic axis, logarithms.
     """
 
-    label: str
     x: Sequence[float]
     y: Sequence[float]
 
@@ -34,8 +31,8 @@ def coinciding(lines: Sequence[Points]) -> list[list[int]]:
 
     Examples
     --------
-    >>> lines = [Points("sg", [8, 16], [1, 1]), Points("kg", [8, 16], [5, 10])]
-    >>> coinciding([*lines, Points("planned", [8, 16], [1.01, 1.01])])
+    >>> lines = [Points([8, 16], [1, 1]), Points([8, 16], [5, 10])]
+    >>> coinciding([*lines, Points([8, 16], [1.01, 1.01])])
     [[0, 2]]
     """
     heights = [dict(zip(each.x, each.y, strict=True)) for each in lines]
