@@ -146,8 +146,35 @@ def _loads(printed: dict[str, Any], size: Size) -> Figure:
     return chart
 
 
+def _cost(printed: dict[str, Any], size: Size) -> Figure:
+    """Processor seconds of each operator on a batch without a hot key, beside Spark's own."""
+    lines = printed["operators"]
+    chart, panel = plt.subplots(figsize=(size.width, 0.62 * size.text))
+    names = [each["operator"] for each in lines]
+    for offset, way, label, colour in (
+        (-0.2, "spark", "Spark's own", _PLAIN),
+        (0.2, "evenkey", "evenkey", _OURS),
+    ):
+        values = [each["uniform"][way] for each in lines]
+        places = [place + offset for place in range(len(lines))]
+        bars = panel.barh(places, values, height=0.38, label=label, color=colour)
+        panel.bar_label(
+            bars, [f"{value:.1f}" for value in values], padding=3, fontsize=size.smaller(0.8)
+        )
+    panel.set_yticks(range(len(lines)), names, fontsize=size.smaller(0.9))
+    panel.invert_yaxis()
+    panel.spines[["top", "right", "bottom"]].set_visible(False)
+    panel.set_xticks([])
+    panel.margins(x=0.15)
+    panel.tick_params(axis="y", length=0)
+    panel.set_title("processor seconds, a million rows", fontsize=size.text, loc="left")
+    panel.legend(frameon=False, fontsize=size.smaller(0.9), loc="best")
+    return chart
+
+
 CHARTS: dict[str, Callable[[dict[str, Any], Size], Figure]] = {
     "against-spark": _against_spark,
+    "cost": _cost,
     "loads": _loads,
 }
 
