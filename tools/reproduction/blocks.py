@@ -14,10 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from evenkey.papers.claims import Claim, Finding, Tables
+    from evenkey.papers.claims.criteria import Verdict
     from tools.reproduction.records import Shared
 
 __all__ = ["Source", "block", "expanded", "verdict_of"]
 
+_SENTENCES: dict[Verdict, str] = {
+    "holds": "holds",
+    "does not hold": "does not hold",
+    "not run": "is not judged, as some are not run",
+    "not testable": "is not testable",
+}
 _REASON = re.compile(r"\{([a-z0-9-]+)\}")
 
 
@@ -52,9 +59,12 @@ class Source(NamedTuple):
 
 def block(claim: Claim, findings: Sequence[Finding], verdict: str, source: Source) -> list[str]:
     """Return the lines of a claim, with the findings of all its measures or of one experiment."""
-    kind = verdict.replace(" ", "-")
+    whole = claim.verdict(source.outcomes)
+    kind = whole.replace(" ", "-")
     name = f' id="{claim.id}"' if source.has(claim) else ""
     shown = f"**{capitalized(verdict)}**"
+    if verdict != whole:
+        shown += f" here; with all its measures the claim **{_SENTENCES[whole]}**"
     return [
         f'<div class="claim {kind}"{name} markdown="1">',
         "",
@@ -62,7 +72,7 @@ def block(claim: Claim, findings: Sequence[Finding], verdict: str, source: Sourc
         "",
         *_quoted(claim, source),
         "",
-        *(f"- {each}" for each in _facts(claim, findings, verdict, source)),
+        *(f"- {each}" for each in _facts(claim, findings, whole, source)),
         "",
         "</div>",
         "",

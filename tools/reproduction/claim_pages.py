@@ -25,7 +25,7 @@ __all__ = ["claim_pages", "counts", "definitions"]
 _VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not run", "not testable")
 _LISTED: dict[Verdict, str] = {
     "does not hold": "Claims that do not hold",
-    "not run": "Claims that are not run",
+    "not run": "Claims that no run tests yet",
 }
 _KINDS = ("abstract", "section", "table", "figure")
 
@@ -87,9 +87,14 @@ def _page(name: str, claims: Sequence[Claim], source: Source) -> Iterator[str]:
     said = ", ".join(f"{verdict}: {count[verdict]}" for verdict in _VERDICTS)
     places = sum(1 + len(claim.also) for claim in claims)
     yield f"{len(claims)} claims at {places} places ({said})."
-    yield "The [chapter](../reproduction.md) defines the words of the criteria."
+    yield (
+        "The [chapter](../reproduction.md) defines the words of the criteria, and the "
+        "[glossary](../glossary.md) the terms."
+    )
     yield ""
     document = documents()[name]
+    yield document.source
+    yield ""
     yield from (f"- {source.linked(each)}" for each in document.reading)
     yield ""
     sections = _sections(claims)
@@ -140,7 +145,7 @@ def _links(title: str, sections: Mapping[str, Sequence[Claim]], source: Source) 
 def _shared(name: str, source: Source) -> Iterator[str]:
     mine = {key: each for key, each in source.shared.items() if key.startswith(f"{name}-")}
     if mine:
-        yield "## Reasons of several claims"
+        yield "## Reasons shared by several claims"
         yield ""
     for key, each in mine.items():
         yield f'<a id="{anchor(key)}"></a>'

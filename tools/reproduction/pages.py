@@ -118,7 +118,7 @@ def _chapter(made: Sequence[Record]) -> str:
         (
             f"The chapter has **{len(reached)} of {len(artefacts)}** tables, figures and "
             f"sections, in {len(found)} of {len(experiments)} experiments. A claim counts once for "
-            "each of its measures."
+            "each of its measures, by the result of that measure alone."
         ),
         "",
     ]

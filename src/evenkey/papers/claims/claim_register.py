@@ -164,11 +164,14 @@ class Document(NamedTuple):
         How the claims are read, in sentences.
     left_out
         Statements that resemble claims and are not.
+    source
+        The document's authors and title, as a sentence.
     """
 
     claims: Sequence[Claim]
     reading: Sequence[str]
     left_out: Sequence[LeftOut]
+    source: str
 
 
 @cache
@@ -234,7 +237,7 @@ def _read(name: str) -> Document:
     text = (resources.files(__package__) / f"{name}.toml").read_text("utf-8")
     given = tomllib.loads(text)
     left_out = [LeftOut(**each) for each in given.get("left_out", ())]
-    return Document(read_claims(text), given.get("reading", ()), left_out)
+    return Document(read_claims(text), given.get("reading", ()), left_out, given["source"])
 
 
 def _measure(name: str, fields: dict[str, Any]) -> Measure:

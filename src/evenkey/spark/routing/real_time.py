@@ -93,7 +93,7 @@ def check_real_time(
     if planned and state is None:
         message = (
             "state = None: after a restart in real time, grouping='planned' must find its plans "
-            "again, or rows count twice; pass state='directory', beside the checkpoint"
+            "again, or rows count twice; pass state='directory', and keep it with the checkpoint"
         )
         raise ConfigurationError(message)
 

@@ -17,7 +17,7 @@ class ThroughputOfModes(ModesAgainstSkew):
     title = "Throughput of joins against skew"
     summary = (
         f"{CLUSTERED} {MACHINE} {MODELLED} {MEDIANS} {SKEW} Load is seconds of work, so all "
-        "figures but static loads and the skew come from a clock."
+        "figures but static loads and the skew differ from run to run."
     )
     charts = against_skew("throughput", "Publications/s", "modelled_throughput", "throughput")
     columns = (

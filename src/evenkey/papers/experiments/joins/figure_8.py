@@ -14,10 +14,10 @@ class RedistributionTime(Experiment):
     id = "joins-figure-8"
     title = "Redistribution time against static data size"
     summary = (
-        "sPS in mode Dynamic LB STAL at s = 0.7, partitions forced to move before the third "
-        "epoch. The paper draws a line for each number of concurrent jobs; in Structured Streaming "
-        "a query runs one micro-batch at a time, so there is one line, and the tasks of an epoch "
-        "are what runs side by side. The sizes are ours: the paper gives none. "
+        "sPS runs in mode Dynamic LB STAL at s = 0.7, and partitions are forced to move before "
+        "the third epoch. The paper draws a line for each number of concurrent jobs; in Structured "
+        "Streaming a query runs one micro-batch at a time, so there is one line, and the tasks of "
+        "an epoch are what runs side by side. The sizes are ours: the paper gives none. "
         f"{MACHINE} {MEDIANS}"
     )
 

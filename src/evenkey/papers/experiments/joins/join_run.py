@@ -31,9 +31,9 @@ MEDIANS = (
 SKEW = (
     "Skew is shown as it came out: the share of items (rows that publications become) for the "
     "partitions that 3 of 16 workers had at first. It differs from the nominal s where polygons "
-    "fall on several partitions, and where candidates lie so that s cannot be reached."
+    "fall on several partitions, and where too few publications match these partitions to reach s."
 )
-CLOCK = "Load is seconds of work, so all figures but the skew come from a clock."
+CLOCK = "Load is seconds of work, so all figures but the skew differ from run to run."
 """How the experiments on joins differ from the paper; each summary has those that concern it."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000

@@ -139,8 +139,8 @@ class GreedyPlans(Experiment):
     title = "The greedy algorithm"
     summary = (
         "No join runs: the planner of the Dynamic Distributor gets loads and locations, and "
-        "returns locations. The example of figure 2; the example of section 4.6 with ten items "
-        "that take ten times the time of ten others, each in a partition of its own; and "
+        "returns locations. It is given the example of figure 2; the example of section 4.6 with "
+        "ten items that take ten times the time of ten others, each in a partition of its own; and "
         f"{_CASES} cases of {_PARTITIONS} partitions on {_WORKERS} workers with the frequencies of "
         "a Zipf stream (z = 0.5) as loads, beside the best of all "
         f"{_WORKERS**_PARTITIONS:,} plans. Means over the cases; medians of three sets of cases, "
