@@ -125,11 +125,11 @@ def test_the_note_names_the_lines_that_coincide():
     def note(frame, **options):
         return Chart("", X, RATIO, "grouping", note="1 is balanced.", **options).plot(frame).note
 
-    coincide = "1 is balanced. These lines coincide, the widest below"
+    coincide = "1 is balanced. These lines coincide; the widest is beneath the others"
     assert note(BALANCED) == f"{coincide}: sg, planned."
     assert note(BALANCED, panels=Grid("stream")) == f"{coincide}: sg, planned (WP)."
     many = pd.concat(BALANCED.assign(stream=str(each)) for each in range(5))
-    generic = "1 is balanced. Some lines coincide, the widest below."
+    generic = "1 is balanced. Some lines coincide; the widest is beneath the others."
     assert note(many, panels=Grid("stream")) == generic
     assert note(BALANCED[:4]) == note(BALANCED, kind="bars") == "1 is balanced."
 

@@ -63,11 +63,13 @@ the terms.
   both are one measurement, which counts twice.
 - Each page has its command. Results that do not depend on a clock are the same on every machine.
   The **digest** is the SHA-256 of all results of the experiment; the command reproduces it.
-- **Scale** full is the paper's number of messages, quick is shorter
-  ([experiments.md](experiments.md)). Simulations are at scale full. Experiments on Spark sleep to
-  simulate the cost per message on two cores, and the papers' sizes would take days: they are at
-  scale quick, and their pages state the number of messages.
-- **Data**: the generated streams are look-alikes with the published messages, keys and top key;
+- **Scale** full is the paper's number of messages or, where the paper has no such stream, the
+  number that the page states; quick is shorter ([experiments.md](experiments.md)). Simulations are
+  at scale full. Experiments on Spark sleep to simulate the cost per message on two cores, and the
+  papers' sizes would take days: they are at scale quick, and their pages state the number of
+  messages.
+- **Data**: the generated streams are look-alikes with the published messages, keys and top key.
+  Two streams of Wikipedia have fewer messages, whose weights add up to the published number;
   only Epinions, in PKG figure 8 and section 6.2, is real. Places of the joins are those of an
   invented country.
 - **Deployment of DKG's experiments**: 5 spouts, 10 splitters, which route, 10 aggregators, and
@@ -145,6 +147,13 @@ def _row(record: Record) -> list[str]:
 def _page(record: Record, source: Source) -> str:
     given, experiment = record.given, record.experiment
     lines = [f"# {given['reference']}", "", f"**{experiment.title}.** {shown(record.summary)}", ""]
+    if record.changed:
+        earlier = (
+            "This is an **earlier form of the experiment**. It has changed since, and has not run "
+            "again yet: see the notes on deployment and variants in the "
+            "[chapter](../reproduction.md)."
+        )
+        lines += [earlier, ""]
     if experiment.set_up:
         lines += table(experiment.set_up[0], experiment.set_up[1:])
     lines += [*_pictures(record), *_judged(record.findings, source)]
@@ -204,8 +213,6 @@ def _making(record: Record) -> Iterable[str]:
         f"- {given['messages']:,} messages in {scenarios}, scale {given['scale']}, seed "
         f"{given['seed']}; commit `{commit}`."
     )
-    if record.changed:
-        yield "- The experiment has changed since this commit, and has not run again yet."
     if given["machines"]:
         repeats = " or ".join(map(str, given["repeats"]))
         runs = "one run each"

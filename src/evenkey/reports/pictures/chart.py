@@ -132,8 +132,10 @@ class Chart:
                 names = ", ".join(labels[place] for place in group)
                 named.append(f"{names} ({title})" if title else names)
         if len(named) > _MOST_NAMED:
-            return "Some lines coincide, the widest below."
-        return f"These lines coincide, the widest below: {'; '.join(named)}." if named else ""
+            return "Some lines coincide; the widest is beneath the others."
+        if not named:
+            return ""
+        return f"These lines coincide; the widest is beneath the others: {'; '.join(named)}."
 
     def _coinciding(self, part: pd.DataFrame, frame: pd.DataFrame) -> list[list[int]]:
         """Return the groups of lines of a panel that coincide; bars do not."""

@@ -30,7 +30,7 @@ class MoreWorkersAndSkew(Comparison):
     def tables(self, frame: Frame) -> list[Table]:
         table = metrics_table(frame, Column("workers", "Workers", "d"), SIMULATED)
         skewness = Column("skewness", "Skewness ratio, %", "d")
-        return [Table(table.title, [skewness, *table.columns], frame, table.note)]
+        return [Table(table.title, [skewness, *table.columns], frame)]
 
     def plots(self, frame: Frame) -> list[Plot]:
         return [
