@@ -10,6 +10,7 @@ from evenkey.papers.claims import all_claims
 from evenkey.papers.experiments import available
 from tools.reproduction.blocks import Source, block, verdict_of
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
+from tools.reproduction.links import linked
 from tools.reproduction.markdown import table
 from tools.reproduction.records import (
     artefact,
@@ -79,9 +80,8 @@ the terms.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
   two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
-  MurmurHash3, runs with XXH64. PKG's simulations, but for figures 6 and 9 and section 6.2, were
-  made before MurmurHash3 counted by its absolute value
-  ([278](decisions/278-murmur3-by-its-absolute-value.md)).
+  MurmurHash3, runs with XXH64. Pages of simulations that were made before MurmurHash3 counted by
+  its absolute value ([278](decisions/278-murmur3-by-its-absolute-value.md)) say so at the end.
 
 """
 
@@ -217,9 +217,11 @@ def _making(record: Record) -> Iterable[str]:
         repeats = " or ".join(map(str, given["repeats"]))
         runs = "one run each"
         if given["repeats"] != [1]:
-            runs = f"medians of {repeats} runs, in brackets minimum and maximum"
+            runs = f"medians of {repeats} runs; brackets have minimum and maximum"
         yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Times differ on other machines."
     else:
         yield f"- Digest of the results: `{given['digest']}`."
+    if "note" in record.ran:
+        yield f"- {linked(record.ran['note'], record.id, {})}"
     for reason in given["skipped"]:
         yield f"- Left out: {reason}"

@@ -54,7 +54,8 @@ class Record:
         The JSON that ``evenkey experiment run`` wrote beside its page, and ``commit``, with which
         it ran.
     ran
-        The digest of its ``scenarios``, and its ``summary`` if the experiment has changed since.
+        The digest of its ``scenarios``, its ``summary`` if the experiment has changed since, and a
+        ``note`` if its figures would differ today.
     """
 
     given: dict[str, Any]

@@ -101,7 +101,7 @@ def _shown(criterion: Judging, each: Compared) -> str:
     if each.sides[1] is None:
         if criterion.minus:
             return number(each.measured + criterion.minus, _DIGITS)
-        return number(each.ratio)
+        return number(each.measured)
     return factor(each.ratio)
 
 

@@ -84,10 +84,10 @@ class SkewAndTime(Experiment):
         "table. (Section 3.2 has 30,000, so its figures differ a little.) A publication becomes a "
         "row in each partition that it meets. A row is one unit of load on 16 workers; a row of a "
         "polygon is 30 where the table says so. In 240 epochs of 0.5 s the Dynamic Distributor, "
-        "with the parameters of table 1, places the partitions of sPS. Throughput is the publications of an epoch "
-        "over the load of its most loaded worker. The Distributor decides by the MLDC: that of "
-        "the load of the last 30 s, with each partition on its present worker. Medians of three "
-        "streams, in brackets minimum and maximum."
+        "with the parameters of table 1, places the partitions of sPS. Throughput is the "
+        "publications of an epoch over the load of its most loaded worker. The Distributor decides "
+        "by the MLDC: that of the load of the last 30 s, with each partition on its present "
+        "worker. Medians of three streams, in brackets minimum and maximum."
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:

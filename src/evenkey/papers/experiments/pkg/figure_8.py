@@ -36,8 +36,9 @@ class SkewedSources(Experiment):
         "A message is an edge of a directed graph, its key the vertex that the edge leads to. "
         "Uniform: the edges go to the sources in turn. Skewed: each vertex belongs to a source, "
         "which gets all edges that leave the vertex, so that sources get different numbers of "
-        "edges. The graphs are Epinions' network of trust, which is real, and a synthetic "
-        "look-alike of LiveJournal, whose senders are as skewed as its keys."
+        "edges. The graphs are Epinions, which is real, and a synthetic look-alike of LiveJournal, "
+        "whose senders are as skewed as its keys. The file of Epinions is undirected: it has each "
+        "pair of vertices once, and here the edge leads to the higher number."
     )
 
     charts = (
