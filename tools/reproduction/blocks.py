@@ -9,6 +9,7 @@ from evenkey.core.printed_text import capitalized
 from tools.reproduction.links import anchor, claim_link, experiment_link, linked
 from tools.reproduction.markdown import plain
 from tools.reproduction.quotations import quotation
+from tools.reproduction.shown_cells import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,13 +63,13 @@ def block(claim: Claim, findings: Sequence[Finding], verdict: str, source: Sourc
     whole = claim.verdict(source.outcomes)
     kind = whole.replace(" ", "-")
     name = f' id="{claim.id}"' if source.has(claim) else ""
-    shown = f"**{capitalized(verdict)}**"
+    title = f"**{capitalized(verdict)}**"
     if verdict != whole:
-        shown += f" here; with all its measures the claim **{_SENTENCES[whole]}**"
+        title += f" here; with all its measures the claim **{_SENTENCES[whole]}**"
     return [
         f'<div class="claim {kind}"{name} markdown="1">',
         "",
-        f"{shown} · {claim_link(claim.id, source.page)}",
+        f"{title} · {claim_link(claim.id, source.page)}",
         "",
         *_quoted(claim, source),
         "",
@@ -93,7 +94,7 @@ def expanded(note: str, source: Source) -> str:
         page = "" if home == source.page else f"{home}.md"
         return f"See [{source.shared[found[1]].title}]({page}#{anchor(found[1])})."
 
-    return _REASON.sub(link, source.linked(note))
+    return _REASON.sub(link, source.linked(shown(note)))
 
 
 def _quoted(claim: Claim, source: Source) -> Iterator[str]:
@@ -113,7 +114,7 @@ def _facts(
         if name != source.page:
             ours += f", {experiment_link(name, source.outcomes)}"
         apart = f" ({each.verdict})" if len(findings) > 1 else ""
-        yield f"**{plain(each.criterion.says)}**<br>{ours}: {plain(each.ours)}{apart}"
+        yield f"**{plain(each.criterion.says)}**<br>{ours}: {plain(shown(each.ours))}{apart}"
     if claim.reason:
         yield f"The criterion: {source.linked(claim.reason)}"
     for label, text in (
