@@ -89,7 +89,7 @@ def inputs(spark: SparkSession, rows: int, keys: int, home: Path) -> Iterator[tu
         made.write.parquet(str(folder))
         stream = spark.readStream.schema(made.schema).parquet(str(folder))
         kept = made.persist()
-        quotes = quotes_of(kept).persist()
+        quotes = quotes_of(kept, of_kind).persist()
         if (kept.count(), quotes.count()) != (number, number // 4):
             message = f"{kind}: the input is not complete"
             raise AssertionError(message)
