@@ -14,7 +14,7 @@ from evenkey.papers.claims import PAPERS, all_claims, register
 from evenkey.papers.experiments import available
 from tools.reproduction.__main__ import archive, known_commit, outcomes, pictures_of
 from tools.reproduction.links import linked
-from tools.reproduction.pages import _making, chapter, pages
+from tools.reproduction.pages import _form, chapter, pages
 from tools.reproduction.records import (
     FOLDER,
     ROOT,
@@ -165,7 +165,7 @@ def test_what_does_not_hold_needs_a_reason():
 def test_a_page_says_that_its_experiment_has_changed():
     record = next(each for each in records() if not each.changed)
     other = Record(record.given, {"scenarios": "others", "summary": "Ten messages."})
-    said = ["changed since this commit" in "\n".join(_making(each)) for each in (record, other)]
+    said = ["earlier form" in "\n".join(_form(each)) for each in (record, other)]
     assert said == [False, True]
     assert (record.summary, other.summary) == (record.experiment.summary, "Ten messages.")
 

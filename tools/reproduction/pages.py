@@ -147,13 +147,7 @@ def _row(record: Record) -> list[str]:
 def _page(record: Record, source: Source) -> str:
     given, experiment = record.given, record.experiment
     lines = [f"# {given['reference']}", "", f"**{experiment.title}.** {shown(record.summary)}", ""]
-    if record.changed:
-        earlier = (
-            "This is an **earlier form of the experiment**. It has changed since, and has not run "
-            "again yet: see the notes on deployment and variants in the "
-            "[chapter](../reproduction.md)."
-        )
-        lines += [earlier, ""]
+    lines += _form(record)
     if experiment.set_up:
         lines += table(experiment.set_up[0], experiment.set_up[1:])
     lines += [*_pictures(record), *_judged(record.findings, source)]
@@ -164,6 +158,17 @@ def _page(record: Record, source: Source) -> str:
             lines += [f"## {each['title']}", "", *_table(each), *([note, ""] if note else [])]
     lines += ["## Command", "", "```sh", given["command"], "```", "", *_making(record)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _form(record: Record) -> Iterable[str]:
+    """Say whether the experiment has changed since it ran."""
+    if record.changed:
+        yield (
+            "This is an **earlier form of the experiment**. It has changed since, and has not run "
+            "again yet: see the notes on deployment and variants in the "
+            "[chapter](../reproduction.md)."
+        )
+        yield ""
 
 
 def _pictures(record: Record) -> Iterable[str]:
