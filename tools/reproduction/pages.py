@@ -197,9 +197,11 @@ def _judged(findings: Sequence[Finding], source: Source) -> Iterable[str]:
     if not findings:
         yield "This experiment tests no claim; it explains results of others."
         yield ""
-    for _, group in itertools.groupby(findings, key=lambda each: each.claim.id):
+    # The claims of findings have the measures of this experiment only.
+    whole = {claim.id: claim for claim in all_claims()}
+    for name, group in itertools.groupby(findings, key=lambda each: each.claim.id):
         found = list({(each.criterion.says, each.ours): each for each in group}.values())
-        yield from block(found[0].claim, found, verdict_of(found), source)
+        yield from block(whole[name], found, verdict_of(found), source)
 
 
 def _table(each: Mapping[str, Any]) -> list[str]:
