@@ -15,17 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from evenkey.papers.claims import Claim, Finding, Tables
-    from evenkey.papers.claims.criteria import Verdict
     from tools.reproduction.records import Shared
 
 __all__ = ["Source", "block", "expanded", "verdict_of"]
 
-_SENTENCES: dict[Verdict, str] = {
-    "holds": "holds",
-    "does not hold": "does not hold",
-    "not run": "is not judged, as some are not run",
-    "not testable": "is not testable",
-}
 _REASON = re.compile(r"\{([a-z0-9-]+)\}")
 
 
@@ -65,7 +58,8 @@ def block(claim: Claim, findings: Sequence[Finding], verdict: str, source: Sourc
     name = f' id="{claim.id}"' if source.has(claim) else ""
     title = f"**{capitalized(verdict)}**"
     if verdict != whole:
-        title += f" here; with all its measures the claim **{_SENTENCES[whole]}**"
+        says = "is not judged, as some are not run" if whole == "not run" else whole
+        title += f" here; with all its measures the claim **{says}**"
     return [
         f'<div class="claim {kind}"{name} markdown="1">',
         "",

@@ -34,6 +34,11 @@ __all__ = ["chapter", "pages"]
 _MANY_ROWS = 40
 _JUDGED = ("holds", "does not hold", "not run")
 _COMMIT_DIGITS = 7
+_SIGNED = (
+    "MurmurHash3 counted with its sign when this ran, and counts by its absolute value since "
+    "(decision 278): keys have other workers now, so single figures would differ, and those of "
+    "other pages differ for equal settings."
+)
 
 _HEAD = """\
 # The papers' results, reproduced
@@ -228,7 +233,7 @@ def _making(record: Record) -> Iterable[str]:
         yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Times differ on other machines."
     else:
         yield f"- Digest of the results: `{given['digest']}`."
-    if "note" in record.ran:
-        yield f"- {linked(record.ran['note'], record.id, {})}"
+    if record.ran.get("hash") == "signed":
+        yield f"- {linked(_SIGNED, record.id, {})}"
     for reason in given["skipped"]:
         yield f"- Left out: {reason}"

@@ -54,8 +54,8 @@ class Record:
         The JSON that ``evenkey experiment run`` wrote beside its page, and ``commit``, with which
         it ran.
     ran
-        The digest of its ``scenarios``, its ``summary`` if the experiment has changed since, and a
-        ``note`` if its figures would differ today.
+        The digest of its ``scenarios``, its ``summary`` if the experiment has changed since, and
+        its ``hash`` if that was signed, not today's.
     """
 
     given: dict[str, Any]
