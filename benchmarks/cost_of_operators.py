@@ -14,7 +14,7 @@ first run of each checks that the rows are those of Spark's own operator, and is
 Figures are medians of `--rounds` runs on batches with uniform keys, and of at most three runs on
 other inputs.
 
-    python benchmarks/cost_of_operators.py           # about fifteen minutes on two cores
+    python benchmarks/cost_of_operators.py           # about twenty minutes on two cores
     python benchmarks/cost_of_operators.py --json
     python benchmarks/cost_of_operators.py --rows 20000 --rounds 1 --only join
 """
@@ -62,8 +62,6 @@ CALL_ROWS, CALL_KEYS = 100, 10
 CALL, UNIFORM, HOT, PYTHON = "call", "uniform", "hot", "python"
 OTHER_ROUNDS = 3
 """How often operators run on inputs other than batches with uniform keys, at most."""
-EXAMPLE_MILLIONS, EXAMPLE_PRICE, EXAMPLE_CORES = 1_000, 0.05, 100
-"""Rows of the page's example, in millions, its price of a core hour, and its cores."""
 LISTS: dict[str, tuple[str, Operators, tuple[str, ...]]] = {
     "operators": ("operator", batch_operators, (CALL, UNIFORM, HOT, PYTHON)),
     "groupings": ("grouping", groupings, (CALL, UNIFORM, HOT)),
@@ -89,7 +87,7 @@ def inputs(spark: SparkSession, rows: int, keys: int, home: Path) -> Iterator[tu
         made.write.parquet(str(folder))
         stream = spark.readStream.schema(made.schema).parquet(str(folder))
         kept = made.persist()
-        quotes = quotes_of(kept).persist()
+        quotes = quotes_of(kept, of_kind).persist()
         if (kept.count(), quotes.count()) != (number, number // 4):
             message = f"{kind}: the input is not complete"
             raise AssertionError(message)
@@ -178,7 +176,7 @@ def table(spark: SparkSession, given: argparse.Namespace, home: Path) -> dict[st
                     line[kind] = compared(plain, own)
                 seconds = time.perf_counter() - began
                 sys.stderr.write(f"{kind}, {family.beside}: {seconds:.0f} s\n")
-    return {name: [predicted(line, given.rows) for line in found[name].values()] for name in LISTS}
+    return {name: [*found[name].values()] for name in LISTS}
 
 
 def compared(plain: Cost, own: Cost) -> dict[str, float]:
@@ -189,33 +187,6 @@ def compared(plain: Cost, own: Cost) -> dict[str, float]:
         "spark_elapsed": plain.elapsed,
         "evenkey_elapsed": own.elapsed,
     }
-
-
-def predicted(line: dict[str, Any], rows: int) -> dict[str, Any]:
-    """Add what a further million rows costs more than with Spark's own operator."""
-    for kind in (UNIFORM, HOT, PYTHON):
-        if kind in line:
-            more = line[kind]["more"] - line[CALL]["more"]
-            line[kind]["more_per_million"] = more * MILLION / (rows - CALL_ROWS)
-    return line
-
-
-def example(lines: list[dict[str, Any]]) -> dict[str, float]:
-    """Predict the bill of a join of many rows without a hot key, as the page does."""
-    for line in lines:
-        if line["operator"] == "join":
-            million = line[UNIFORM]["more_per_million"]
-            seconds = line[CALL]["more"] + EXAMPLE_MILLIONS * million
-            return {
-                "millions": EXAMPLE_MILLIONS,
-                "seconds": seconds,
-                "core_hours": seconds / 3600,
-                "price_of_a_core_hour": EXAMPLE_PRICE,
-                "price": seconds / 3600 * EXAMPLE_PRICE,
-                "cores": EXAMPLE_CORES,
-                "seconds_on_cores": seconds / EXAMPLE_CORES,
-            }
-    return {}
 
 
 def main() -> None:
@@ -235,11 +206,7 @@ def main() -> None:
         found = table(spark, given, Path(folder))
         spark.stop()
     outcome = {"rows": given.rows, "keys": given.keys, "rounds": given.rounds}
-    outcome |= {
-        "example": example(found["operators"]),
-        **found,
-        "minutes": (time.perf_counter() - started) / 60,
-    }
+    outcome |= {**found, "minutes": (time.perf_counter() - started) / 60}
     if given.json:
         sys.stdout.write(json.dumps(outcome, indent=1) + "\n")
         return

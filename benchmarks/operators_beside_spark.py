@@ -92,9 +92,14 @@ def rows_of(spark: SparkSession, count: int, keys: int, *, hot: bool) -> DataFra
     )
 
 
-def quotes_of(rows: DataFrame) -> DataFrame:
-    """Make the right side of an as-of join: a quarter of the rows."""
-    return rows.where("time % 4 = 0").select("key", F.col("time").alias("at"), "amount")
+def quotes_of(rows: DataFrame, keys: int) -> DataFrame:
+    """Make the right side of an as-of join: a quarter of the rows, with uniform keys.
+
+    For each left row, Spark's own as-of join reads all right rows of its key.
+    """
+    key = F.pmod(F.xxhash64("time"), F.lit(keys + 1))
+    quotes = rows.where("time % 4 = 0")
+    return quotes.select(key.alias("key"), F.col("time").alias("at"), "amount")
 
 
 def names_of(spark: SparkSession, keys: int) -> DataFrame:

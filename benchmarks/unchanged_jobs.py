@@ -77,7 +77,12 @@ def run(job: str, kind: str, *command: str) -> tuple[str, Times]:
     submit = f"--master local[{SLOTS}] {options} pyspark-shell"
     file = str(HERE / "unchanged" / f"{job}.py")
     given = [each.format(job=file, result=BUILD / job / f"{kind}.json") for each in command]
-    environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": submit, "PYSPARK_PYTHON": sys.executable}
+    environment = {
+        **os.environ,
+        "PYSPARK_SUBMIT_ARGS": submit,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(HERE / "unchanged"),  # Workers must find the library, too.
+    }
     done = subprocess.run(
         [sys.executable, *given], env=environment, capture_output=True, text=True, check=False
     )

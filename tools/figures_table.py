@@ -10,6 +10,8 @@ from evenkey.core.metrics import FIGURES, Balance, JoinFigures, Outcome, Pace, R
 from evenkey.pipeline.exporters.prometheus import prometheus_name
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from evenkey.core.metrics import Figure, Figures
 
 __all__ = ["main", "page"]
@@ -17,14 +19,16 @@ __all__ = ["main", "page"]
 _HEAD = """\
 # Metrics
 
-`make figures` writes this page from the declarations in `src/evenkey/core/metrics/figures.py`; a
-test keeps it current. The [glossary](glossary.md) explains the terms.
-
 A metric has the same name everywhere: in `--json`, in records of epochs, in histories, InfluxDB and
 Kafka. In Prometheus it has the prefix `evenkey_`, times are in seconds, and counters end in
-`_total`. If a metric exists for the run and for each epoch, `epoch_NAME` is that of the epoch. A
-report has its median over the epochs, `p50`, and its maximum, `max`; that of a join has a list over
-its epochs. A metric that an older version did not have is null.
+`_total`; the tables have this name below the other. If a metric exists for the run and for each
+epoch, `epoch_NAME` is that of the epoch. A report has its median over the epochs, `p50`, and its
+maximum, `max`; that of a join has a list over its epochs. A metric that an older version did not
+have is null. The [glossary](glossary.md) explains the terms.
+"""
+_FOOT = """\
+`make figures` writes this page from the declarations in `src/evenkey/core/metrics/figures.py`; a
+test keeps it current.
 """
 
 _GROUPS: tuple[tuple[str, type[Figures]], ...] = (
@@ -35,26 +39,25 @@ _GROUPS: tuple[tuple[str, type[Figures]], ...] = (
     ("Lag and state", Standing),
     ("Joins", JoinFigures),
 )
-_PLACES = {
-    "card": "a number in page and Grafana",
-    "chart": "a line in page and Grafana",
-    "summary": "`evenkey run`",
-    "comparison": "`evenkey compare`",
-    "simulation": "`evenkey simulate`",
-}
+_ON_PAGES = {"card": "number", "chart": "line"}
+_COMMANDS = {"summary": "run", "comparison": "compare", "simulation": "simulate"}
 
 
 def _row(names: list[str]) -> str:
     figures = [FIGURES[name] for name in names]
-    shown = [said for place, said in _PLACES.items() if any(place in f.shown for f in figures)]
     cells = (
-        ", ".join(f"`{name}`" for name in names),
+        "<br>".join(f"`{name}`" for name in (*names, *map(prometheus_name, figures))),
         figures[0].text,
         figures[0].unit if not figures[0].by_worker else f"{figures[0].unit}, a list by worker",
-        ", ".join(f"`{prometheus_name(each)}`" for each in figures),
-        "; ".join(shown),
+        _shown({place for each in figures for place in each.shown}),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _shown(places: Collection[str]) -> str:
+    drawn = [said for place, said in _ON_PAGES.items() if place in places]
+    commands = [f"`evenkey {said}`" for place, said in _COMMANDS.items() if place in places]
+    return ", ".join([f"page and Grafana ({', '.join(drawn)})"][: len(drawn)] + commands)
 
 
 def _names(figure: Figure) -> list[str]:
@@ -66,15 +69,15 @@ def page() -> str:
     """Return the page, with a table for each group of metrics."""
     lines, done = [_HEAD], set[str]()
     for title, group in _GROUPS:
-        lines += [f"## {title}", "", "| name | what it is | unit | Prometheus | shown in |"]
-        lines.append("|---|---|---|---|---|")
+        lines += [f"## {title}", "", "| name | what it is | unit | shown in |"]
+        lines.append("|---|---|---|---|")
         for figure in group.declared():
             names = _names(figure)
             if figure.name not in done:
                 lines.append(_row(names))
             done.update(names)
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, _FOOT])
 
 
 def main(file: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.core.metrics import FIGURES, JoinFigures, shown_in
+from evenkey.core.printed_text import capitalized
 from evenkey.pipeline.exporters.prometheus import prometheus_name
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _panel(figure: Figure, kind: str) -> Panel:
     shown = [figure, *([FIGURES[figure.limit]] if figure.limit and kind == "line" else [])]
     names = [prometheus_name(each) for each in shown]
     return Panel(
-        title=figure.label[0].upper() + figure.label[1:] if kind == "stat" else figure.title,
+        title=capitalized(figure.label) if kind == "stat" else figure.title,
         description=figure.text,
         kind=kind,
         unit=_UNITS.get(figure.unit, "short"),

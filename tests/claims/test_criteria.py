@@ -69,7 +69,7 @@ def test_every_setting_must_agree_unless_the_claim_is_general():
     rule = f'word = "more"\n{KG_ABOVE_PKG}'
     finding = judged(rule, *rows, ("PKG", "4", "4"))
     assert finding.verdict == "does not hold"
-    assert finding.ours == "0.5x to 2x in 4 settings; fails in 1: KG, 4 (0.5x)"
+    assert finding.ours == "0.5x to 2x in 4 settings; fails in 1: KG against PKG at W = 4 (0.5x)"
     assert judged(f'{rule}per = "generally"', *rows, ("PKG", "4", "4")).verdict == "holds"
     rows = [("KG", w, "2") for w in "1234"] + [("PKG", w, "1") for w in "12"]
     more = [("PKG", w, "4") for w in "34"]
@@ -94,7 +94,7 @@ def test_the_percentage_of_a_change_has_the_tolerance(kg, verdict):
 def test_up_to_is_the_setting_where_a_change_is_largest():
     rows = ("KG", "5", "0.95"), ("PKG", "5", "1.00"), ("KG", "9", "0.70"), ("PKG", "9", "1.00")
     rule = 'word = "about"\nvalue = {Method = "KG"}\nof = {Method = "PKG"}\nper = "most"\n'
-    assert judged(f"{rule}change = -0.3", *rows).ours == "-30 %"
+    assert judged(f"{rule}change = -0.3", *rows).ours == "\N{MINUS SIGN}30 %"
     assert judged(f"{rule}change = -0.05", *rows).verdict == "does not hold"
 
 
@@ -163,7 +163,7 @@ def test_a_figure_that_no_table_has_is_not_judged():
 def test_a_claim_needs_all_settings_that_it_names_to_hold():
     rule = f'word = "more"\nwhere = {{W = ["5", "10"]}}\n{KG_ABOVE_PKG}'
     some = judged(rule, ("KG", "5", "2"), ("PKG", "5", "1"))
-    assert (some.verdict, some.ours) == ("not run", "2x; not run at 10")
+    assert (some.verdict, some.ours) == ("not run", "2x; not run at W = 10")
     rows = ("KG", "5", "2"), ("PKG", "5", "1"), ("KG", "10", "2"), ("PKG", "10", "1")
     assert judged(rule, *rows).verdict == "holds"
     assert judged(rule, ("KG", "5", "1"), ("PKG", "5", "2")).verdict == "does not hold"
@@ -172,12 +172,12 @@ def test_a_claim_needs_all_settings_that_it_names_to_hold():
 def test_an_order_needs_all_its_steps_to_hold():
     rule = 'word = "more"\nrising = {W = ["5", "10", "50"]}\n'
     some = judged(rule, ("KG", "5", "1"), ("KG", "50", "2"))
-    assert (some.verdict, some.ours) == ("not run", "2x; not run at 10")
+    assert (some.verdict, some.ours) == ("not run", "2x; not run at W = 10")
     assert judged(rule, ("KG", "5", "2"), ("KG", "50", "1")).verdict == "does not hold"
     rows = ("KG", "5", "1"), ("KG", "10", "2"), ("KG", "50", "3")
     assert judged(rule, *rows).verdict == "holds"
     rows = ("KG", "5", "1"), ("KG", "10", "3"), ("KG", "50", "2")
-    assert judged(rule, *rows).ours.endswith("fails in 1: 50, KG (0.667x)")
+    assert judged(rule, *rows).ours.endswith("fails in 1: W = 50 against 10 at KG (0.667x)")
 
 
 def test_a_claim_holds_if_it_holds_for_every_measure():
@@ -196,3 +196,60 @@ def test_a_claim_holds_if_it_holds_for_every_measure():
     assert verdict("2", "1", "2") == "does not hold"
     assert verdict("2") == "not run"
     assert verdict("0.5") == "does not hold"
+
+
+def test_the_worst_settings_are_named_with_both_sides():
+    rule = f'word = "more"\n{KG_ABOVE_PKG}'
+    rows = [("KG", w, "1") for w in "12345"] + [("PKG", w, w) for w in "12345"]
+    assert judged(rule, *rows).ours == (
+        "0.2x to 1x in 5 settings; fails in 5, worst: KG against PKG at W = 5 (0.2x), "
+        "KG against PKG at W = 4 (0.25x), KG against PKG at W = 3 (0.333x)"
+    )
+
+
+def test_a_ratio_to_0_is_named_and_is_no_end_of_a_range():
+    rule = f'word = "more"\n{KG_ABOVE_PKG}'
+    rows = ("KG", "5", "1"), ("PKG", "5", "0"), ("KG", "10", "3"), ("PKG", "10", "2")
+    assert judged(rule, *rows[:2]).ours == "∞ (divided by 0)"
+    some = "1.5x or more in 2 settings (in 1 of them the lower value is 0)"
+    assert judged(rule, *rows).ours == some
+
+
+def test_equal_figures_are_no_range():
+    rule = 'word = "exact"\nvalue = {Method = "KG"}\nis = 2.0\n'
+    assert judged(rule, *[("KG", w, "2") for w in "123"]).ours == "2 in all 3 settings"
+    assert judged(rule, *[("KG", w, "2") for w in "12"]).ours == "2 in both settings"
+
+
+def test_figures_of_different_numbers_are_named_in_the_order_of_the_criterion():
+    rule = 'word = "exact"\nvalue = {Method = "KG", W = ["10", "5"]}\nis = [3000000.0, 2.0]\n'
+    finding = judged(rule, ("KG", "5", "2"), ("KG", "10", "3,000,000"))
+    assert finding.criterion.says == "load: 3,000,000 for W = 10, 2 for W = 5 (exact); Method = KG"
+    assert finding.ours == "W = 10: 3,000,000; W = 5: 2"
+
+
+def test_a_subtracted_number_is_shown_beside_the_figure():
+    rule = 'word = "about"\nminus = 1.0\nvalue = {Method = "KG"}\nis = 2.4491\n'
+    finding = judged(rule, ("KG", "5", "2.501"))
+    assert finding.criterion.says == "load: KG is 2.4491 (about), both less 1"
+    assert finding.ours == "2.501 (less 1: 1.501)"
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ('rising = {W = ["5", "10", "50"]}', "rises from W = 5 to 10 to 50"),
+        ('rising = {W = ["100", "50", "10", "5"]}', "rises step by step from W = 100 to 5"),
+        ('rising = {Method = ["KG", "PKG"]}', "KG < PKG"),
+    ],
+)
+def test_an_order_of_numbers_names_its_ends(rule, says):
+    assert judged(f'word = "more"\n{rule}\n', ("KG", "5", "1")).criterion.says == f"load: {says}"
+
+
+def test_many_combinations_are_counted():
+    combinations = ", ".join(f'{{Method = "KG", W = "{w}"}}' for w in range(8))
+    finding = judged(f"value = [{combinations}]\nat_most = 1.0\n", ("KG", "5", "1"))
+    assert finding.criterion.says == (
+        "load: 8 combinations of Method, W, from KG at W = 0 to KG at W = 7, at most 1"
+    )

@@ -39,8 +39,8 @@ def test_run_prints_the_table_and_writes_the_page(invoke, tmp_path):
     assert outcome.exit_code == 0, outcome.stderr
     assert "Small, table 1: Squares <of numbers> (quick)" in outcome.stdout
     assert ["3", "9"] in [line.split() for line in outcome.stdout.splitlines()]
-    line = "holds: squares: Number = 1 < 2 < 3, much more. Here: 2.25x to 9x in 3 settings."
-    assert line in outcome.stdout
+    rule = "squares: rises from Number = 1 to 2 to 3, much more at each step"
+    assert f"holds: {rule}. Here: 2.25x to 9x in 3 settings." in outcome.stdout
     assert "left out: nowhere.txt.gz" in outcome.stdout
     assert re.match(r"small-table-1: [01] of 3 scenarios, ", outcome.stderr)
     assert (tmp_path / "small-table-1-quick.html").is_file()

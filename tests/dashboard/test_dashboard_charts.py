@@ -143,8 +143,17 @@ def test_partitions_are_on_their_owners_and_moves_are_marked():
     heat, moves = figure.data
     assert (list(heat.x), list(heat.y)) == ([0, 1, 2], list(range(8)))
     assert [list(row) for row in heat.z][:4] == [[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 1, 1]]
-    assert (list(moves.x), list(moves.y)) == ([1], [2])
+    assert list(heat.text[0]) == ["0", "", ""]
+    assert list(heat.text[2]) == ["0", "1", ""]
+    assert (list(moves.x), list(moves.y)) == ([0.5], [2])
     assert list(moves.text) == ["before epoch 1, partition 2 moved from worker 0 to worker 1"]
+
+
+def test_each_worker_has_its_own_colour_on_the_map_of_owners():
+    run = Run(dataclasses.replace(JOIN, workers=3), State("running", 0.0), [join_record(0)])
+    scale = heat_maps.OWNERS.draw([run], THEME).layout.coloraxis
+    assert (scale.cmin, scale.cmax, scale.colorbar.dtick) == (-0.5, 2.5, 1)
+    assert [colour for _, colour in scale.colorscale[::2]] == list(THEME.runs[:3])
 
 
 def test_of_many_partitions_those_that_moved_are_shown():
@@ -205,14 +214,34 @@ def test_a_line_breaks_where_a_run_was_paused():
 def test_a_join_has_its_loads_its_mldc_and_the_threshold():
     run = Run(JOIN, State("running", 0.0), [join_record(epoch) for epoch in range(3)])
     mldc, threshold = over_time("mldc")([run], THEME).data
-    assert (list(mldc.y), list(threshold.y)) == ([0.4] * 3, [0.5] * 3)
+    assert (list(mldc.y), list(threshold.y)) == ([0.4] * 3, [0.5] * 2)
+    assert list(threshold.x) == [mldc.x[0], mldc.x[-1]]
     assert threshold.line.dash == "dot"
-    assert threshold.name == "sps dynamic-lb-stal: MLDC threshold"
+    assert threshold.line.color != mldc.line.color
+    assert (threshold.name, threshold.showlegend) == ("MLDC threshold 0.50", True)
     (moved,) = over_time("epoch_moved_partitions")([run], THEME).data
     assert list(moved.y) == [0, 3, 3]
     (bars,) = loads([run])
     assert list(bars.y) == pytest.approx([1.4, 0.6])
     assert "microseconds" in bars.hovertemplate
+
+
+def test_runs_share_the_line_of_a_limit_that_is_the_same():
+    one, other = (
+        Run(dataclasses.replace(JOIN, grouping=name), State("running", 0.0), records)
+        for name, records in (
+            ("one", [join_record(0), join_record(1)]),
+            ("other", [join_record(0, mldc_threshold=0.25)]),
+        )
+    )
+    limits = [
+        [each.name for each in over_time("mldc")(runs, THEME).data if each.showlegend]
+        for runs in ([one, one], [one, other])
+    ]
+    assert limits == [
+        ["MLDC threshold 0.50"],
+        ["one: MLDC threshold 0.50", "other: MLDC threshold 0.25"],
+    ]
 
 
 def test_a_chart_is_for_the_runs_that_have_its_figure():

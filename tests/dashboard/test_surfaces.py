@@ -108,7 +108,8 @@ def history_of(output: Path) -> list[EpochRecord]:
 def on_the_page(run: Run) -> dict[str, str]:
     """Return the figures on the card of a run by their labels."""
     (card,) = cards([run], LIGHT)
-    pairs = (each.children for each in card.children[-1].children)
+    _, _, *groups = card.children
+    pairs = (each.children for group in groups for each in group.children[-1].children)
     return {name.children[0].children: text.children for name, text in pairs}
 
 

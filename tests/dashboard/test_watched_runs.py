@@ -16,7 +16,7 @@ from evenkey.pipeline.exporters import History
 from evenkey.reports.dashboard.cards import cards, standing
 from evenkey.reports.dashboard.watched_runs import Runs
 from evenkey.reports.pictures import THEMES
-from tests.exporters.records import JOIN, RUN, join_record, record
+from tests.exporters.records import JOIN, RUN, closing_record, join_record, record
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_card_has_the_metrics(tmp_path, begin):
     (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
     assert isinstance(card, html.Article)
     shown = text_of(card)
-    for figure in ("kg", "2 workers · 3 sources · epoch 1", "200", "66 /s", "1.200", "10.00 %"):
+    for figure in ("kg", "2 workers · 3 sources", "200", "66 /s", "1.200", "10.00 %"):
         assert figure in shown
     assert "MLDC" not in shown
     for name, value in (
@@ -129,6 +129,28 @@ def test_a_card_has_the_metrics(tmp_path, begin):
         *(("state_rows", "50"), ("state_bytes", "6.0 kB")),
     ):
         assert on_card(name, value) in shown
+
+
+def test_a_card_divides_the_figures_of_the_run_and_of_the_last_epoch(tmp_path):
+    history = History(tmp_path)
+    history.begin(JOIN)
+    history.add(join_record(1))
+    (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
+    _, _, run, epoch = map(text_of, card.children)
+    assert run.startswith("Whole run")
+    assert epoch.startswith("Last epoch: number 1 ")
+    assert on_card("max_over_mean", "1.200") in run
+    assert on_card("mldc", "0.400") in epoch
+
+
+def test_a_card_says_why_the_last_epoch_is_not_counted(tmp_path, begin):
+    history = begin("history", "kg")
+    history.add(closing_record(2))
+    (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
+    _, _, run, epoch = map(text_of, card.children)
+    assert on_card("epochs", "2") in run
+    title = "Last epoch: number 2, which only closes windows"
+    assert epoch.startswith(f"{title} {FIGURES['epochs'].text}")
 
 
 @pytest.mark.parametrize("content", ["3", '"x"', "null", "[]", "[" * 100_000, '{"version": 2}'])

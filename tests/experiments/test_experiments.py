@@ -35,7 +35,7 @@ from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
-from evenkey.papers.experiments.pkg.sections.loaded_workers import Degrees, FewestWorkers
+from evenkey.papers.experiments.pkg.sections.loaded_workers import FewestWorkers
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 from evenkey.papers.experiments.simulation import Simulation
@@ -120,11 +120,6 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(FewestWorkers)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"needed": float(rng.integers(1, 99))}
-
-
-@figures_of.register(Degrees)
-def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
-    return {"into_percent": rng.uniform(1, 99), "out_percent": rng.uniform(1, 99)}
 
 
 @figures_of.register(PipelineRun)

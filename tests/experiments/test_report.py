@@ -36,7 +36,7 @@ def test_the_figures_are_written_beside_the_page(small, tmp_path):
             "claim": "squares-grow",
             "at": "section 1",
             "paper": "squares grow",
-            "criterion": "squares: Number = 1 < 2 < 3, much more",
+            "criterion": "squares: rises from Number = 1 to 2 to 3, much more at each step",
             "ours": "2.25x to 9x in 3 settings",
             "verdict": "holds",
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from evenkey.core.streams import generated
-from evenkey.papers.experiments.experiment_data import DATA_VARIABLE, Dataset
+from evenkey.papers.experiments.experiment_data import Dataset
 from evenkey.papers.experiments.pkg.sections.application_state import (
     ApplicationLoads,
     ApplicationState,
@@ -28,7 +27,6 @@ from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
 from evenkey.papers.experiments.pkg.sections.draws import hashes, occurrences
 from evenkey.papers.experiments.pkg.sections.hitter_errors import HitterErrors
 from evenkey.papers.experiments.pkg.sections.loaded_workers import (
-    Degrees,
     FewestWorkers,
     MostLoaded,
 )
@@ -235,15 +233,6 @@ def test_the_hottest_key_overloads_its_workers():
     skewed = Dataset("zipf(z=2,keys=50)", 2000)
     assert figures_of(MostLoaded(skewed, 3, PKG, 50))["of_hottest"] == 1
     assert figures_of(MostLoaded(Dataset("uniform(keys=50)", 2000), 20, PKG, 50))["of_hottest"] < 1
-
-
-def test_degrees_are_shares_of_the_edges(tmp_path, monkeypatch):
-    edges = [(0, 1), (2, 1), (3, 1), (0, 2), (0, 3)]
-    lines = "".join(f"{start}\t{end}\n" for start, end in edges)
-    (tmp_path / "graph.txt.gz").write_bytes(gzip.compress(lines.encode()))
-    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
-    figures = figures_of(Degrees(Dataset("graph.txt.gz")))
-    assert figures == {"messages": 5, "into_percent": 60, "out_percent": 60}
 
 
 def test_loads_of_applications_are_those_of_their_messages():

@@ -103,6 +103,37 @@ def test_many_points_are_a_thin_line_without_markers():
     assert thin.get_linewidth() < thick.get_linewidth()
 
 
+BALANCED = pd.DataFrame(
+    {
+        "workers": [8, 16] * 3,
+        "max_over_mean": [1.0, 1.0, 5.0, 10.0, 1.01, 1.01],
+        "grouping": ["sg", "sg", "kg", "kg", "planned", "planned"],
+        "stream": "WP",
+    }
+)
+RATIO = Axis("max_over_mean", "Maximum over mean", "log")
+
+
+def test_of_lines_that_coincide_those_below_are_wider():
+    figure = drawn(BALANCED, y=RATIO, group="grouping")
+    sg, kg, planned = (each.get_linewidth() for each in figure.axes[0].lines)
+    assert sg > kg == planned
+    assert len({each.get_linewidth() for each in figure.legends[0].get_lines()}) == 1
+
+
+def test_the_note_names_the_lines_that_coincide():
+    def note(frame, **options):
+        return Chart("", X, RATIO, "grouping", note="1 is balanced.", **options).plot(frame).note
+
+    coincide = "1 is balanced. These lines coincide; the widest is beneath the others"
+    assert note(BALANCED) == f"{coincide}: sg, planned."
+    assert note(BALANCED, panels=Grid("stream")) == f"{coincide}: sg, planned (WP)."
+    many = pd.concat(BALANCED.assign(stream=str(each)) for each in range(5))
+    generic = "1 is balanced. Some lines coincide; the widest is beneath the others."
+    assert note(many, panels=Grid("stream")) == generic
+    assert note(BALANCED[:4]) == note(BALANCED, kind="bars") == "1 is balanced."
+
+
 def test_axes_have_titles_units_and_whole_decades():
     (panel,) = drawn(kind="bars").axes
     assert panel.get_xlabel() == "Workers"
@@ -121,7 +152,7 @@ def test_numbers_of_ticks_have_thousands_separators():
     figure = drawn(frame, x=Axis("workers", "Workers"), y=Axis("imbalance", "Messages"))
     figure.draw_without_rendering()
     (panel,) = figure.axes
-    assert "2,000,000" in [each.get_text() for each in panel.get_xticklabels()]
+    assert "2,500,000" in [each.get_text() for each in panel.get_xticklabels()]
     assert "10,000" in [each.get_text() for each in panel.get_yticklabels()]
 
 
@@ -175,3 +206,47 @@ def test_a_plot_has_its_title_and_note_and_draws_at_any_width():
     assert 'viewBox="0 0 960 ' in plot.draw(960, "wide")
     assert 'viewBox="0 0 350 ' in plot.draw(350, "narrow")
     assert ">Method<" in plot.draw(350, "narrow")
+
+
+def test_lying_bars_have_the_names_beside_them_from_the_top():
+    figure = drawn(x=X, y=Axis("imbalance", "Imbalance"), kind="bars", sideways=True)
+    (panel,) = figure.axes
+    assert [each.get_text() for each in panel.get_yticklabels()] == ["5", "10"]
+    low, high = panel.get_ylim()
+    assert low > high
+    assert panel.get_xlabel() == "Imbalance"
+    assert max(bar.get_width() for bar in panel.patches) == FRAME["imbalance"].max()
+    many = FRAME.assign(workers=range(5))
+    heights = [
+        Chart("", X, Y, "method", kind="bars", sideways=True).plot(each).height(WIDE)
+        for each in (FRAME, many)
+    ]
+    assert heights[0] < heights[1]
+
+
+def test_panels_have_one_range_of_a_linear_axis_if_it_is_shared():
+    y = Axis("imbalance", "Imbalance")
+    tops = {
+        shared: [
+            panel.get_ylim()[1] for panel in drawn(y=y, panels=Grid("stream", shared=shared)).axes
+        ]
+        for shared in (False, True)
+    }
+    assert len({*tops[True]}) == 1
+    assert len({*tops[False]}) == 2
+
+
+def test_ticks_are_at_the_values_if_these_are_few():
+    uneven = pd.DataFrame({"workers": [10, 20, 50, 100], "load": [1.0] * 4, "method": "SG"})
+    (panel,) = drawn(uneven, x=Axis("workers", "Workers"), y=Axis("load", "Load")).axes
+    assert list(panel.get_xticks()) == [10, 20, 50, 100]
+    close = uneven.assign(workers=[10, 11, 50, 100])
+    (panel,) = drawn(close, x=Axis("workers", "Workers"), y=Axis("load", "Load")).axes
+    assert 11 not in list(panel.get_xticks())
+
+
+def test_an_axis_with_small_numbers_has_powers_of_ten_alone():
+    (panel,) = drawn().axes
+    write = panel.yaxis.get_major_formatter()
+    assert [write(each) for each in (1.0, 0.1, 1e-6)] == ["1", "10⁻¹", "10⁻⁶"]
+    assert len(panel.yaxis.get_minorticklocs()) == 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import evenkey
@@ -58,6 +60,49 @@ def test_lines_and_bars_can_be_seen_on_cards(theme):
     for colour in (*theme.runs, theme.caution):
         assert contrast(colour, theme.surface) >= 3
     assert len(set(theme.runs)) == len(theme.runs)
+
+
+SEEN = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+}
+"""What people see of red, green and blue light: matrices of Machado, Oliveira and Fernandes."""
+_CONES = (
+    (0.4122214708, 0.5363325363, 0.0514459929),
+    (0.2119034982, 0.6806995451, 0.1073969566),
+    (0.0883024619, 0.2817188376, 0.6299787005),
+)
+_OKLAB = (
+    (0.2104542553, 0.7936177850, -0.0040720468),
+    (1.9779984951, -2.4285922050, 0.4505937099),
+    (0.0259040371, 0.7827717662, -0.8086757660),
+)
+
+
+def oklab(colour: str, sight: str) -> np.ndarray:
+    """Return a colour as people of a sight see it, in Oklab."""
+    parts = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(SEEN[sight]) @ linear, 0, 1)
+    lab: np.ndarray = np.array(_OKLAB) @ np.cbrt(np.array(_CONES) @ seen)
+    return lab
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_colours_can_be_distinguished(theme):
+    for sight in SEEN:
+        colours = theme.runs if sight == "normal" else theme.runs[:8]
+        pairs = itertools.combinations([oklab(each, sight) for each in colours], 2)
+        assert min(np.linalg.norm(one - other) for one, other in pairs) > 0.1, sight
 
 
 def test_groupings_have_their_own_colours():

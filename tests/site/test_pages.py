@@ -10,7 +10,6 @@ import yaml
 
 from evenkey.pipeline.aggregate import PipelineConfig
 from tools.site.commands import leaves
-from tools.site.links import relinked
 from tools.site.modules import MODULES
 from tools.site.tree import ROOT, pages
 
@@ -18,10 +17,11 @@ PAGES = pages()  # raises for links without a target
 
 
 class Settings(yaml.SafeLoader):
-    """Loads mkdocs.yml, which names a Python function."""
+    """Loads mkdocs.yml, which names a Python function and a variable of the environment."""
 
 
 Settings.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+Settings.add_constructor("!ENV", lambda *_: None)
 SETTINGS = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), Settings)  # noqa: S506 - ours
 
 
@@ -105,12 +105,48 @@ def test_notebooks_show_what_they_print():
                 assert "".join(output.get("text", "")).rstrip() in page
 
 
-def test_links_in_fences_are_left_alone():
-    text = "```sh\nls [a](b)\n```\n[a](#b)\n"
-    assert relinked(text, "README.md", {"README.md": "index.md"}) == text
+def test_examples_of_commands_are_blocks():
+    assert "```sh\nevenkey run --input clicks.csv" in PAGES["commands.md"]
+    assert "Example:" not in PAGES["commands.md"]
+    words = re.sub(r"```.*?```|`[^`]*`", "", PAGES["commands.md"], flags=re.DOTALL)
+    assert re.findall(r"--\w\S*", words) == []
 
 
-def test_a_link_to_what_is_no_page_is_named():
-    message = r"README\.md links to src/a\.py, which is not on the site: write it as code"
-    with pytest.raises(ValueError, match=message):
-        relinked("[code](src/a.py)", "README.md", {"README.md": "index.md"})
+def test_arguments_come_before_options():
+    for section in PAGES["commands.md"].split("\n## ")[2:]:
+        assert "**Arguments**" not in section.partition("| option |")[2], section.partition("\n")[0]
+        assert section.count("| argument |") == section.count("**Arguments**")
+
+
+def test_every_default_is_named():
+    for name, command in leaves():
+        _, _, section = PAGES["commands.md"].partition(f"\n## {name}\n")
+        for each in command.params:
+            if each.param_type_name == "option" and each.show_default and each.default:
+                (row,) = re.findall(
+                    rf"^\| `{each.opts[0]}\b.*", section.partition("\n## ")[0], re.MULTILINE
+                )
+                assert re.search("[Dd]efault", row), (name, each.opts)
+
+
+def test_a_name_is_documented_where_it_is_defined_if_a_file_has_its_name():
+    for page in ("api/evenkey.md", "api/evenkey.aggregators.md"):
+        assert "\n::: evenkey.aggregators.functions.fold\n" in PAGES[page]
+
+
+def test_examples_of_every_module_begin_with_named_lines():
+    import importlib
+
+    for module in MODULES:
+        shown = (importlib.import_module(module).__doc__ or "") + PAGES[f"api/{module}.md"]
+        assert shown.count("Examples of this module begin with these lines") == 1
+        assert f"from {module} import *" in shown
+
+
+def test_the_first_program_is_the_simplest():
+    headings = re.findall(r"^## (.+?) \{: #([\w-]+) \}$", PAGES["examples.md"], re.MULTILINE)
+    assert headings[0][1] == "word_count"
+    programs = {file.stem for file in (ROOT / "examples").glob("*.py")} - {"demo"}
+    assert {anchor for _, anchor in headings} == programs | {"diagnose-action"}
+    for title, _ in headings:
+        assert PAGES["examples.md"].count(title) == 1

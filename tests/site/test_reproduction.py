@@ -5,15 +5,30 @@ from __future__ import annotations
 import functools
 import json
 import re
+import tomllib
 import zipfile
 
 import pytest
 
-from evenkey.papers.claims import PAPERS, register
+from evenkey.papers.claims import PAPERS, all_claims, register
 from evenkey.papers.experiments import available
-from tools.reproduction.__main__ import archive, known_commit, outcomes
-from tools.reproduction.pages import _making, chapter, pages
-from tools.reproduction.records import FOLDER, ROOT, Record, records, tables_of, whys
+from tools.reproduction.__main__ import archive, known_commit, outcomes, pictures_of
+from tools.reproduction.links import linked
+from tools.reproduction.pages import _form, chapter, pages
+from tools.reproduction.records import (
+    FOLDER,
+    ROOT,
+    RUNS,
+    Record,
+    read_notes,
+    read_shared,
+    records,
+    tables_of,
+    whys,
+)
+from tools.reproduction.redrawn import KINDS, files
+from tools.reproduction.redrawn import plots as drawn
+from tools.reproduction.shown_cells import arranged
 
 written = functools.cache(pages)
 
@@ -46,20 +61,90 @@ def test_every_claim_is_listed_and_every_measured_one_on_the_page_of_its_experim
 def test_every_link_leads_to_a_file():
     for name, text in written().items():
         page = ROOT / "docs" / name
-        links = re.findall(r"\]\(([\w./-]+\.(?:md|png))\)", text)
+        links = re.findall(r"\]\(([\w./-]+\.(?:md|png|svg))(?:#\w+)?\)", text)
         assert [link for link in links if not (page.parent / link).exists()] == [], name
     assert "](dkg-figure-13.md)" in written()["reproduction/claims-dkg.md"]
 
 
-def test_each_plot_has_a_picture():
+def test_every_link_to_a_claim_or_a_reason_has_its_anchor():
+    pages = {name.rpartition("/")[2]: text for name, text in written().items()}
+    ids = {name: set(re.findall(r'id="([^"]+)"', text)) for name, text in pages.items()}
+    for name, text in pages.items():
+        for file, wanted in re.findall(r"\]\(((?:claims-\w+\.md)?)#([\w-]+)\)", text):
+            assert wanted in ids[file or name], (name, wanted)
+
+
+def test_claims_stand_below_the_headings_of_their_sections():
+    text = written()["reproduction/claims-dkg.md"]
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[0] == "Claims that do not hold"
+    sections = headings[headings.index("Abstract") :]
+    assert sections[:3] == ["Abstract", "Section 1", "Section 2.3.4"]
+    assert sections[-4:] == ["Table 1", "Table 2", "Table 3", "Statements that are not claims"]
+    assert "dkg-t3-kg" in text.partition("## Table 3")[2]
+
+
+def test_known_names_become_links():
+    outcomes = {"dkg-figure-9"}
+    text = (
+        "As `dkg-two-to-n` and dkg-figure-9 (decision 278), `dkg(a=1)`, [b](dkg-figure-9.md), x-y."
+    )
+    assert linked(text, "claims-dkg", outcomes) == (
+        "As [`dkg-two-to-n`](#dkg-two-to-n) and [DKG, figure 9 a to e](dkg-figure-9.md) "
+        "([decision 278](../decisions/278-murmur3-by-its-absolute-value.md)), `dkg(a=1)`, "
+        "[b](dkg-figure-9.md), x-y."
+    )
+    assert linked("`dkg-two-to-n`", "claims-pkg", outcomes) == (
+        "[`dkg-two-to-n`](claims-dkg.md#dkg-two-to-n)"
+    )
+
+
+def test_pages_show_no_tex():
+    for name in PAPERS:
+        text = written()[f"reproduction/claims-{name}.md"]
+        assert re.findall(r"\\[a-zA-Z]+|\$|\be-0\d|\de\+\d|the other is 0", text) == []
+
+
+def test_every_shared_reason_is_named_by_several_notes():
+    notes = [*read_notes().values()]
+    for name in read_shared():
+        assert sum(f"{{{name}}}" in note for note in notes) > 1, name
+
+
+def test_each_plot_has_a_picture_or_one_for_each_screen():
     for record in records():
-        pictures = {file.name for file in FOLDER.glob(f"{record.id}-[0-9].png")}
         plots = range(1, len(record.given["plots"]) + 1)
-        assert pictures == {f"{record.id}-{number}.png" for number in plots}
+        found = {file.name for file in pictures_of(record.id)}
+        old = {f"{record.id}-{number}.png" for number in plots}
+        new = {f"{record.id}-{number}-{kind}.svg" for number in plots for kind in KINDS}
+        assert found in (old, new), record.id
+        if drawn(record):
+            assert found == new, "run `make reproduction`"
+
+
+def test_a_picture_is_drawn_from_the_cells_of_a_table():
+    record = next(each for each in records() if each.id == "pkg-table-1")
+    again = files(record)
+    assert sorted(again) == ["pkg-table-1-1-laptop.svg", "pkg-table-1-1-phone.svg"]
+    for name, document in again.items():
+        assert document == (FOLDER / name).read_text("utf-8"), "run `make reproduction`"
+        assert "var(" not in document
+
+
+def test_tables_with_many_columns_are_shown_with_a_row_per_setting():
+    table = {
+        "title": "Costs of a message, D",
+        "columns": ["Scheme", "D = 1 ms: s, ours", "paper", "D = 2 ms: s, ours", "paper"],
+        "cells": [["PKG", "1.0", "2.0", "3.0", "-"]],
+    }
+    (shaped,) = arranged("pkg-table-3", table)
+    assert shaped["columns"] == ["Cost D", "Scheme", "s, ours", "paper"]
+    assert shaped["cells"] == [["D = 1 ms", "PKG", "1.0", "2.0"], ["D = 2 ms", "PKG", "3.0", "-"]]
+    assert arranged("pkg-table-1", table) == [table]
 
 
 def test_what_does_not_hold_needs_a_reason():
-    claims = [claim for each in register().values() for claim in each]
+    claims = all_claims()
     outcomes = tables_of(records())
     noted = [
         each.id
@@ -78,15 +163,18 @@ def test_what_does_not_hold_needs_a_reason():
 
 
 def test_a_page_says_that_its_experiment_has_changed():
-    given = records()[0].given
-    said = [
-        "changed since this commit" in "\n".join(_making(Record(each)))
-        for each in (
-            {**given, "summary": available()[given["experiment"]].summary},
-            {**given, "summary": "Ten messages."},
-        )
-    ]
+    record = next(each for each in records() if not each.changed)
+    other = Record(record.given, {"scenarios": "others", "summary": "Ten messages."})
+    said = ["earlier form" in "\n".join(_form(each)) for each in (record, other)]
     assert said == [False, True]
+    assert (record.summary, other.summary) == (record.experiment.summary, "Ten messages.")
+
+
+def test_runs_are_those_of_the_stored_results():
+    ran = tomllib.loads(RUNS.read_text("utf-8"))
+    assert {*ran} == {record.id for record in records()}
+    changed = {record.id for record in records() if record.changed}
+    assert changed == {name for name, entry in ran.items() if "summary" in entry}
 
 
 def test_an_archive_of_the_same_results_has_the_same_bytes(tmp_path):

@@ -34,6 +34,7 @@ NOT_RUN = {
     "docs/start.md": {"python3 -m venv": _CHECKOUT},
     "docs/advise.md": {"evenkey advise clicks.csv": _DATA},
     "docs/applications.md": {"evenkey run": _MINUTES, 'evenkey run --application "dec': _MINUTES},
+    "docs/cost.md": {"": _MINUTES},
     "docs/measurements.md": {"": _MINUTES},
     "docs/datasets.md": {"for name": _MINUTES, "evenkey run --input soc": _DATA},
     "docs/diagnose.md": {"evenkey diagnose /srv": _DATA},

@@ -38,8 +38,19 @@ def not_shown(printed: str, page: str) -> list[str]:
 
     Seconds may differ, and what depends on the number of task slots.
     """
-    shown = _anywhere((ROOT / page).read_text("utf-8")).splitlines()
+    shown = _anywhere(unwrapped((ROOT / page).read_text("utf-8"))).splitlines()
     return [line for line in _anywhere(printed).splitlines() if line not in shown]
+
+
+def unwrapped(text: str) -> str:
+    r"""Join the long lines of an output that a page wraps; their rest is indented by six spaces.
+
+    Examples
+    --------
+    >>> unwrapped("  a long line that\n      is wrapped\n  the next line")
+    '  a long line that is wrapped\n  the next line'
+    """
+    return re.sub(r"\n {6}(?=\S)", " ", text)
 
 
 def _anywhere(text: str) -> str:
@@ -50,7 +61,7 @@ def table_is_shown(printed: str, page: str) -> bool:
     """Say whether a page shows a printed table, except for its last column, a speed."""
     shown = (ROOT / page).read_text("utf-8")
     blocks = re.findall(r"^```\w*\n(.*?)^```", shown, re.MULTILINE | re.DOTALL)
-    return _without_last_words(printed) in map(_without_last_words, blocks)
+    return _without_last_words(printed) in (_without_last_words(unwrapped(each)) for each in blocks)
 
 
 def _without_last_words(text: str) -> list[list[str]]:

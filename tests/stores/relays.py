@@ -47,8 +47,12 @@ class Relay:
     def _pass(self, one: socket.socket, other: socket.socket, answers: bool) -> None:  # noqa: FBT001 - a thread's argument
         with contextlib.suppress(OSError):
             while data := one.recv(65536):
-                # "100 Continue" only requests the body; the operation has not been done yet.
-                if answers and self.answers_to_lose > 0 and not data.startswith(b"HTTP/1.1 100"):
+                # "100 Continue" only requests the body; a server under load sends the answer of the
+                # operation in the same segment.
+                if answers and data.startswith(b"HTTP/1.1 100"):
+                    head, end, data = data.partition(b"\r\n\r\n")
+                    other.sendall(head + end)
+                if answers and data and self.answers_to_lose > 0:
                     self.answers_to_lose -= 1
                     self.lost += 1
                     break

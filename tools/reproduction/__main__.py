@@ -1,28 +1,30 @@
 """Put results of experiments into the chapter: python -m tools.reproduction [RESULTS COMMIT].
 
 RESULTS is the folder that ``evenkey experiment run --output`` wrote, COMMIT the commit with which
-it ran. Pictures need Chromium. Without arguments only the pages are written, from earlier results.
+it ran. Without arguments the pages are written from earlier results, and those pictures are drawn
+again that show nothing but what their tables have.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tools.chromium import chromium
 from tools.reproduction.pages import pages
-from tools.reproduction.records import FOLDER, ROOT
+from tools.reproduction.records import FOLDER, ROOT, RUNS, records, scenarios_of
+from tools.reproduction.redrawn import KINDS, files, standalone
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from collections.abc import Iterable
 
-__all__ = ["archive", "known_commit", "main", "outcomes", "take_over"]
+__all__ = ["archive", "known_commit", "main", "outcomes", "pictures_of", "take_over"]
 
-_WIDTH, _HEIGHT = 1000, 900
 _ARCHIVE = ROOT / "build" / "results.zip"
 _AGES_AGO = (1980, 1, 1, 0, 0, 0)
 
@@ -32,11 +34,12 @@ def main(arguments: list[str]) -> None:
     if arguments:
         results, commit = Path(arguments[0]), known_commit(arguments[1])
         found = outcomes(results)
-        with chromium() as browser:
-            window = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
-            for file, given in found.items():
-                take_over(file, given, commit, window)
+        for file, given in found.items():
+            take_over(file, given, commit)
         sys.stdout.write(f"results: {archive(results, _ARCHIVE)}\n")
+    for record in records():
+        for name, document in files(record).items():
+            (FOLDER / name).write_text(document, "utf-8")
     for name, text in pages().items():
         (ROOT / "docs" / name).write_text(text, "utf-8")
 
@@ -82,18 +85,44 @@ def known_commit(name: str) -> str:
     return done.stdout.strip()
 
 
-def take_over(file: Path, given: dict[str, Any], commit: str, window: Page) -> None:
-    """Store an outcome in the chapter's folder, with screenshots of its plots."""
+def take_over(file: Path, given: dict[str, Any], commit: str) -> None:
+    """Store an outcome in the chapter's folder, with the plots of its page."""
     for table in given["tables"]:
         del table["rows"]  # the shown cells are enough here; the archive has all digits
     del given["findings"]  # the pages judge again, by the present register
     kept = FOLDER / f"{given['experiment']}.json"
     kept.write_text(json.dumps({**given, "commit": commit}, indent=1) + "\n", "utf-8")
-    for old in FOLDER.glob(f"{given['experiment']}-[0-9].png"):
+    for old in pictures_of(given["experiment"]):
         old.unlink()
-    window.goto(file.with_suffix(".html").resolve().as_uri())
-    for number, plot in enumerate(window.query_selector_all("figure .wide"), 1):
-        plot.screenshot(path=FOLDER / f"{given['experiment']}-{number}.png")
+    page = file.with_suffix(".html").read_text("utf-8")
+    for kind, place in zip(KINDS, ("wide", "narrow"), strict=True):
+        for number, plot in enumerate(
+            re.findall(rf'<div class="{place}">(<svg.*?</svg>)</div>', page, re.DOTALL), 1
+        ):
+            name = f"{given['experiment']}-{number}-{kind}.svg"
+            (FOLDER / name).write_text(standalone(plot), "utf-8")
+    runs = tomllib.loads(RUNS.read_text("utf-8"))
+    runs[given["experiment"]] = {"scenarios": scenarios_of(given)}
+    RUNS.write_text(_written(runs), "utf-8")
+
+
+def pictures_of(experiment: str) -> Iterable[Path]:
+    """Return the files with the plots of an experiment."""
+    yield from FOLDER.glob(f"{experiment}-[0-9].png")
+    for kind in KINDS:
+        yield from FOLDER.glob(f"{experiment}-[0-9]-{kind}.svg")
+
+
+def _written(runs: dict[str, dict[str, str]]) -> str:
+    """Write tables of texts as TOML, below the comment of the file."""
+    comment = RUNS.read_text("utf-8").partition("[")[0]
+    parts = [
+        "\n".join(
+            [f"[{name}]", *(f"{key} = {json.dumps(text)}" for key, text in entry.items()), ""]
+        )
+        for name, entry in runs.items()
+    ]
+    return comment + "\n".join(parts)
 
 
 def archive(results: Path, file: Path) -> Path:

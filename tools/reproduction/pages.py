@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenkey.papers.claims import register
+from evenkey.papers.claims import all_claims
 from evenkey.papers.experiments import available
+from tools.reproduction.blocks import Source, block, verdict_of
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
-from tools.reproduction.markdown import plain, table
-from tools.reproduction.records import artefact, read_notes, records, tables_of, whys
+from tools.reproduction.links import linked
+from tools.reproduction.markdown import table
+from tools.reproduction.records import (
+    artefact,
+    read_notes,
+    read_shared,
+    records,
+    tables_of,
+    whys,
+)
+from tools.reproduction.redrawn import KINDS, plots
+from tools.reproduction.shown_cells import arranged, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from evenkey.papers.claims import Finding
     from tools.reproduction.records import Record
 
 __all__ = ["chapter", "pages"]
 
 _MANY_ROWS = 40
 _JUDGED = ("holds", "does not hold", "not run")
+_COMMIT_DIGITS = 7
+_SIGNED = (
+    "MurmurHash3 counted with its sign when this ran, and counts by its absolute value since "
+    "(decision 278): keys have other workers now, so single figures would differ, and those of "
+    "other pages differ for equal settings."
+)
 
 _HEAD = """\
 # The papers' results, reproduced
@@ -32,10 +51,12 @@ results of `evenkey experiment run`; a test keeps it current. The [glossary](glo
 the terms.
 
 - **Verdicts** follow from the criteria alone: a program compares the figures that our tables show.
-  The criteria are in `src/evenkey/papers/claims`, and were committed before results were judged by
-  them. A claim that several measures test holds only if it holds for all of them. Beside each claim
-  that does not hold stands the reason, as far as it is known, and beside each that is not run what
-  our results show so far.
+  The criteria are in `src/evenkey/papers/claims`. They were committed before results were judged by
+  them, but **{changed} of {claims} claims were changed later**: their criterion, or the results by
+  which they are judged. Each change stands beside its claim, with its date and reason. A claim that
+  several measures test holds only if it holds for all of them. Beside each claim that does not hold
+  stands the reason, as far as it is known, and beside each that is not run what our results show so
+  far.
 - **Not run** means that a figure is missing that the criterion needs: no experiment has it, or a
   run at scale quick lacks some of the settings. A claim that fails in a setting does not hold, even
   if other settings are missing. **Not testable** means that the statement is about something that
@@ -48,11 +69,13 @@ the terms.
   both are one measurement, which counts twice.
 - Each page has its command. Results that do not depend on a clock are the same on every machine.
   The **digest** is the SHA-256 of all results of the experiment; the command reproduces it.
-- **Scale** full is the paper's number of messages, quick is shorter
-  ([experiments.md](experiments.md)). Simulations are at scale full. Experiments on Spark sleep to
-  simulate the cost per message on two cores, and the papers' sizes would take days: they are at
-  scale quick, and their pages state the number of messages.
-- **Data**: the generated streams are look-alikes with the published messages, keys and top key;
+- **Scale** full is the paper's number of messages or, where the paper has no such stream, the
+  number that the page states; quick is shorter ([experiments.md](experiments.md)). Simulations are
+  at scale full. Experiments on Spark sleep to simulate the cost per message on two cores, and the
+  papers' sizes would take days: they are at scale quick, and their pages state the number of
+  messages.
+- **Data**: the generated streams are look-alikes with the published messages, keys and top key.
+  Two streams of Wikipedia have fewer messages, whose weights add up to the published number;
   only Epinions, in PKG figure 8 and section 6.2, is real. Places of the joins are those of an
   invented country.
 - **Deployment of DKG's experiments**: 5 spouts, 10 splitters, which route, 10 aggregators, and
@@ -62,9 +85,8 @@ the terms.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
   two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
-  MurmurHash3, runs with XXH64. PKG's simulations, but for figures 6 and 9 and section 6.2, were
-  made before MurmurHash3 counted by its absolute value
-  ([278](decisions/278-murmur3-by-its-absolute-value.md)).
+  MurmurHash3, runs with XXH64. Pages of simulations that were made before MurmurHash3 counted by
+  its absolute value ([278](decisions/278-murmur3-by-its-absolute-value.md)) say so at the end.
 
 """
 
@@ -73,11 +95,12 @@ def pages() -> dict[str, str]:
     """Return all pages, by their paths below docs/."""
     found = records()
     outcomes = tables_of(found)
-    claims = [claim for each in register().values() for claim in each]
-    notes = whys(read_notes(), claims, outcomes)
-    written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes)}
+    claims = all_claims()
+    notes, shared = whys(read_notes(), claims, outcomes), read_shared()
+    written = {"reproduction.md": _chapter(found), **claim_pages(outcomes, notes, shared)}
     for record in found:
-        written[f"reproduction/{record.id}.md"] = _page(record, notes)
+        source = Source(record.id, outcomes, notes, shared)
+        written[f"reproduction/{record.id}.md"] = _page(record, source)
     return written
 
 
@@ -91,7 +114,10 @@ def _chapter(made: Sequence[Record]) -> str:
     experiments = available()
     artefacts = {artefact(each.reference) for each in experiments.values()}
     reached = {record.artefact for record in made}
-    lines = [_HEAD, "## Verdicts by document", "", *counts(tables_of(made))]
+    claims = all_claims()
+    changed = sum(bool(claim.changes) for claim in claims)
+    head = _HEAD.format(changed=changed, claims=len(claims))
+    lines = [head, "## Verdicts by document", "", *counts(tables_of(made))]
     lines += ["## Words of the criteria", "", *definitions()]
     lines += [
         "## Tables, figures and sections",
@@ -99,7 +125,7 @@ def _chapter(made: Sequence[Record]) -> str:
         (
             f"The chapter has **{len(reached)} of {len(artefacts)}** tables, figures and "
             f"sections, in {len(found)} of {len(experiments)} experiments. A claim counts once for "
-            "each of its measures."
+            "each of its measures, by the result of that measure alone."
         ),
         "",
     ]
@@ -117,55 +143,97 @@ def _row(record: Record) -> list[str]:
     count: Counter[str] = Counter(each.verdict for each in record.findings)
     return [
         f"[{record.given['reference']}](reproduction/{record.id}.md)",
-        record.given["title"],
+        record.experiment.title,
         record.given["scale"],
-        *(str(count[verdict] or "") for verdict in _JUDGED),
+        *([str(count[verdict] or "") for verdict in _JUDGED] if count else ["no claims", "", ""]),
     ]
 
 
-def _page(record: Record, notes: Mapping[str, str]) -> str:
-    given = record.given
-    lines = [f"# {given['reference']}: {given['title']}", "", given["summary"], ""]
-    for number, title in enumerate(given["plots"], 1):
-        lines += [f"![{title}]({record.id}-{number}.png)", ""]
-    if record.findings:
-        lines += ["## The paper's claims and our results", ""]
-        rows = [
-            [
-                f"“{plain(each.claim.quote)}” ({each.claim.at})",
-                plain(each.criterion.says),
-                each.ours,
-                each.verdict
-                if each.verdict != "does not hold"
-                else f"**{each.verdict}**: {notes[each.claim.id]}",
-            ]
-            for each in record.findings
-        ]
-        lines += table(["The paper", "Criterion", "Ours", "Verdict"], rows)
-    for each in given["tables"]:
-        lines += [f"## {each['title']}", ""]
-        written = table(each["columns"], each["cells"])
-        if len(each["cells"]) > _MANY_ROWS:
-            summary = f"<summary>{len(each['cells'])} rows</summary>"
-            written = ['<details markdown="1">', summary, "", *written, "</details>", ""]
-        lines += [*written, *([each["note"], ""] if each["note"] else [])]
+def _page(record: Record, source: Source) -> str:
+    given, experiment = record.given, record.experiment
+    lines = [f"# {given['reference']}", "", f"**{experiment.title}.** {shown(record.summary)}", ""]
+    lines += _form(record)
+    if experiment.set_up:
+        lines += table(experiment.set_up[0], experiment.set_up[1:])
+    lines += [*_pictures(record), *_judged(record.findings, source)]
+    for stored in given["tables"]:
+        shapes = arranged(record.id, stored)
+        for each in shapes:
+            note = each["note"] if each is shapes[-1] else ""
+            lines += [f"## {each['title']}", "", *_table(each), *([note, ""] if note else [])]
     lines += ["## Command", "", "```sh", given["command"], "```", "", *_making(record)]
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _form(record: Record) -> Iterable[str]:
+    """Say whether the experiment has changed since it ran."""
+    if record.changed:
+        yield (
+            "This is an **earlier form of the experiment**. It has changed since, and has not run "
+            "again yet: see the notes on deployment and variants in the "
+            "[chapter](../reproduction.md)."
+        )
+        yield ""
+
+
+def _pictures(record: Record) -> Iterable[str]:
+    """Show each plot below its title, on laptops and on phones, or as the run drew it."""
+    drawn = plots(record)
+    charts = record.experiment.charts
+    for number, stored in enumerate(record.given["plots"]):
+        name, title, note = f"{record.id}-{number + 1}", stored, ""
+        if drawn:
+            title, note = drawn[number].title, drawn[number].note
+        elif len(charts) == len(record.given["plots"]):
+            note = charts[number].note
+        yield f"**{title}.** {note}".rstrip()
+        yield ""
+        if drawn:
+            yield from (f"![{title}]({name}-{kind}.svg#{kind})" for kind in KINDS)
+        else:
+            yield f"![{title}]({name}.png)"
+        yield ""
+
+
+def _judged(findings: Sequence[Finding], source: Source) -> Iterable[str]:
+    """Show the verdicts on claims; equal findings of a claim are shown once."""
+    yield "## The paper's claims and our results"
+    yield ""
+    if not findings:
+        yield "This experiment tests no claim; it explains results of others."
+        yield ""
+    # The claims of findings have the measures of this experiment only.
+    whole = {claim.id: claim for claim in all_claims()}
+    for name, group in itertools.groupby(findings, key=lambda each: each.claim.id):
+        found = list({(each.criterion.says, each.ours): each for each in group}.values())
+        yield from block(whole[name], found, verdict_of(found), source)
+
+
+def _table(each: Mapping[str, Any]) -> list[str]:
+    written = table(each["columns"], [[shown(cell) for cell in row] for row in each["cells"]])
+    if len(each["cells"]) > _MANY_ROWS:
+        summary = f"<summary>Show the table ({len(each['cells'])} rows)</summary>"
+        written = ['<details markdown="1">', summary, "", *written, "</details>", ""]
+    return written
+
+
 def _making(record: Record) -> Iterable[str]:
     given = record.given
-    messages = f"{given['messages']:,} messages in {given['scenarios']} scenarios"
-    yield f"- {messages}, scale {given['scale']}, seed {given['seed']}; commit `{given['commit']}`."
-    if given["summary"] != available()[record.id].summary:
-        yield "- The experiment has changed since this commit, and has not run again yet."
+    scenarios = "1 scenario" if given["scenarios"] == 1 else f"{given['scenarios']} scenarios"
+    commit = given["commit"][:_COMMIT_DIGITS]
+    yield (
+        f"- {given['messages']:,} messages in {scenarios}, scale {given['scale']}, seed "
+        f"{given['seed']}; commit `{commit}`."
+    )
     if given["machines"]:
         repeats = " or ".join(map(str, given["repeats"]))
         runs = "one run each"
         if given["repeats"] != [1]:
-            runs = f"medians of {repeats} runs, in brackets minimum and maximum"
+            runs = f"medians of {repeats} runs; brackets have minimum and maximum"
         yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Times differ on other machines."
     else:
         yield f"- Digest of the results: `{given['digest']}`."
+    if record.ran.get("hash") == "signed":
+        yield f"- {linked(_SIGNED, record.id, {})}"
     for reason in given["skipped"]:
         yield f"- Left out: {reason}"

@@ -12,7 +12,7 @@ from tools.compare.case import versions
 from tools.compare.load import Guard
 from tools.compare.record import hardware
 from tools.compare.sides import source_of
-from tools.results.charts import CHARTS, FOLDER, digest, draw, drawn_from
+from tools.results.charts import CHARTS, digest, draw, drawn_from, pictures_of
 from tools.results.pages import figures, pages, write
 from tools.results.stored import ROOT, catalog
 from tools.results.unmarked import unmarked
@@ -87,9 +87,11 @@ def differences() -> list[str]:
         if each.text != each.wanted
     ]
     for name in CHARTS:
-        picture = FOLDER / f"{name}.svg"
-        if results[name].is_stored and drawn_from(picture) != digest(results[name]):
-            wrong.append(f"{picture.relative_to(ROOT)}: was drawn from another result")
+        wrong += [
+            f"{picture.relative_to(ROOT)}: was drawn from another result"
+            for picture in pictures_of(name).values()
+            if results[name].is_stored and drawn_from(picture) != digest(results[name])
+        ]
     return wrong
 
 

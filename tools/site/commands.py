@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from evenkey.cli import app
+from evenkey.cli.help_pages import default_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["commands", "leaves"]
 
+_CODE = re.compile(r"(`[^`]*`)")
+_LABEL = re.compile(r"Examples?(?: \w+)*:")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _HEAD = """\
 # Commands and configuration
 
@@ -65,19 +70,39 @@ def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _help(command: Any) -> str:
-    text = " ".join((command.help or "").split())
-    return f"{text}\n\n{command.epilog.splitlines()[0]}" if command.epilog else text
+    paragraphs = [" ".join(each.split()) for each in (command.help or "").split("\n\n")]
+    return "\n\n".join([*map(_with_options, paragraphs), *_examples(command.epilog or "")])
+
+
+def _examples(epilog: str) -> Iterator[str]:
+    """Yield a block with the commands of an epilog; its lines are "Example: COMMAND"."""
+    lines = [line for line in epilog.splitlines() if not line.startswith("All options:")]
+    if lines:
+        shown = [line.partition(":")[2].strip() if _LABEL.match(line) else line for line in lines]
+        yield "\n".join(["```sh", *shown, "```"])
+
+
+def _with_options(text: str) -> str:
+    """Put the options that a text names into code font."""
+    parts = _CODE.split(text)
+    return "".join(each if each[:1] == "`" else _OPTION.sub(r"`\g<0>`", each) for each in parts)
 
 
 def _tables(command: Any) -> Iterator[str]:
-    groups: dict[str, list[Any]] = {}
+    """Yield a table per group of options, in the order of ``--help``."""
+    groups: dict[str, list[Any]] = {"Arguments": []}
+    general: list[Any] = []
     for each in command.params:
         panel = getattr(each, "rich_help_panel", None)
-        kind = "Options" if each.param_type_name == "option" else "Arguments"
-        groups.setdefault(panel or kind, []).append(each)
-    for panel in sorted(groups, key=lambda name: ("Arguments", "Options").count(name) == 0):
-        rows = [f"| `{_name(each)}` | {_cell(each)} |" for each in groups[panel]]
-        yield "\n".join([f"**{panel}**", "", "| option | what it is |", "|---|---|", *rows])
+        if each.param_type_name == "argument":
+            groups["Arguments"].append(each)
+        else:
+            (groups.setdefault(panel, []) if panel else general).append(each)
+    for panel, members in {**groups, "Options": general}.items():
+        rows = [f"| `{_name(each)}` | {_cell(each)} |" for each in members]
+        kind = "argument" if panel == "Arguments" else "option"
+        if rows:
+            yield "\n".join([f"**{panel}**", "", f"| {kind} | what it is |", "|---|---|", *rows])
 
 
 def _name(each: Any) -> str:
@@ -85,14 +110,19 @@ def _name(each: Any) -> str:
     if each.param_type_name == "argument":
         return value.replace("|", " or ")
     names = ", ".join(each.opts)
+    if each.secondary_opts:
+        return f"{names} / {each.secondary_opts[0]}"
     return names if each.is_flag else f"{names} {'CHOICE' if '|' in value else value}"
 
 
 def _cell(each: Any) -> str:
     """Return the help text of an option; bars are escaped, since they would end the table cell."""
-    said = " ".join((each.help or "").split()).replace("|", "\\|")
+    said = _with_options(" ".join((each.help or "").split()).replace("|", "\\|"))
+    if each.param_type_name == "argument":
+        return said
+    said += default_text(each.default if each.show_default else None)
     value = _value(each)
-    if "|" in value and each.param_type_name == "option":
+    if "|" in value:
         said += " One of " + ", ".join(f"`{choice}`" for choice in value.split("|")) + "."
     return said
 

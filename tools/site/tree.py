@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tools.site.commands import commands
 from tools.site.links import relinked
-from tools.site.modules import MODULES, module_page, modules_page
-from tools.site.programs import notebook, programs
+from tools.site.modules import MODULES, module_page, modules_page, public_places
+from tools.site.programs import LEFT_OUT, notebook, programs
 
 __all__ = ["ROOT", "pages", "write"]
 
@@ -40,20 +40,30 @@ def pages() -> dict[str, str]:
         A page links to a file that is neither a page, nor a picture, nor a program of examples/.
     """
     homes = _homes()
+    texts = {file: _text(file) for file in homes if Path(file).suffix in (".md", ".ipynb")}
+    titles = {file: _title(text) for file, text in texts.items()}
+    names = public_places()
     found = {
-        home: (_NOT_SEARCHED if home.startswith("decisions/") else "")
-        + relinked((ROOT / file).read_text("utf-8"), file, homes)
-        for file, home in homes.items()
-        if file.endswith(".md")
+        homes[file]: (_NOT_SEARCHED if homes[file].startswith("decisions/") else "")
+        + relinked(text, file, homes, titles, names)
+        for file, text in texts.items()
     }
     found["examples.md"] = programs(ROOT / "examples")
-    for file in sorted((ROOT / "examples").glob("*.ipynb")):
-        found[f"notebooks/{file.stem}.md"] = notebook(file)
     found["commands.md"] = commands()
     found["api/index.md"] = modules_page()
     for name in MODULES:
         found[f"api/{name}.md"] = module_page(name)
     return found
+
+
+def _text(file: str) -> str:
+    """Return the Markdown of a file, or of a notebook."""
+    path = ROOT / file
+    return notebook(path) if path.suffix == ".ipynb" else path.read_text("utf-8")
+
+
+def _title(text: str) -> str:
+    return next(line[2:] for line in text.splitlines() if line.startswith("# "))
 
 
 def write(directory: Path) -> None:
@@ -78,7 +88,11 @@ def _homes() -> dict[str, str]:
             homes[name] = name.removeprefix("docs/")
     homes["docs/decisions"] = homes["docs/decisions/README.md"] = "decisions.md"
     homes["examples"] = "examples.md"
-    for file in sorted((ROOT / "examples").iterdir()):
+    for file in sorted((ROOT / "examples").rglob("*.*")):
         name = file.relative_to(ROOT).as_posix()
-        homes[name] = f"notebooks/{file.stem}.md" if file.suffix == ".ipynb" else "examples.md"
+        anchor = file.parent.name if file.name == "action.yml" else file.stem
+        shown = file.suffix in (".py", ".yml") and file.name not in LEFT_OUT
+        homes[name] = f"examples.md#{anchor}" if shown else "examples.md"
+        if file.suffix == ".ipynb":
+            homes[name] = f"notebooks/{file.stem}.md"
     return {file: home for file, home in homes.items() if (ROOT / file).exists()}

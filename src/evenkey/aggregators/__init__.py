@@ -1,8 +1,8 @@
 """Aggregators: what workers compute, and how partial results merge.
 
 >>> import pyarrow as pa
->>> from evenkey.aggregators import parse
->>> count = parse("count")
+>>> from evenkey.aggregators import Count
+>>> count = Count()
 >>> parts = [pa.table({"key": ["a", "b"]}), pa.table({"key": ["a"]})]
 >>> partials = pa.concat_tables(count.partial(part, by=["key"]) for part in parts)
 >>> count.finish(count.merge(partials, by=["key"]), by=["key"]).to_pylist()

@@ -85,9 +85,9 @@ class Aggregator(ABC):
     """Number of rows that `finish` returns per group. When several aggregators are computed in
     one pass, the rows of a group are put into one array."""
     column_types: ClassVar[Mapping[str, pa.DataType]] = MappingProxyType({})
-    """Required types, by column. `bind` raises `ConfigurationError` for a column of another type;
-    it does not compare units and time zones. The checks of `evenkey.checks` generate messages of
-    these types."""
+    """Required types, by column; by default there are none. `bind` raises `ConfigurationError` for
+    a column of another type; it does not compare units and time zones. The checks of
+    `evenkey.checks` generate messages of these types."""
 
     def __post_init__(self) -> None:
         check_fields(self)

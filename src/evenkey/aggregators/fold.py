@@ -27,8 +27,8 @@ class Fold(Aggregator):
     A subclass defines `zero`, `add`, `combine`, `answer`, `result` and `state_type`. If the
     subclass reads columns other than the key, it also defines `columns`. If these columns must
     have certain types, such as timestamps instead of numbers, it defines `column_types`. `add`
-    gets a key of several columns as a dict. Evenkey groups messages, moves states between workers
-    (as one column, ``state``) and builds tables.
+    gets a key of several columns as a dict. The base class does the rest: it groups messages,
+    stores states in one column, ``state``, merges them and builds tables.
 
     `state_type` is an Arrow type, or a type as Spark writes it, such as ``"bigint"`` or
     ``"struct<rows: bigint, last: timestamp>"``. In Python, a struct may be a tuple or a dict; an
@@ -44,7 +44,7 @@ class Fold(Aggregator):
     - ``combine(zero(), a)`` equals ``a``;
     - ``combine(a, add(b, message))`` equals ``add(combine(a, b), message)``.
 
-    ``evenkey.checks.aggregators.yield_aggregator_checks`` tests these laws on your aggregator.
+    `evenkey.checks.yield_aggregator_checks` tests these laws on your aggregator.
     `add` and `combine` may change their first argument and return it.
 
     Examples

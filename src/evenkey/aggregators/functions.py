@@ -61,8 +61,9 @@ def fold(
 
     Returns
     -------
-    Aggregator
-        An aggregator for `evenkey.spark.aggregate`, on its own or as one of several.
+    FunctionFold
+        An `Aggregator` for `evenkey.spark.aggregate`, on its own or as one of several. It has the
+        methods of `Fold`; its own class is not public.
 
     Raises
     ------

@@ -62,7 +62,8 @@ def reduce_groups(
         up totals; the result is null if one of the totals is null or if the result does not fit
         its type.
     types
-        Types to which result columns are cast. A sum of type float64 is also computed in float64.
+        Types to which result columns are cast; by default none is cast. A sum of type float64 is
+        also computed in float64.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class HeavyHitters(Aggregator):
     - ``count - error <= f <= count``;
     - ``error`` is the sum of at most `choices` terms: one under key grouping, two under partial
       key grouping, W under shuffle grouping. Each term is at most the floor of a worker, which is
-      at most ``m_w / capacity`` with m_w the weight of that worker's messages;
+      at most ``m_w / capacity``, where ``m_w`` is the weight of that worker's messages;
     - every key heavier than the sum of the `choices` largest floors is found.
 
     Result: rows of ``key``, ``count``, ``error``, ``terms`` (number of workers whose errors or
@@ -58,7 +58,8 @@ class HeavyHitters(Aggregator):
     k
         Maximum number of keys in the result, at least 1.
     capacity
-        Maximum number of keys in each summary, at least `k`. None: the larger of 10 k and 1000.
+        Maximum number of keys in each summary, at least `k`. None: the larger of ``10 * k`` and
+        1000.
     choices
         Maximum number of workers that a key is sent to: 1 under ``kg``, d under
         ``pkg(choices=d)``. None: any number of workers. The maximum must hold for the whole
@@ -72,6 +73,8 @@ class HeavyHitters(Aggregator):
     ConfigurationError
         A parameter is out of range. From `bind`: a column is missing, or `weight` is not an
         integer column.
+    RunError
+        From `partial`: a weight is negative, or weights add up to more than int64 holds.
 
     Examples
     --------

@@ -28,8 +28,10 @@ _STATE = ("positions", "weights", "lows", "highs")
 class Histogram(Aggregator):
     """The distribution and the quantiles of a column's values, from histograms that merge.
 
-    State of a group: the bins of an `evenkey.core.sketches.ApproximateHistogram`, as lists
-    ``positions``, ``weights``, ``lows`` and ``highs`` (float64). Nulls are not counted.
+    State of a group: the bins of a histogram, as lists ``positions``, ``weights``, ``lows`` and
+    ``highs`` (float64). Each value first gets its own bin, and while there are more than `bins`
+    bins, the two closest are joined at their weighted mean (Ben-Haim and Tom-Tov, A Streaming
+    Parallel Decision Tree Algorithm, JMLR 11, 2010). Nulls are not counted.
 
     Result: the columns of the state, and three lists. ``points`` (float64[parts - 1]) are the
     values that cut all values into parts of equal weight. With ``parts=2`` the only point is the
@@ -37,9 +39,11 @@ class Histogram(Aggregator):
     ``ranks_from`` and ``ranks_to`` have one entry per point: the weight of the values at or below
     the point is certainly between these two numbers. Each value weighs 1.
 
-    The guarantees of `ApproximateHistogram` hold for every division of the messages into parts
-    and every order of merging. In short: the bounds of ranks are certain, points are exact while
-    there are at most `bins` distinct values, and merging is commutative.
+    Guarantees, for every division of the messages into parts and every order of merging:
+
+    - the bounds of ranks are certain;
+    - points are exact while there are at most `bins` distinct values;
+    - merging is commutative, and associative within the bounds.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class TopK(Aggregator):
     k
         Maximum number of keys in the result, at least 1.
     capacity
-        Maximum number of keys in the state, at least `k`. None: the larger of 10 k and 1000.
+        Maximum number of keys in the state, at least `k`. None: the larger of ``10 * k`` and 1000.
     weight
         Integer column with the weight of each message, not negative; null counts as 0. None: each
         message weighs 1.

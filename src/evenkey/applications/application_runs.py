@@ -64,9 +64,11 @@ def run(
 
     Returns
     -------
-    RunReport
-        The report, with a summary of each exporter. The report of a learner also contains the
-        figures of learning.
+    RunReport or LearningReport
+        The report, with a summary of each exporter. A learner's run returns a `LearningReport`. It
+        extends `RunReport` by `application` (the spelling of the learner), `learned` (figures of
+        each epoch), `model` (the last model) and `model_file` (its path or URI, None without an
+        output).
 
     Raises
     ------

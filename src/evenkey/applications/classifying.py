@@ -99,8 +99,8 @@ def classify_by_words(
 
     A grouping sends each word to a worker, as in a word count. A worker adds up the
     log-probabilities of its words by document and class. Then the partial sums of all workers are
-    added up by document and class. Log-probabilities are integer multiples of `UNIT`, so the sums
-    do not depend on the order, and the labels equal those of `BayesModel.predict`.
+    added up by document and class. Log-probabilities are integer multiples of ``2**-36``, so the
+    sums do not depend on the order, and the labels equal those of the model's method `predict`.
 
     Parameters
     ----------

@@ -60,8 +60,8 @@ def heavy_hitters(
     k
         Maximum number of keys in the result, at least 1.
     capacity
-        Maximum number of keys that each worker tracks, at least `k`. None: the larger of 10 k and
-        1000.
+        Maximum number of keys that each worker tracks, at least `k`. None: the larger of
+        ``10 * k`` and 1000.
     through
         ``evenkey``: SpaceSaving summaries on workers that `grouping` chooses; each count has an
         error bound. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of Apache
@@ -86,8 +86,8 @@ def heavy_hitters(
         How far the event time of a stream's row may be ahead of the epoch's processing time; rows
         further ahead are left out. None: all rows are used. In a batch, all rows are used.
     state
-        Storage location of plans, and of what carries over from epoch to epoch: a path or URI that
-        the driver and all executors share, beside the query's checkpoint. None: a temporary
+        Storage location of plans, and of what carries over from epoch to epoch, in addition to the
+        query's checkpoint: a path or URI that the driver and all executors share. None: a temporary
         directory, deleted when the query ends.
 
     Returns

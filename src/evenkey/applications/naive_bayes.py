@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 class NaiveBayes(Learner[BayesModel]):
     """Multinomial naive Bayes (``naive-bayes``), the running example of the PKG paper, section 2.
 
-    A document becomes one message per word, with the word as the key, and one more message with
-    the key `DOCUMENT`. Workers count messages by key and class. The model is the sum of all
-    counts, so it is exact under every grouping. With K distinct words in an epoch, all W workers
-    together hold K keys under key grouping, at most 2 K under partial key grouping, and up to W K
-    under shuffle grouping.
+    A document becomes one message per word, with the word as the key, and one more message whose
+    key is empty text, which counts the document. Workers count messages by key and class. The model
+    is the sum of all counts, so it is exact under every grouping. With K distinct words in an
+    epoch, all W workers together hold ``K`` keys under key grouping, at most ``2 * K`` under
+    partial key grouping, and up to ``W * K`` under shuffle grouping.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class NaiveBayes(Learner[BayesModel]):
         return BayesModel.empty(self.alpha)
 
     def restore(self, table: pa.Table) -> BayesModel:
-        """Restore a model from the table that `BayesModel.to_table` returned."""
+        """Restore a model from the table that the model's method `to_table` returned."""
         return BayesModel.from_table(table)
 
     def messages(self, records: pa.Table, model: BayesModel) -> pa.Table:

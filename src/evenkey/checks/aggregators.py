@@ -38,7 +38,8 @@ def yield_aggregator_checks(
         An aggregator of evenkey or of the user.
     messages
         Messages to aggregate, at least one, with the columns ``"window"`` and ``"key"`` and the
-        columns that the aggregator reads. None: messages that `sample_messages` makes.
+        columns that the aggregator reads. None: 300 generated messages. Their columns have the
+        types in `column_types` of the aggregator, or hold small integers and nulls.
     same
         Function that compares two results: one from all messages together, and one from the same
         messages in parts. It raises AssertionError if the results do not agree. None: the results

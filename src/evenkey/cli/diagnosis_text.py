@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey.cli.output import Printer, number, print_point, print_title, whole
+from evenkey.core.printed_text import capitalized
 from evenkey.reports.diagnosis import stage_names, stage_title
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _print_application(console: Console, diagnosed: Diagnosed) -> None:
 def _print_change(console: Console, finding: Finding) -> None:
     console.print()
     print_title(console, stage_title(finding))
-    _say(console, f"{finding.reason[0].upper()}{finding.reason[1:]}.")
+    _say(console, f"{capitalized(finding.reason)}.")
     _say(
         console,
         f"The stage took {number(finding.work.seconds, 1)} s; tasks of different length cost "

@@ -1,4 +1,4 @@
-"""Make texts from data harmless where they are printed."""
+"""Make texts ready to print: harmless, and with a capital at the beginning."""
 
 from __future__ import annotations
 
@@ -21,3 +21,14 @@ def printable(text: str, *, kept: str = "") -> str:
     'two\nlines'
     """
     return "".join(each if each.isprintable() or each in kept else "?" for each in text)
+
+
+def capitalized(text: str) -> str:
+    """Return a text with its first character in upper case.
+
+    Examples
+    --------
+    >>> capitalized("is of DKG")
+    'Is of DKG'
+    """
+    return text[:1].upper() + text[1:]

@@ -1,8 +1,8 @@
 """Groupings: the rules that assign each message to a worker.
 
 >>> import numpy as np
->>> from evenkey.groupings import parse
->>> router = parse("pkg(choices=3)").router(workers=8)
+>>> from evenkey.groupings import PartialKeyGrouping
+>>> router = PartialKeyGrouping(choices=3).router(workers=8)
 >>> router.route(np.arange(4, dtype=np.uint64)).tolist()
 [0, 1, 2, 3]
 """

@@ -111,8 +111,10 @@ class Grouping(ABC):
 
         Parameters
         ----------
-        workers, source
-            As for `router`.
+        workers
+            How many workers there are, at least 1.
+        source
+            Index of the source, at least 0.
         """
         return self.router(workers, source)
 
@@ -149,8 +151,12 @@ class Grouping(ABC):
 
         Parameters
         ----------
-        keys, counts, workers
-            As for `plan`.
+        keys
+            uint64[k], hashes of distinct keys.
+        counts
+            float64[k], number of messages of each key, at least 0; only their proportions matter.
+        workers
+            How many workers there are, at least 1.
         memory
             Memory of the routers in the previous epoch; empty: there was none.
         """
@@ -263,8 +269,8 @@ class Router(ABC):
             may go back by an hour or more if the clock of the stream was wrong. None: the grouping
             does not use times.
         weights
-            int64[n], weight of each message, at least 1. A weight above `MOST_WEIGHT` counts as
-            `MOST_WEIGHT`. None: each message has weight 1.
+            int64[n], weight of each message, at least 1. A weight above 2**32 counts as 2**32.
+            None: each message has weight 1.
 
         Returns
         -------

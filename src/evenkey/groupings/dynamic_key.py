@@ -52,8 +52,9 @@ class DynamicKeyGrouping(Grouping):
     ``L + sqrt(L)`` (equation 4); the key is in the old space; warm-up has passed; and the next
     worker on the ring is strictly less loaded. A pool shrinks by one worker if it is larger than
     `initial_pool` and at least two of its workers are below the scale-in threshold (algorithm 6).
-    The generational key space decides which keys are in the old space (section 4.1; see
-    `evenkey.groupings.key_space`).
+    The generational key space decides which keys are in the old space (section 4.1). A new key
+    starts in the baby space. A key that occurs more often than keys in the teenage space is
+    promoted to that space, and from there in the same way to the old space.
 
     Guarantee: none is proven. By design, if keys and pools allow it, the maximum load settles at
     ``1 + 1/sqrt(L)`` times the mean load: 1.316, 1.707 and 2.0 times for W = 10, 50 and 100.
@@ -70,16 +71,22 @@ class DynamicKeyGrouping(Grouping):
         Number of workers in the pool of a new key.
     warm_up
         Seconds after the first message during which no pool grows.
-    teenage_period, old_period
-        Seconds between promotions to the teenage space, and seconds between promotions to the old
-        space. `old_period` must be a multiple of `teenage_period`. A promotion cycle runs at the
-        first message and then every `teenage_period` seconds. Every
+    teenage_period
+        Seconds between promotions to the teenage space. A promotion cycle runs at the first message
+        and then every `teenage_period` seconds.
+    old_period
+        Seconds between promotions to the old space, a multiple of `teenage_period`. Every
         ``old_period / teenage_period``-th cycle also promotes keys to the old space. With the
         defaults, every fourth cycle does so, for the first time 45 s after the first message.
     expected_keys
         Expected number of distinct keys; it determines the sizes of the three spaces.
-    old_share, teenage_share, baby_share
-        Size of each space as a share of `expected_keys`; the three shares add up to 1.
+    old_share
+        Size of the old space as a share of `expected_keys`. This share and the next two add up
+        to 1.
+    teenage_share
+        Size of the teenage space as a share of `expected_keys`.
+    baby_share
+        Size of the baby space as a share of `expected_keys`.
     scale_out
         Scale-out threshold in percent; None: ``L + sqrt(L)``.
     scale_in
@@ -205,7 +212,7 @@ class DynamicKeyGrouping(Grouping):
         return _DynamicKeyRouter(self, workers, source)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge the keys of all sources by `KeySpace.merge`, and the times of promotion cycles.
+        """Merge the key spaces of all sources, and the times of their promotion cycles.
 
         A source is in step if the time of its next cycle differs from the median of all sources by
         at most one `teenage_period`. In the merged memory, the next cycle is at the latest time at

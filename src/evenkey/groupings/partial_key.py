@@ -19,15 +19,16 @@ class PartialKeyGrouping(Grouping):
     """Partial key grouping (``pkg``): each message goes to the least loaded of d candidates.
 
     A key has d candidate workers, H_0(key) to H_(d-1)(key). H_0(key) is the worker of the key under
-    key grouping; for j > 0, H_j(key) is ``mix(H(key), j)`` scaled to 0..W-1. Each message goes to
-    the candidate to which this source has sent least so far, in ties to the first of them:
+    key grouping; for j > 0, H_j(key) is a hash of H(key) and j, scaled to 0..W-1. Each message goes
+    to the candidate to which this source has sent least so far, in ties to the first of them:
 
     ``worker = argmin over j < d of sent[H_j(key)]`` (PKG paper, section 5, Greedy-d; DKG
     paper, equation 2).
 
-    Guarantee: let p1 be the share of the hottest key. If d >= 2 and p1 <= 1/(5W), the imbalance
-    after m messages is O(m/W) with high probability, and at most d workers hold a key (PKG paper,
-    theorem 5.1 and section 5). A key with more than d/W of all messages cannot be balanced.
+    Guarantee: let p1 be the share of the hottest key. If d >= 2 and ``p1 <= 1 / (5 * W)``, the
+    imbalance after m messages is O(m/W) with high probability, and at most d workers hold a key
+    (PKG paper, theorem 5.1 and section 5). A key with more than d/W of all messages cannot be
+    balanced.
 
     Parameters
     ----------

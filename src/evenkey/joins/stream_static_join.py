@@ -112,11 +112,14 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         Parameters of Algorithm 1, load metric, planner, and whether partitions are copied. None:
         the parameters of the paper, with copies.
     cache_bytes
-        Maximum total size of the static partitions that a worker process keeps, in bytes.
+        Maximum total size of the static partitions that a worker process keeps, in bytes; by
+        default 1 GiB.
     dead_letters
         Where to write rows of both sides whose geometry cannot be used. A column ``reason`` is
-        added to these rows. Pass a `DeadLetters`, or a location as for `state`; Parquet files by
-        kind, query and epoch are then written to this location. None: such a row fails the query.
+        added to these rows. Pass a location as for `state`, to which Parquet files by kind, query
+        and epoch are written. Or pass an object of your own with a method
+        ``write(kind, epoch, part, table)``, which Spark's tasks call with the rows as a pyarrow
+        Table. None: such a row fails the query.
     if_changed
         What to do if the static side in `state` differs from `static` in the number or content of
         rows. ``error``: raise an error. ``refresh``: replace the static side in `state` by `static`

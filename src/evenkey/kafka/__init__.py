@@ -1,4 +1,4 @@
-"""Kafka: addresses, settings of its clients, the source, the sink, the reader, the producer."""
+"""Kafka: send records to a topic, read results from a topic, and set up Kafka's clients."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class ClientSettings:
     Parameters
     ----------
     properties
-        Values of properties by name, such as ``security.protocol``.
+        Values of properties by name, such as ``security.protocol``; by default none is set.
 
     Examples
     --------
@@ -69,7 +69,8 @@ class ClientSettings:
         file
             Properties file with lines ``name = value``, as for Kafka's own tools; None: no file.
         environment
-            Environment variables, which override the file. ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``
+            Environment variables, by default those of this process. They override the file.
+            ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``
             sets ``sasl.password``, and so on for other properties.
             ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names a file that contains the value.
 

@@ -59,9 +59,10 @@ def produce(
     Parameters
     ----------
     records
-        The records, in order of event time.
+        The records, in order of event time. A `Record` is a tuple of the record's key (bytes or
+        None), its value (bytes) and its event time in seconds after the first record.
     address
-        Servers and one topic.
+        Servers and one topic, as ``Address.parse("HOST:PORT/TOPIC")`` returns them.
     first
         Event time of the first record, in seconds since 1970.
     live
@@ -74,6 +75,12 @@ def produce(
     on_progress
         Function that is called with the number of records so far; None: no calls.
 
+    Returns
+    -------
+    Produced
+        How much was sent: `messages`, the number of records that the broker acknowledged, and
+        `seconds`, the time until it had acknowledged all of them.
+
     Raises
     ------
     ConfigurationError
@@ -83,11 +90,13 @@ def produce(
 
     Examples
     --------
-    >>> from evenkey.kafka import Address
-    >>> from evenkey.kafka.topic_records import Record
+    `Address` and `Record` come from this module too.
+
+    >>> from evenkey.kafka import Address, Record
     >>> records = [Record(b"ann", b"click", second / 10) for second in range(100)]
     >>> address = Address.parse("127.0.0.1:9092/clicks")
     >>> produce(records, address, first=1_767_225_600.0).messages  # doctest: +SKIP
+    100
     """
     settings = settings or ClientSettings()
     count = Topic(address, settings).partitions(partitions)

@@ -86,6 +86,7 @@ def read_topic(
     --------
     >>> counts = read_topic(spark, "127.0.0.1:9092/counts", key="user")  # doctest: +SKIP
     >>> counts.columns  # doctest: +SKIP
+    ['window_start', 'window_end', 'user', 'count']
     """
     place = Address.parse(address)
     check_loaded(spark)

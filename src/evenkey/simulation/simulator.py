@@ -68,8 +68,10 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         gets what its sources learned in an epoch at the end of that epoch. If the grouping counts
         an epoch before it routes the epoch, the epoch is held in memory. The routers of all other
         groupings keep their state for the whole stream.
-    workers, sources
-        Number of workers, W, and of sources, S.
+    workers
+        Number of workers, W.
+    sources
+        Number of sources, S.
     readers
         Number of readers, from which the sources get their messages: see `feed`.
     feed
@@ -78,7 +80,10 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         of the message's sender chooses the source; if the stream has no senders, a hash of the
         message's key.
     estimation
-        ``local``, ``global`` or ``probing(SECONDS)``: see `Local`, `Global`, `Probing`.
+        What sources know about the loads of workers. ``local``: each source knows only the loads
+        that it sent itself. ``global``: one router routes the whole stream by the true loads.
+        ``probing(SECONDS)``: as ``local``, but all sources read the true loads at intervals of this
+        length in event time (PKG paper, sections 3.2 and 6.2).
     hash
         ``xxhash64``, as on Spark, or ``murmur3``, as in the papers.
     route_by
@@ -89,8 +94,8 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         How metrics count a message, in loads, in imbalance and in all figures computed from these:
         ``messages`` or ``weights``, as for `route_by`.
     agreement
-        Whether to compare all decisions with the decisions under global estimation (see
-        `Agreement`). Every message is then routed twice.
+        Whether to compare all decisions with the decisions under global estimation, and report how
+        many agree. Every message is then routed twice.
     samples
         Number of points in the series of the report.
     epoch_messages
@@ -105,6 +110,9 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     Returns
     -------
     SimulationReport
+        The figures. `metrics` says how messages were spread over workers, `series` has the
+        imbalance over time, `epochs` the metrics of each epoch, and `to_json` returns the figures
+        by the names of the command line.
 
     Raises
     ------
@@ -114,7 +122,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
 
     Examples
     --------
-    >>> from evenkey.core.streams import generated
+    >>> from evenkey import generated
     >>> stream = generated("country-skew-r80", messages=1000)
     >>> report = simulate(stream, "kg", workers=10)
     >>> report.to_json()["max_over_mean"], report.to_json()["dist_cost"]

@@ -40,8 +40,10 @@ def explain(operator: Callable[P, Any], *arguments: P.args, **options: P.kwargs)
     ----------
     operator
         `groupBy`, `join`, `asof_join`, `over` or `partition_for_write`.
-    arguments, options
-        The arguments of the operator.
+    arguments
+        Positional arguments of the operator, such as the DataFrame and the key.
+    options
+        Keyword arguments of the operator, such as ``workers=8``.
 
     Returns
     -------

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from tests.snippets.blocks import snippets
+from tests.snippets.shown import unwrapped
 from tests.spark.skewed_joins import differing
 
 DOC = Path(__file__).parents[3] / "docs" / "windows.md"
@@ -26,7 +27,7 @@ def test_python_of_the_document(capsys):
     for code in snippets("docs/windows.md", "python"):
         exec(code, names)  # noqa: S102 - our own text
     printed = without_numbers(capsys.readouterr().out.strip())
-    assert printed in without_numbers(DOC.read_text("utf-8"))
+    assert printed in without_numbers(unwrapped(DOC.read_text("utf-8")))
     after, before = names["after"].cache(), names["before"]
     assert after.schema == before.schema
     assert differing(after, before).collect() == []

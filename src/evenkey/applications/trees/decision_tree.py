@@ -42,11 +42,11 @@ class DecisionTree(Learner[TreeModel]):
     of the next epoch are made with the new tree (Ben-Haim and Tom-Tov, A Streaming Parallel
     Decision Tree Algorithm, JMLR 11, 2010). As in that paper, each epoch starts with empty
     histograms (decision 071). A record in a leaf that can no longer split becomes one message
-    with the key `CLASS`.
+    with the key ``class``, which counts the record's class.
 
-    With C classes, L leaves that can split and W workers, all workers together hold at most D C L
-    histograms under key grouping, 2 D C L under partial key grouping, and W D C L under shuffle
-    grouping.
+    With C classes, L leaves that can split and W workers, all workers together hold at most
+    ``D * C * L`` histograms under key grouping, ``2 * D * C * L`` under partial key grouping, and
+    ``W * D * C * L`` under shuffle grouping.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class DecisionTree(Learner[TreeModel]):
         return TreeModel.empty()
 
     def restore(self, table: pa.Table) -> TreeModel:
-        """Restore a tree from the table that `TreeModel.to_table` returned."""
+        """Restore a tree from the table that the tree's method `to_table` returned."""
         return TreeModel.from_table(table)
 
     def messages(self, records: pa.Table, model: TreeModel) -> pa.Table:

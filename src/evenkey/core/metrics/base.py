@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from evenkey.core.printed_text import capitalized
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
@@ -88,7 +90,7 @@ class Figure:
     def title(self) -> str:
         """Title of a chart of the figure over the epochs."""
         title = self.label if "epoch" in self.label else f"{self.label} by epoch"
-        return title[0].upper() + title[1:]
+        return capitalized(title)
 
     def written(self, value: float | None) -> str:
         """Format a value with its unit; ``-`` if it is unknown.

@@ -56,8 +56,12 @@ def generated(
     ----------
     name
         Spelling such as ``country-skew-r80``, ``zipf(z=1.4,keys=1000)`` or ``wikipedia-like``.
-    messages, seed, rate
-        As for `KeyStream`.
+    messages
+        Number of messages, at least 1. None: the usual number of this kind of stream.
+    seed
+        Seed of the random numbers. Another seed yields another stream of the same kind.
+    rate
+        Messages per second of event time, above 0. None: the rate at which the stream spans 400 s.
 
     Raises
     ------

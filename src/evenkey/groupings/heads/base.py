@@ -36,7 +36,7 @@ class HeadGrouping(Grouping):
     ----------
     threshold
         Share of a source's messages above which a key is in the head, above 0 and below 1;
-        None: ``1 / (5 W)``.
+        None: ``1 / (5 * W)``.
     capacity
         Number of counters of the sketch. None: 4 times the maximum number of keys in the head, but
         at least 1,000.

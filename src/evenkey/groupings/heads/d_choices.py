@@ -16,19 +16,26 @@ if TYPE_CHECKING:
 class DChoices(HeadGrouping):
     """D-Choices (``dchoices``): d candidates for each hot key, two for each other key.
 
-    The head H consists of the hot keys: all keys whose frequency exceeds ``theta = 1/(5W)``. All
-    other keys are the tail. Each source finds the head by SpaceSaving. Let p_i be the frequency of
+    The head H consists of the hot keys: all keys whose frequency exceeds ``1 / (5 * W)``. All other
+    keys are the tail. Each source finds the head by SpaceSaving. Let ``p_i`` be the frequency of
     the i-th hottest key. The number of candidates d is the least number, from
-    ``max(2, ceil(p_1 W))`` on, that satisfies this constraint for every prefix of the head, that
-    is, for h = 1, ..., |H|:
+    ``max(2, ceil(p_1 * W))`` on, that satisfies this constraint for every prefix of the head, that
+    is, for ``h = 1, ..., |H|``::
 
-    ``sum_{i<=h} p_i + (b_h/W)^d sum_{h<i<=|H|} p_i + (b_h/W)^2 sum_{i>|H|} p_i
-    <= b_h (1/W + epsilon)`` with ``b_h = W - W (1 - d/W)^h``:
+        sum of p_i for i <= h
+          + (b_h / W)**d * (sum of p_i for h < i <= |H|)
+          + (b_h / W)**2 * (sum of p_i for i > |H|)
+        <= b_h * (1 / W + epsilon)
 
-    In words: the workers of the h hottest keys, whose expected number is b_h, must not be
-    overloaded. (In the paper, b_h has ``((W-1)/W)^(h d)`` in place of ``(1 - d/W)^h``, because the
-    candidates of the paper may collide.) If no d < W satisfies the constraint, a key of the head
-    may go to any worker, as in `WChoices`.
+        where b_h = W - W * (1 - d / W)**h
+
+    In words: the workers of the h hottest keys, whose expected number is ``b_h``, must not be
+    overloaded. On the left is the share of messages that they get: all messages of the h hottest
+    keys, and those of the other keys whose candidates are all among these workers (d candidates for
+    a key of the head, two for a key of the tail). On the right is the fair share of ``b_h``
+    workers, plus `epsilon` for each of them. In the paper, ``b_h`` has ``((W - 1) / W)**(h * d)``
+    in place of ``(1 - d / W)**h``, because the candidates of the paper may collide. If no d < W
+    satisfies the constraint, a key of the head may go to any worker, as in `WChoices`.
 
     The first two candidates of a key are those of `PartialKeyGrouping`. The distance between them
     on the ring of workers is the step. Each further candidate is one step after the previous
@@ -46,7 +53,7 @@ class DChoices(HeadGrouping):
     ----------
     threshold
         Share of a source's messages above which a key is in the head, above 0 and below 1;
-        None: ``1 / (5 W)``.
+        None: ``1 / (5 * W)``.
     capacity
         Number of counters of the sketch. None: 4 times the maximum number of keys in the head, but
         at least 1,000.

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 class WChoices(HeadGrouping):
     """W-Choices (``wchoices``): any worker for each hot key, two candidates for each other key.
 
-    The head consists of the hot keys: all keys whose frequency exceeds ``theta = 1/(5W)``. All
+    The head consists of the hot keys: all keys whose frequency exceeds ``theta = 1 / (5 * W)``. All
     other keys are the tail. Each source finds the head by SpaceSaving. A message of a key in the
     head goes to the worker to which this source has sent least, in ties to the worker with the
     lowest number. All other messages are routed as in `PartialKeyGrouping`.
 
     Guarantee: while the head has enough messages to balance the tail, the loads that one source has
     sent to two workers differ by at most one message. A key in the tail is on at most two workers.
-    At most ``5 W`` keys are in the head of a source at any time. Every key in the head has a
-    frequency of at least theta. Every key whose frequency exceeds theta by ``1/capacity`` is in the
-    head. Source: M. A. U. Nasir, G. De Francisci Morales, N. Kourtellis and M. Serafini, When two
-    choices are not enough, ICDE 2016.
+    At most ``5 * W`` keys are in the head of a source at any time. Every key in the head has a
+    frequency of at least theta. Every key whose frequency exceeds theta by ``1 / capacity`` is in
+    the head. Source: M. A. U. Nasir, G. De Francisci Morales, N. Kourtellis and M. Serafini, When
+    two choices are not enough, ICDE 2016.
 
     Parameters
     ----------
     threshold
         Share of a source's messages above which a key is in the head, above 0 and below 1;
-        None: ``1 / (5 W)``.
+        None: ``1 / (5 * W)``.
     capacity
         Number of counters of the sketch. None: 4 times the maximum number of keys in the head, but
         at least 1,000.

@@ -53,10 +53,9 @@ class PlannedGrouping(Grouping):
     """Planned grouping (``planned``): one placement of all keys per epoch.
 
     Keys are divided into B buckets by their hash, and the hottest keys are tracked individually.
-    The plan (`evenkey.groupings.planned.make_plan`) assigns each bucket and each hot key to one
-    worker. Only a key that is too hot for one worker is split, in exact shares, over as many
-    workers as it needs. So all workers get the same load, and a key is on one worker unless it
-    must be split.
+    The plan assigns each bucket and each hot key to one worker. Only a key that is too hot for one
+    worker is split, in exact shares, over as many workers as it needs. So all workers get the same
+    load, and a key is on one worker unless it must be split.
 
     The shares of a split key divide the interval [0, 1) into one part per worker. Message n of the
     key goes to the worker whose part contains ``n * 0.618... + offset (mod 1)``, where each source
@@ -68,12 +67,13 @@ class PlannedGrouping(Grouping):
     at most ``(1 + tolerance + stickiness)`` times its fair load, plus the load of the heaviest
     bucket; and there are at most W - 1 more (worker, key) pairs than keys. The fair load of a
     worker is the part of the total load that is proportional to its capacity. An epoch that is a
-    fresh sample of the same frequencies adds sampling noise of about ``sqrt(2 W / messages)``,
+    fresh sample of the same frequencies adds sampling noise of about ``sqrt(2 * W / messages)``,
     relative to the mean load. A key that occurs more often than planned is spread over several
     workers within the epoch. Each source does this by its own counts: if it has already sent a
     worker more than ``1 + slack`` times the worker's fair share plus 8 messages, it sends no
-    message of such a key to this worker while another worker has less
-    (`docs/planned-reference.md`).
+    message of such a key to this worker while another worker has less. The page "Planned grouping:
+    parameters, bounds, measurements" has the details.
+
     Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the hot keys, bin
     packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
 
@@ -114,9 +114,9 @@ class PlannedGrouping(Grouping):
         Whether to balance also the number of distinct keys per worker. If the epoch was counted
         before it was planned, the buckets of a worker hold at most 1.02 times the mean number of
         keys, or the mean plus the keys of the largest bucket if that is more. If the epoch was not
-        counted first, the randomness of hashes adds about ``4 sqrt(keys / W)`` keys to this limit.
-        Only keys with at least 1/16 of a worker's load are placed individually. These few keys are
-        not counted in the limit.
+        counted first, the randomness of hashes adds about ``4 * sqrt(keys / W)`` keys to this
+        limit. Only keys with at least 1/16 of a worker's load are placed individually. These few
+        keys are not counted in the limit.
     capacities
         Relative capacity of each worker, such as ``2:1:1``; None: all equal.
 
@@ -152,9 +152,10 @@ class PlannedGrouping(Grouping):
     >>> others = grouping.fitted(statistics, workers=2, memory=ahead, of_messages=True)
     >>> ended = grouping.learned(others, statistics, workers=2)
 
-    After an epoch, its statistics can also be summed from the keys that each worker held:
+    After an epoch, its statistics can also be summed from the keys that each worker held. The
+    operators do this; the class of a worker's counts is not in the public API.
 
-    >>> from evenkey.groupings.planned.exact_counts import KeyCounts
+    >>> from evenkey.groupings import KeyCounts
     >>> held = {0: KeyCounts.of(np.array([7], np.uint64), np.array([9.0]), statistics)}
     >>> learned = grouping.learned_of_workers(ended, held, workers=2)
     """
@@ -443,7 +444,8 @@ class PlannedGrouping(Grouping):
         """Make the memory for the next epoch from the keys that each worker held.
 
         If a key was on several workers, its parts are added up. The sum is exact if the counts of
-        these workers list all parts (see `KeyCounts`).
+        these workers list all parts. A worker lists at least as many of its hottest keys as plans
+        track, so a part that is missing is less than 1/16384 of the worker's load.
 
         Parameters
         ----------

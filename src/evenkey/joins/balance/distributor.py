@@ -79,10 +79,22 @@ class DynamicDistributor:
     - Partitions have not moved within ``wait_periods * period`` seconds.
     - The new plan lowers MLDC by more than `min_improvement`.
 
+    The defaults of the first five parameters are those of Table 1 of the paper.
+
     Parameters
     ----------
-    threshold, min_items, wait_periods, period, min_improvement
-        As in Algorithm 1, with the defaults of Table 1; `period` in seconds of the join's clock.
+    threshold
+        MLDC above which partitions may move, at least 0. With 0.5, they stay while no location has
+        more than 1.5 times the mean load.
+    min_items
+        Number of items of the stream before which no partition moves, at least 0.
+    wait_periods
+        Minimum time between two redistributions, and length of the window, as a number of periods;
+        at least 0.
+    period
+        Time between two checks of the loads, in seconds of the join's clock, above 0.
+    min_improvement
+        By how much a new plan must lower MLDC, at least 0; otherwise partitions stay.
     load
         Function that computes the load of each partition from its work. None: the join's `balance`
         decides; the default is the seconds of work.
@@ -92,11 +104,15 @@ class DynamicDistributor:
         includes waiting: the work after the join may wait for services, devices and other threads,
         and Spark's own operators in the same task may delay the joined rows.
     planner
-        Function that chooses the new location of each partition if no partition is copied.
+        Function that chooses the new location of each partition if no partition is copied. It gets
+        the location of each partition (int32[P]), their loads (float64[P]) and the number of
+        locations, and returns the new locations. The default is greedy. It moves one partition
+        after the other to the least loaded location, each time the partition whose move lowers the
+        maximum load most, until MLDC is at most 0.15 or no move helps.
     copies
         Whether to copy a partition that has more than the fair load of a location, since moving
         such a partition would not help. It is copied to as many locations as its load needs, and
-        these locations share its items (`placement.divided`). The paper has no copies.
+        these locations share its items. The paper has no copies.
     forced
         Numbers of epochs before which partitions always move, for experiments. If the planner would
         move no partition, every partition goes to the next location.
@@ -119,7 +135,8 @@ class DynamicDistributor:
     30.0
 
     The steps of the Distributor between two epochs, with 4 partitions on 2 workers. The first
-    worker has the most load.
+    worker has the most load. A join takes these steps itself, and makes the objects that they need.
+    The classes of these objects are not public; to compare parameters, `rehearse` needs none.
 
     >>> from evenkey.joins.balance.distributor import Window
     >>> from evenkey.joins.balance.placement import Placement
@@ -172,8 +189,10 @@ class DynamicDistributor:
             The window after the previous epoch; not modified.
         work
             Work of the epoch that has ended.
-        began, now
-            Time of the clock at the beginning and the end of the epoch, in seconds.
+        began
+            Time of the clock at the beginning of the epoch, in seconds.
+        now
+            Time of the clock at the end of the epoch, in seconds.
         """
         length = self.wait_periods * self.period
         epochs = [each for each in window.epochs if each[0] > now - length]
@@ -242,7 +261,7 @@ class DynamicDistributor:
     def rehearse(self, loads: ArrayLike, workers: int, *, epoch_seconds: float) -> list[Placement]:
         """Decide on the placements of a stream whose loads are known; no join runs.
 
-        So you can compare parameters. Each unit of load counts as an item and as a second.
+        Use it to compare parameters. Each unit of load counts as an item and as a second.
 
         Parameters
         ----------
@@ -256,7 +275,7 @@ class DynamicDistributor:
         Returns
         -------
         list of Placement
-            The placement in each epoch.
+            The placement in each epoch. Its attribute `owners` has the location of each partition.
 
         Examples
         --------

@@ -161,8 +161,9 @@ def refresh(
     state
         The state that was passed to `balanced_join`.
     dead_letters
-        Where to write rows whose geometry cannot be used, with a column ``reason``: a
-        `DeadLetters`, or a location for Parquet files. None: such a row is an error.
+        Where to write rows whose geometry cannot be used, with a column ``reason``: a location for
+        Parquet files, or an object with a method ``write``, as for `balanced_join`. None: such a
+        row is an error.
 
     Returns
     -------

@@ -13,6 +13,9 @@ CLUSTER_SETTINGS = {
 }
 """Spark settings with which each slot stays on its executor.
 
->>> CLUSTER_SETTINGS["spark.executor.cores"]
-'1'
+>>> for name, value in CLUSTER_SETTINGS.items():
+...     print(name, value)
+spark.executor.cores 1
+spark.locality.wait 30s
+spark.shuffle.reduceLocality.enabled false
 """

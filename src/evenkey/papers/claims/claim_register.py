@@ -39,11 +39,20 @@ class Place(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A statement of a document that is no claim, and the reason."""
+    """A statement of a document that is not a claim, and the reason.
+
+    Parameters
+    ----------
+    at, quote, reason
+        Where it stands, the document's words, and why they are not a claim.
+    shown
+        The words as pages show them, if the document's text has lost its layout.
+    """
 
     at: str
     quote: str
     reason: str
+    shown: str = ""
 
 
 class Change(NamedTuple):
@@ -64,7 +73,7 @@ class Claim:
     at
         Section, table or figure.
     quote
-        The document's words.
+        The document's words; “…” stands for words that are left out, or for a figure among them.
     criteria
         What must be true of our results, for each measure that tests the claim.
     also
@@ -154,12 +163,15 @@ class Document(NamedTuple):
     reading
         How the claims are read, in sentences.
     left_out
-        Statements that resemble claims and are none.
+        Statements that resemble claims and are not.
+    source
+        The document's authors and title, as a sentence.
     """
 
     claims: Sequence[Claim]
     reading: Sequence[str]
     left_out: Sequence[LeftOut]
+    source: str
 
 
 @cache
@@ -174,12 +186,16 @@ def register() -> Mapping[str, Sequence[Claim]]:
     return {name: document.claims for name, document in documents().items()}
 
 
+def all_claims() -> list[Claim]:
+    """Return all claims of all documents."""
+    return [claim for claims in register().values() for claim in claims]
+
+
 def claims_of(experiment: str) -> list[Claim]:
     """Return the claims that an experiment tests, each with the criteria for this experiment."""
     return [
         replace(each, criteria=chosen)
-        for claims in register().values()
-        for each in claims
+        for each in all_claims()
         if (chosen := [one for one in each.criteria if one.measure.experiment == experiment])
     ]
 
@@ -221,7 +237,7 @@ def _read(name: str) -> Document:
     text = (resources.files(__package__) / f"{name}.toml").read_text("utf-8")
     given = tomllib.loads(text)
     left_out = [LeftOut(**each) for each in given.get("left_out", ())]
-    return Document(read_claims(text), given.get("reading", ()), left_out)
+    return Document(read_claims(text), given.get("reading", ()), left_out, given["source"])
 
 
 def _measure(name: str, fields: dict[str, Any]) -> Measure:

@@ -26,18 +26,25 @@ class Compared(NamedTuple):
 
     Parameters
     ----------
+    sides
+        What selects the two values; the second is None if the first is compared with a number of
+        the paper alone.
     setting
-        The setting, in words.
+        The texts of the other keys.
     one, two
-        The values. The second is 1 if the first is compared with a number of the paper alone.
+        The values, at least the floor. Without a second side the second value is 1.
     number
         The paper's number for the ratio of the two values; 1 if the paper calls them similar.
+    measured
+        The first value as it was before it was raised to the floor.
     """
 
-    setting: str
+    sides: tuple[Side, Side | None]
+    setting: Mapping[str, str]
     one: Shown
     two: Shown
     number: float
+    measured: float
 
     @property
     def ratio(self) -> float:
@@ -88,13 +95,13 @@ def compared(
     for setting in (each for each in first if each in second):
         texts = [text for _, text in setting]
         least = _floor(floor, [*texts, *one.values()])
-        text = ", ".join([*one.values(), *texts])
+        raised, other, wanted = first[setting].raised(least), _UNIT, number
         if two is None:
-            numbered = max(number, least)
-            found.append(Compared(text, first[setting].raised(least), _UNIT, numbered))
+            wanted = max(number, least)
         else:
-            values = first[setting].raised(least), second[setting].raised(least)
-            found.append(Compared(text, *values, number))
+            other = second[setting].raised(least)
+        measured = first[setting].value
+        found.append(Compared((one, two), dict(setting), raised, other, wanted, measured))
     return found
 
 

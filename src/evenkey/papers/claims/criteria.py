@@ -11,6 +11,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from evenkey.papers.claims.comparisons import compared, relative, where
+from evenkey.papers.claims.figures_in_words import named as worded
+from evenkey.papers.claims.results_in_words import result
 from evenkey.papers.claims.shown_values import Row
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ Kind: TypeAlias = Literal["direction", "size", "limit", "gap"]
 Verdict: TypeAlias = Literal["holds", "does not hold", "not run", "not testable"]
 
 _GENERALLY = 0.75
-_FEW = 3
 
 
 class Word(NamedTuple):
@@ -135,13 +136,13 @@ class Criterion:
             for (one, two), number in zip(self.pairs, self.numbers, strict=True)
         ]
         if not any(found):
-            return Judgement("not run", "no stored result has this figure")
+            return Judgement("not run", "no stored result has this value")
         values = [each for part in found for each in part]
         if self.per in ("most", "median"):
             values = [self._chosen(values)]
         held = [self._holds(each) for each in values]
         share = sum(held) / len(held)
-        ours = self._ours(values, held)
+        ours = result(self, values, held)
         if share < (_GENERALLY if self.per == "generally" else 1):
             return Judgement("does not hold", ours)
         missing = self._missing(rows)
@@ -149,12 +150,35 @@ class Criterion:
             return Judgement("not run", f"{ours}; not run at {', '.join(missing)}")
         return Judgement("holds", ours)
 
+    def distance(self, each: Compared) -> float:
+        """Return how far values are from the criterion, as a factor."""
+        figure, wanted = each.ratio, each.number
+        if self.kind == "gap":
+            return min(_over(figure, self.gap[0]), _over(self.gap[1], figure))
+        if self.kind == "limit":
+            furthest = each.furthest(upper=self.upper)
+            return _over(furthest, wanted) if self.upper else _over(wanted, furthest)
+        if self.kind == "direction":
+            return max(_over(self.word.least, figure), _over(figure, self.word.most))
+        figure -= self.change
+        if wanted < 0:
+            figure, wanted = -figure, -wanted
+        return max(_over(figure, wanted), _over(wanted, figure))
+
+    def within(self, each: Compared) -> bool:
+        """Return whether the medians of several runs are within the limit."""
+        return self._within(each.ratio, each.number)
+
     def _missing(self, rows: Sequence[Row]) -> list[str]:
-        """Return the texts of keys that the criterion names and no value has."""
+        """Return the texts of keys that the criterion names and no value has, by key."""
         named = [(key, text) for key, texts in self.only.items() for text in texts]
         named += [pair for sides in self.pairs for side in sides if side for pair in side.items()]
         known = {pair for row in rows for pair in row.keys.items()}
-        return list(dict.fromkeys(text for key, text in named if (key, text) not in known))
+        missing: dict[str, list[str]] = {}
+        for key, text in dict.fromkeys(named):
+            if (key, text) not in known:
+                missing.setdefault(key, []).append(text)
+        return [worded(key, texts) for key, texts in missing.items()]
 
     def _chosen(self, values: Sequence[Compared]) -> Compared:
         """Return the median setting, or the one that is furthest in the direction of the number."""
@@ -186,33 +210,9 @@ class Criterion:
             return False
         return self.word.least <= each.ratio <= self.word.most
 
-    def _ours(self, values: Sequence[Compared], held: Sequence[bool]) -> str:
-        if len(values) == 1:
-            text = self._shown(values[0])
-        else:
-            ordered = sorted(values, key=lambda each: each.ratio)
-            ends = f"{self._shown(ordered[0])} to {self._shown(ordered[-1])}"
-            text = f"{ends} in {len(values)} settings"
-        failing = [each for each, holds in zip(values, held, strict=True) if not holds]
-        if failing and len(values) > 1:
-            named = ", ".join(f"{each.setting} ({self._shown(each)})" for each in failing[:_FEW])
-            others = f" and {len(failing) - _FEW} more" if len(failing) > _FEW else ""
-            text += f"; fails in {len(failing)}: {named}{others}"
-        if self.kind == "direction" and any(map(_overlapping, failing)):
-            text += "; ranges of runs overlap"
-        if self.kind == "limit" and any(self._within(each.ratio, each.number) for each in failing):
-            text += "; a run is beyond the limit"
-        return text
 
-    def _shown(self, each: Compared) -> str:
-        if self.change:
-            return f"{100 * (each.ratio - 1):+.3g} %"
-        if self.pairs[0][1] is None:
-            return f"{each.ratio:,.4g}"
-        return "the other is 0" if math.isinf(each.ratio) else f"{each.ratio:.3g}x"
-
-
-def _overlapping(each: Compared) -> bool:
-    """Return whether the ranges of runs of two timed values overlap."""
-    ranged = each.one.least < each.one.most or each.two.least < each.two.most
-    return ranged and each.one.least <= each.two.most and each.two.least <= each.one.most
+def _over(one: float, other: float) -> float:
+    """Divide; of numbers that are not both positive, the quotient is as large as possible."""
+    if math.isinf(other):
+        return 0.0
+    return one / other if one > 0 and other > 0 else math.inf

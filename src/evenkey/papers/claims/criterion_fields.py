@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenkey.papers.claims.comparisons import sides
 from evenkey.papers.claims.criteria import Criterion, words
+from evenkey.papers.claims.figures_in_words import (
+    common,
+    named,
+    number,
+    percent,
+    settings,
+    sided,
+    without,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +33,10 @@ RULES = {
 }
 """The fields of an entry that state its criterion."""
 
-_LARGE = 1000
-_MANY = 4
+_NUMBERS = {"at_most": "at most", "at_least": "at least", "is": "is"}
+_FEW = 2
+_DIGITS = 6
+_MANY = 6
 
 
 def criterion(fields: Mapping[str, Any], measure: Measure) -> Criterion:
@@ -71,7 +82,7 @@ def _rule(fields: Mapping[str, Any]) -> _Rule:
         steps = sides(fields["rising"])
         # All pairs, so that a result that lacks some of the steps can still contradict the order.
         rising = [(more, less) for less, more in itertools.combinations(steps, 2)]
-        amount = "" if word == "more" else f", {word} more"
+        amount = "" if word == "more" else f", {word} more at each step"
         return "direction", [*rising], [1.0] * len(rising), _chain(steps) + amount
     if "more" in fields:
         more, less = fields["more"], fields["less"]
@@ -83,22 +94,41 @@ def _rule(fields: Mapping[str, Any]) -> _Rule:
     figure = _each(value, of, " / ")
     if "outside" in fields:
         low, high = fields["outside"]
-        return "gap", pairs, [1.0] * len(pairs), f"{figure} not between {low:g} and {high:g}"
-    for field, says in (("at_most", "at most"), ("at_least", "at least"), ("is", "is")):
+        gap = f"{figure} not between {number(low)} and {number(high)}"
+        return "gap", pairs, [1.0] * len(pairs), gap
+    for field, says in _NUMBERS.items():
         if field in fields:
-            numbers, shown = _numbers(fields[field], len(pairs))
-            kind: Kind = "size" if field == "is" else "limit"
-            return kind, pairs, numbers, f"{figure} {says} {shown}{word and f' ({word})'}"
+            numbers, text = _numbers(fields, pairs, says, fields[field])
+            return "size" if field == "is" else "limit", pairs, numbers, text
     if "change" in fields:
-        number = fields["change"]
-        return "size", pairs, [number] * len(pairs), f"{figure} {100 * number:+g} % ({word})"
-    return "size", pairs, [1.0] * len(pairs), f"{_each(value, of, ' and ')} {word}"
+        change = fields["change"]
+        said = f"{_each(value, of, ' against ')} is {percent(change)} ({word})"
+        return "size", pairs, [change] * len(pairs), said
+    return "size", pairs, [1.0] * len(pairs), _each(value, of, f" {word} to ")
 
 
-def _numbers(given: Any, pairs: int) -> tuple[list[float], str]:
-    numbers = given if isinstance(given, list) else [given] * pairs
-    shown = given if isinstance(given, list) else [given]
-    return numbers, ", ".join(f"{each:,.0f}" if each >= _LARGE else f"{each:g}" for each in shown)
+def _numbers(
+    fields: Mapping[str, Any], pairs: _Pairs, says: str, wanted: Any
+) -> tuple[list[float], str]:
+    """Return the number for each pair, and the numbers in words."""
+    word = fields.get("word", "")
+    strict = (word and f" ({word})") + _less(fields)
+    if isinstance(wanted, list):
+        verb = "" if says == "is" else f"{says} "
+        return wanted, verb + _listed(pairs, wanted, strict)
+    text = f"{_each(fields['value'], fields.get('of'), ' / ')} {says} {number(wanted, _DIGITS)}"
+    return [wanted] * len(pairs), text + strict
+
+
+def _listed(pairs: _Pairs, numbers: list[float], strict: str) -> str:
+    """Describe numbers of several sides: each with its side, then what all sides have."""
+    every = common(pairs)
+    found = []
+    for (one, two), wanted in zip(pairs, numbers, strict=True):
+        figure = sided(without(one, every), two and without(two, every), " / ")
+        found.append(f"{number(wanted, _DIGITS)} for {figure}")
+    conditions = "".join(f"; {named(key, [text], always=True)}" for key, text in every.items())
+    return ", ".join(found) + strict + conditions
 
 
 def _pairs(one: Any, two: Any) -> _Pairs:
@@ -111,28 +141,28 @@ def _pairs(one: Any, two: Any) -> _Pairs:
 
 
 def _each(one: Any, two: Any, between: str) -> str:
-    """Describe a comparison, or several if the sides are lists."""
-    if isinstance(one, list):
-        others = [None] * len(one) if two is None else two
-        return ", ".join(_each(*each, between) for each in zip(one, others, strict=True))
-    return _text(one) if two is None else f"{_text(one)}{between}{_text(two)}"
+    """Describe a comparison, or several if the sides are lists; of very many only two."""
+    if not isinstance(one, list):
+        return sided(one, two, between)
+    others = [None] * len(one) if two is None else two
+    found = [sided(*each, between) for each in zip(one, others, strict=True)]
+    if len(found) > _MANY:
+        keys = ", ".join(one[0])
+        return f"{len(found)} combinations of {keys}, from {found[0]} to {found[-1]},"
+    return ", ".join(found)
 
 
 def _chain(steps: list[Side]) -> str:
-    """Describe an order; of many steps only the first two and the last."""
-    shown = [_text(steps[0]), *(", ".join(step.values()) for step in steps[1:])]
-    if len(shown) > _MANY:
-        shown = [*shown[:2], "...", shown[-1]]
-    return " < ".join(shown)
-
-
-def _text(side: Mapping[str, Any]) -> str:
-    parts = []
-    for key, text in side.items():
-        texts = ", ".join(text) if isinstance(text, list) else text
-        # A bare number would not say what it is.
-        parts.append(f"{key} = {texts}" if texts[:1].isdigit() else texts)
-    return " at ".join(parts)
+    """Describe an order: of names, or of the numbers of a key."""
+    ((key, first),) = steps[0].items()
+    texts = [step[key] for step in steps]
+    if not first[:1].isdigit():
+        return " < ".join(texts)
+    start, *others = (named(key, [text]) for text in texts)
+    others = [each.rpartition(" = ")[2] for each in others]
+    if len(others) > _FEW:
+        return f"rises step by step from {start} to {others[-1]}"
+    return " to ".join([f"rises from {start}", *others])
 
 
 _PER = {
@@ -145,17 +175,20 @@ _PER = {
 
 def _conditions(fields: Mapping[str, Any], where: Mapping[str, Any]) -> str:
     only = "".join(
-        f"; {key} = {texts if isinstance(texts, str) else ', '.join(texts)}"
+        f"; {named(key, [texts] if isinstance(texts, str) else texts, always=True)}"
         for key, texts in where.items()
     )
     relative = fields.get("relative_to")
-    base = f"; values divided by those of {_text(relative)}" if relative else ""
+    base = f"; values divided by those of {settings(relative)}" if relative else ""
     floor = fields.get("floor", 0.0)
     least = (
-        f"{floor:g}"
+        number(floor)
         if isinstance(floor, float)
-        else ", ".join(f"{v:g} ({k})" for k, v in floor.items())
+        else ", ".join(f"{number(v)} ({k})" for k, v in floor.items())
     )
     below = f"; values below {least} count as equal" if floor else ""
-    minus = f"; all less {fields['minus']:g}" if "minus" in fields else ""
-    return f"{_PER[fields.get('per', 'each')]}{only}{base}{minus}{below}"
+    return f"{_PER[fields.get('per', 'each')]}{only}{base}{below}"
+
+
+def _less(fields: Mapping[str, Any]) -> str:
+    return f", both less {number(fields['minus'])}" if "minus" in fields else ""

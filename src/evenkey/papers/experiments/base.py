@@ -73,6 +73,8 @@ class Experiment(ABC):
     """Panels of the paper's figure that the experiment reproduces, such as ``a to d``."""
     summary: str
     """What the experiment shows and how it differs from the paper, in a few sentences."""
+    set_up: ClassVar[Sequence[Sequence[str]]] = ()
+    """A small table of the set-up below the summary, if sentences would be long: headings first."""
     ways: ClassVar[Sequence[Way]] = (Way(),)
     table: ClassVar[str] = ""
     """Title of the default table, which shows `columns` of the labelled results."""

@@ -29,7 +29,10 @@ DATA_VARIABLE = "EVENKEY_DATA"
 """Environment variable with the path of the folder of real data."""
 
 EPINIONS = "soc-Epinions1.txt.gz"
-"""File of SNAP's who-trusts-whom graph of Epinions: 405,740 directed edges, one per line."""
+"""File of SNAP's graph of Epinions, undirected: 405,739 pairs of vertices, one per line.
+
+Each pair stands there once, from the lower number to the higher one.
+"""
 
 
 @dataclass(frozen=True)

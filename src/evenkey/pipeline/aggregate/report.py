@@ -38,8 +38,12 @@ class RunReport:
     ----------
     dataset
         Name of the dataset, or the input's paths.
-    grouping, workers, sources
-        The grouping as text, the number of workers and the number of sources, as at the end.
+    grouping
+        Spelling of the grouping, as at the end of the run.
+    workers
+        Number of workers, as at the end.
+    sources
+        Number of sources, as at the end.
     metrics
         Metrics of the whole run, including epochs before a restart.
     epochs
@@ -62,14 +66,19 @@ class RunReport:
         A summary of each exporter.
     table
         All results if the sink keeps them in memory, else None.
-    results, dead_letters, state
-        Paths of the results, dead letters and state; URIs if the output is a URI, and None without
-        an output.
+    results
+        Path of the results; a URI if the output is a URI, and None without an output.
+    dead_letters
+        Path or URI of the dead letters; None without an output.
+    state
+        Path or URI of the state; None without an output.
     finished_before
         Whether an earlier process had already finished the run, so that nothing was left to run.
-    route_by, observe_by
-        Whether messages counted as 1 (``messages``) or as their weight (``weights``): `route_by`
-        in routing, `observe_by` in the loads.
+    route_by
+        What a message counted as in routing: 1 (``messages``) or its weight (``weights``).
+    observe_by
+        What a message counted as in the reported loads: 1 (``messages``) or its weight
+        (``weights``).
 
     Examples
     --------

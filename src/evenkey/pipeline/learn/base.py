@@ -30,13 +30,15 @@ class Model(ABC):
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from evenkey.applications import Clusters, DecisionTree, InProcess
-    >>> learned = InProcess(DecisionTree(max_depth=2), "pkg", workers=4)
-    >>> trained = learned.train([Clusters(features=3, length=400).records(0, 400)])
-    >>> trained.model.predict(pa.table({"features": [[0.0, 0.0, 0.0]]})).to_pylist()
-    ['class 2']
+    >>> from evenkey.applications import DecisionTree
+    >>> tree = DecisionTree(min_leaf=1)
+    >>> records = pa.table({"label": ["low", "low", "high"], "features": [[0.1], [0.3], [0.9]]})
+    >>> merged = tree.aggregator.partial(tree.messages(records, tree.start()), by=["key"])
+    >>> model = tree.learn(tree.start(), merged)
+    >>> model.predict(pa.table({"features": [[0.2], [0.7]]})).to_pylist()
+    ['low', 'high']
 
-    >>> trained.model.to_table().num_rows  # a row a node of the tree
+    >>> model.to_table().num_rows  # one row per node of the tree
     3
     """
 

@@ -47,8 +47,8 @@ def train(
     df
         A batch DataFrame with the column ``label`` and the columns of the learner's `fields`; its
         partitions are the sources. Rows with a null, an empty label or a number that is not finite
-        are left out. A warning says how many rows are left out, and `rejected_records` returns
-        these rows.
+        are left out. A warning says how many rows are left out, and
+        ``evenkey.applications.rejected_records(df, learner)`` returns them, with the reasons.
     learner
         The learner.
     grouping

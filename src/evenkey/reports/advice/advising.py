@@ -39,27 +39,30 @@ class Advice:
 
     Parameters
     ----------
-    sample, setting
-        The messages that were measured; and their input, with the aggregate to compute.
-    skew, predictions, recommendation
-        Skew of the keys; metrics of each grouping on each worker count; the recommended grouping
-        and worker count.
+    sample
+        The messages that were measured.
+    setting
+        The input of these messages, the name of the key, and the aggregate to compute.
+    skew
+        The measured skew of the keys, such as the hottest keys and their counts.
+    predictions
+        Predicted metrics of each grouping on each worker count.
+    recommendation
+        The recommended grouping and worker count, with the reasons.
     code
         A program that follows the recommendation.
 
     Examples
     --------
-    >>> from evenkey import generated
-    >>> from evenkey.reports.advice import Sample, Setting, advise
-    >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
-    >>> setting = Setting(input=("clicks.csv",), split="csv", key="user")
-    >>> advice = advise(sample, setting, workers=[4], groupings=["pkg"])
+    >>> from evenkey import advise
+    >>> clicks = spark.range(2000).selectExpr("if(id % 5 < 4, 'ann', 'user ' || id % 99) as user")
+    >>> advice = advise(clicks, "user", workers=[4], groupings=["planned"])
     >>> advice.predictions[0].grouping, advice.recommendation.workers
     ('sg', 4)
 
     >>> advice.headline.partition(",")[0]
-    'About 2.2x faster than groupBy on 4 workers with pkg'
-    >>> advice.caution is None  # all of the file was read
+    'About 3.4x faster than groupBy on 4 workers with planned'
+    >>> advice.caution is None  # all rows were read
     True
     >>> advice.to_json()["key"]
     'user'
@@ -165,19 +168,22 @@ def advise(
 
     Parameters
     ----------
-    sample, setting
-        A batch DataFrame, and its key column or a list of its key columns. The command
-        ``evenkey advise`` passes a `Sample` of its files instead, and a `Setting` that names the
-        files and the aggregate.
+    sample
+        A batch DataFrame. (The command ``evenkey advise`` passes messages that it read from files.)
+    setting
+        Name of the key column, or a list of the names of several. (The command passes an object
+        that names its files, their key and the aggregate.)
     workers
         Worker counts to choose from. If you give a single count, some smaller and larger counts
         are predicted too.
-    aggregator, rows
-        For a DataFrame only: the spelling of the aggregator, and the approximate maximum number of
-        rows to read. None as `aggregator`: your own function.
+    aggregator
+        Spelling of the aggregator that a DataFrame is for, such as ``"sum(column=amount)"``. None:
+        a function of your own.
+    rows
+        Approximate maximum number of rows to read from a DataFrame.
     groupings
-        Spellings of the groupings to choose from. None: `usual_groupings`. ``sg`` and ``kg`` are
-        always predicted.
+        Spellings of the groupings to choose from. None: ``dchoices``, ``dkg``, ``pkg``,
+        ``planned`` and ``wchoices``. ``sg`` and ``kg`` are always predicted.
     sources
         Number of simulated sources; each source knows only the loads that it sent itself.
     on_progress
@@ -192,7 +198,7 @@ def advise(
 
     Examples
     --------
-    >>> clicks = spark.range(2000).selectExpr("if(id % 5 < 3, 'ann', 'user ' || id % 99) as user")
+    >>> clicks = spark.range(2000).selectExpr("if(id % 5 < 4, 'ann', 'user ' || id % 99) as user")
     >>> advice = advise(clicks, "user", workers=[4, 8], groupings=["pkg", "planned"])
     >>> advice.recommendation.grouping, advice.recommendation.workers
     ('planned', 8)

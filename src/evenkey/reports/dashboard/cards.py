@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from evenkey.core.metrics import shown_in
+from evenkey.core.metrics import FIGURES, shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div
 
 
 def cards(runs: Sequence[Run], theme: Theme) -> list[html.Article]:
-    """Make a card for each run: its name, its state and the metrics of its latest epoch."""
+    """Make a card for each run: its name, its state and its latest metrics."""
     return [_card(run, colour) for run, colour in coloured(runs, theme)]
 
 
@@ -69,16 +69,29 @@ def _card(run: Run, colour: str) -> html.Article:
             html.Span(_standing(run.state), className=f"state {run.state.name}"),
         ]
     )
-    epoch = _FIRST if run.latest is None else f"epoch {run.latest.epoch}"
-    workers, sources = _many(info.workers, "worker"), _many(info.sources, "source")
-    about = html.P(f"{info.dataset} · {workers} · {sources} · {epoch}", className="about")
-    if run.latest is None:
-        return html.Article([head, about])
-    figures = [
-        html.Div([html.Dt(defined(each.label, each.text)), html.Dd(text)])
-        for each, text in _figures(run.latest)
-    ]
-    return html.Article([head, about, html.Dl(figures)])
+    parts = [info.dataset, _many(info.workers, "worker"), _many(info.sources, "source")]
+    latest = run.latest
+    about = " · ".join(parts if latest else [*parts, _FIRST])
+    groups = _groups(latest) if latest else []
+    return html.Article([head, html.P(about, className="about"), *groups])
+
+
+def _groups(record: EpochRecord) -> list[html.Div]:
+    """Make the two parts of a card: the figures of the whole run, and those of the last epoch."""
+    shown = [each for each in shown_in("card") if record.get(each.name) is not None]
+    last = f"Last epoch: number {record.epoch}"
+    if record.get("epoch_messages") is None:
+        last += ", which only closes windows"
+    run, epoch = ([each for each in shown if each.of_epoch is of] for of in (False, True))
+    titles = html.H3("Whole run"), html.H3(defined(last, FIGURES["epochs"].text))
+    return [_group(titles[0], run, record), _group(titles[1], epoch, record)]
+
+
+def _group(title: html.H3, figures: Sequence[Figure], record: EpochRecord) -> html.Div:
+    names = [html.Dt(defined(each.label, each.text)) for each in figures]
+    values = [html.Dd(each.written(record[each.name])) for each in figures]
+    shown = [html.Div([*each]) for each in zip(names, values, strict=True)]
+    return html.Div([title, html.Dl(shown)])
 
 
 def defined(name: str, text: str) -> list[html.Span]:
@@ -87,11 +100,6 @@ def defined(name: str, text: str) -> list[html.Span]:
         html.Span(name, className="defined", tabIndex=0),
         html.Span(text, className="definition", role="tooltip"),
     ]
-
-
-def _figures(record: EpochRecord) -> list[tuple[Figure, str]]:
-    found = [each for each in shown_in("card") if record.get(each.name) is not None]
-    return [(each, each.written(record[each.name])) for each in found]
 
 
 def _running(run: Run) -> str:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenkey.core.metrics import FIGURES
 from evenkey.reports.dashboard.cards import coloured
-from evenkey.reports.dashboard.heat_maps import ticks
 from evenkey.reports.dashboard.watched_runs import thinned
-from evenkey.reports.pictures import themed
+from evenkey.reports.pictures import themed, whole_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +52,7 @@ def loads(runs: Sequence[Run], theme: Theme, figure: str) -> Figure:
             marker_color=colour,
             hovertemplate=f"worker %{{x}}: %{{customdata:,}} {unit}, %{{y:.2f}} of the mean",
         )
-    drawn.update_xaxes(range=[-0.5, most - 0.5], **ticks(most))
+    drawn.update_xaxes(range=[-0.5, most - 0.5], **whole_ticks(most))
     drawn.update_yaxes(range=[0, _HEADROOM * highest])
     drawn.add_hline(y=1, line_width=1, line_dash="dot", line_color=theme.muted)
     return drawn
@@ -62,10 +61,12 @@ def loads(runs: Sequence[Run], theme: Theme, figure: str) -> Figure:
 def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
     """Draw a metric of each epoch; if the metric has a limit, draw the limit as a dotted line.
 
-    A line has a gap where a run was stopped and continued later.
+    A line has a gap where a run was stopped and continued later. Runs with the same limit have one
+    line for it, with one label.
     """
     figure = themed(theme, "seconds since the start", shown.unit)
     drawn: list[float | None] = []
+    limits: dict[float, str] = {}
     for run, colour in coloured(runs, theme):
         known = [each for each in run.records if each.get(shown.name) is not None]
         records = thinned(known, _MOST_POINTS)
@@ -79,6 +80,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
             y=y,
             customdata=epochs,
             name=escape(run.info.grouping),
+            showlegend=False,  # the cards show the colour of each run
             mode="lines+markers" if len(records) <= _MARKED_POINTS else "lines",
             line={"color": colour, "width": 2},
             marker={"size": 6},
@@ -87,18 +89,30 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
             hovertemplate="epoch %{customdata}: %{y:,.3~f}",
         )
         if shown.limit and records[-1].get(shown.limit) is not None:
-            limit = records[-1][shown.limit]
-            drawn.append(limit)
-            figure.add_scatter(
-                x=x,
-                y=[None if value is None else limit for value in y],
-                name=f"{escape(run.info.grouping)}: {FIGURES[shown.limit].label}",
-                mode="lines",
-                line={"color": colour, "width": 1.5, "dash": "dot"},
-                connectgaps=False,
-                hovertemplate="%{y:,.3~f}",
-            )
-    return figure.update_yaxes(**_axis(shown, drawn))
+            limits[records[-1][shown.limit]] = escape(run.info.grouping)
+    for limit, grouping in limits.items():
+        label = f"{FIGURES[shown.limit].label} {FIGURES[shown.limit].written(limit)}"
+        _draw_limit(figure, theme, limit, label if len(limits) == 1 else f"{grouping}: {label}")
+    return figure.update_yaxes(**_axis(shown, [*drawn, *limits]))
+
+
+def _draw_limit(figure: Figure, theme: Theme, limit: float, label: str) -> None:
+    """Draw a limit as a dotted line over the whole length of the other lines, with a legend."""
+    seconds = [x for line in figure.data for x in line.x if x is not None]
+    figure.add_scatter(
+        x=[min(seconds), max(seconds)],
+        y=[limit, limit],
+        name=label,
+        mode="lines",
+        line={"color": theme.ink, "width": 1.5, "dash": "dot"},
+        hovertemplate="%{fullData.name}<extra></extra>",
+        showlegend=True,
+    )
+    # Above the lines, so that it covers none of them.
+    legend = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"}
+    figure.update_layout(
+        showlegend=True, legend={**legend, "itemclick": False, "itemdoubleclick": False}
+    )
 
 
 def _axis(shown: Measured, values: Sequence[float | None]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def _charts() -> dict[str, Chart]:
     """Return all charts by name: loads, one line chart per declared metric, hot keys, owners."""
     return {
         "loads": _bars("Load of each worker, whole run", "loads"),
-        "epoch-loads": _bars("Load of each worker, last epoch", "epoch_loads"),
+        "epoch-loads": _bars("Load of each worker, last epoch with input", "epoch_loads"),
         "load-map": _map(
             "Load by worker and epoch",
             "The load of each worker in each epoch, divided by the mean load of the workers in the "
@@ -68,7 +68,7 @@ def _charts() -> dict[str, Chart]:
         ),
         **{each.name.replace("_", "-"): _line(each) for each in shown_in("chart")},
         "hot-keys": _map(
-            "Hottest keys of the last epoch, and the workers that hold them",
+            "Hottest keys of the last epoch with input, and the workers that hold them",
             "Each row is a key, with its share of the epoch's load. The darker a cell, the more of "
             "the worker's load comes from the key.",
             heat_maps.HOT_KEYS,

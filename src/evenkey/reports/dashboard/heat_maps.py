@@ -10,7 +10,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.reports.dashboard.watched_runs import thinned
-from evenkey.reports.pictures import Shades, heat, look, marks, shaded, stacked, themed
+from evenkey.reports.pictures import (
+    Shades,
+    heat,
+    look,
+    marks,
+    shaded,
+    stacked,
+    themed,
+    whole_ticks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,17 +31,19 @@ if TYPE_CHECKING:
 _MOST_EPOCHS = 200
 """Maximum number of columns of a heat map over epochs; further columns could not be seen."""
 _MOST_ROWS = 64
-_MOST_TICKS = 12
 _LONGEST_KEY = 18
 _LEAST_HEIGHT, _SCALE_HEIGHT, _PANEL_MARGIN = 290, 70, 70
-_THIN, _THICK, _LEAST_ROWS = 12, 24, 72
-"""Height in pixels of a row without and with a label of its own, and of all rows at least."""
+_THIN, _NUMBERED, _THICK, _LEAST_ROWS = 12, 15, 24, 72
+"""Height in pixels of a row with no text, with numbers in its cells, and with a label of its own,
+and of all rows at least."""
+_BEFORE = 0.5
+"""A move is marked between two epochs: so far before the epoch that comes after it."""
 
 
 class Moves(NamedTuple):
-    """Moves of static partitions: the epoch, the partition, and a text for each move."""
+    """Moves of static partitions: place between epochs, the partition, and a text for each move."""
 
-    epochs: list[int]
+    epochs: list[float]
     partitions: list[int]
     texts: list[str]
 
@@ -144,8 +155,8 @@ def _loads_panel(run: Run) -> Panel | None:
         escape(run.info.grouping),
         max(_LEAST_ROWS, _THIN * workers),
         heat(epochs, list(range(workers)), ratios, texts, hover),
-        ticks(epochs[-1] + 1),
-        {"title_text": "worker", "autorange": "reversed", **ticks(workers)},
+        whole_ticks(epochs[-1] + 1),
+        {"title_text": "worker", "autorange": "reversed", **whole_ticks(workers)},
     )
 
 
@@ -179,7 +190,7 @@ def _keys_panel(run: Run) -> Panel | None:
         f"{escape(run.info.grouping)}, epoch {record.epoch}",
         _THICK * len(names),
         heat(list(range(len(loads))), names, percents, texts, hover),
-        ticks(len(loads)),
+        whole_ticks(len(loads)),
         {"autorange": "reversed", "type": "category"},
     )
 
@@ -206,9 +217,9 @@ def _owners_panel(run: Run) -> Panel | None:
     hover = "epoch %{x}: partition %{y} on worker %{z}<extra></extra>"
     return Panel(
         f"{escape(run.info.grouping)}: {title}",
-        max(_LEAST_ROWS, _THIN * len(partitions)),
-        heat(epochs, partitions, owners, [], hover),
-        ticks(epochs[-1] + 1),
+        max(_LEAST_ROWS, _NUMBERED * len(partitions)),
+        heat(epochs, partitions, owners, list(map(_where_new, owners)), hover, written=True),
+        whole_ticks(epochs[-1] + 1),
         {
             "title_text": "static partition",
             "range": [len(partitions) - 0.5, -0.5],  # the marks would widen an automatic range
@@ -225,7 +236,7 @@ def _moves(records: Sequence[EpochRecord]) -> Moves:
     for before, after in itertools.pairwise(records):
         for partition, (old, new) in enumerate(zip(before.owners, after.owners, strict=False)):
             if old != new:
-                moves.epochs.append(after.epoch)
+                moves.epochs.append(after.epoch - _BEFORE)
                 moves.partitions.append(partition)
                 moves.texts.append(
                     f"before epoch {after.epoch}, partition {partition} moved from worker {old} "
@@ -234,21 +245,25 @@ def _moves(records: Sequence[EpochRecord]) -> Moves:
     return moves
 
 
+def _where_new(owners: Sequence[int]) -> list[str]:
+    """Return the text of the cells of a partition: its worker in the first one and after a move."""
+    before = (None, *owners)
+    return [
+        "" if owner == last else str(owner) for last, owner in zip(before, owners, strict=False)
+    ]
+
+
 def _owner_shades(runs: Sequence[Run]) -> Shades:
     most = max(
         (run.info.workers for run in runs if run.records and run.records[-1].owners), default=1
     )
-    return Shades("worker that has the partition; a diamond is a move", 0, max(1, most - 1))
+    title = "worker that has the partition; diamonds are moves"
+    return Shades.of_workers(title, most)
 
 
 LOADS = HeatMap("epoch", _loads_panel, _load_shades)
 HOT_KEYS = HeatMap("worker", _keys_panel, _key_shades)
 OWNERS = HeatMap("epoch", _owners_panel, _owner_shades)
-
-
-def ticks(count: int) -> dict[str, Any]:
-    """Return options that label every number below `count`, or every n-th if there are many."""
-    return {"tick0": 0, "dtick": max(1, -(-count // _MOST_TICKS))}
 
 
 def _short(key: str) -> str:

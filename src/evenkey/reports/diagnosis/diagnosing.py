@@ -115,7 +115,8 @@ class Diagnosis:
         since
             Comparison with an earlier diagnosis, which `since` returned; None: none.
         profile
-            Lines about the operations of a profile, from `profile_lines`; they are listed last.
+            Lines about the operations of a recorded profile, such as those that the command
+            ``evenkey diagnose --profile`` prints; they are listed last.
 
         Examples
         --------
@@ -164,10 +165,14 @@ def diagnose(
     last_hours
         Only applications of so many hours before now: logs whose files changed then; on a server,
         all applications that ended then or still run, instead of the newest 20. None: any time.
-    least_fullness, least_gain, least_seconds
-        Limits that a stage must pass to be a stage to change: the rows of its largest task over
-        the mean rows of its tasks; its speedup; and the wall time that a change saves over all
-        runs of the stage, in seconds.
+    least_fullness
+        Minimum ratio of the rows of a stage's largest task to the mean rows of its tasks; by
+        default 1.5. A stage below this or one of the next two limits is not a stage to change.
+    least_gain
+        Minimum speedup of the stage by a change; by default 1.2.
+    least_seconds
+        Minimum wall time that a change saves over all runs of the stage, in seconds; by default
+        1.0.
     on_progress
         Called while logs are read from a path, with the number of bytes read so far, their number
         in all, and the name of the current log. None: never.
@@ -175,9 +180,9 @@ def diagnose(
     Raises
     ------
     ConfigurationError
-        There is nothing to read, the source is not a log, no server answers, no application has
-        this id or is of the last hours, or a limit is not a number, is below 1, or
-        (`least_seconds`, `last_hours`) is below 0.
+        There is nothing to read, the source is not a log, no server answers, or no application has
+        this id or is of the last hours. `least_fullness` or `least_gain` is below 1,
+        `least_seconds` or `last_hours` is below 0, or one of these is not a number.
 
     Examples
     --------

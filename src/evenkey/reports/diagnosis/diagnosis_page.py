@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from evenkey.core.printed_text import capitalized
 from evenkey.reports.diagnosis.diagnosing import FORMULA
-from evenkey.reports.diagnosis.findings import capitalized, stage_names, stage_title
+from evenkey.reports.diagnosis.findings import stage_names, stage_title
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Table
 from evenkey.reports.pictures import check_page as check_written
 from evenkey.reports.pictures import write_page as write

@@ -281,11 +281,6 @@ def stage_names(finding: Finding) -> str:
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
-def capitalized(text: str) -> str:
-    """Return a text with its first character in upper case."""
-    return text[:1].upper() + text[1:]
-
-
 def stage_title(finding: Finding) -> str:
     """Return the title of a stage: its number, operator, keys and line of code."""
     place = finding.run.execution.call_site

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.printed_text import printable
-from evenkey.reports.diagnosis.findings import capitalized, stage_names, stage_title
+from evenkey.core.printed_text import capitalized, printable
+from evenkey.reports.diagnosis.findings import stage_names, stage_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

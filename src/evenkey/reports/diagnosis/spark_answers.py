@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.core.printed_text import capitalized
 from evenkey.reports.diagnosis.causes import may_have_null_keys
-from evenkey.reports.diagnosis.findings import capitalized
 from evenkey.reports.diagnosis.join_answers import (
     Slow,
     of_null_keys,

@@ -13,7 +13,16 @@ from __future__ import annotations
 from evenkey.reports.pictures.axes import Axis, Grid
 from evenkey.reports.pictures.chart import Chart, Plot
 from evenkey.reports.pictures.engine import Figure
-from evenkey.reports.pictures.live_figures import Shades, heat, look, marks, shaded, stacked, themed
+from evenkey.reports.pictures.live_figures import (
+    Shades,
+    heat,
+    look,
+    marks,
+    shaded,
+    stacked,
+    themed,
+    whole_ticks,
+)
 from evenkey.reports.pictures.pages import check_packages, check_page, write_page
 from evenkey.reports.pictures.table import Column, Table
 from evenkey.reports.pictures.task_bars import Span, Timeline
@@ -41,5 +50,6 @@ __all__ = [
     "shaded",
     "stacked",
     "themed",
+    "whole_ticks",
     "write_page",
 ]

@@ -60,11 +60,15 @@ class Grid:
         Title of a panel; ``{}`` stands for the value.
     width
         Number of panels side by side.
+    shared
+        Whether a linear y axis has the same range in all panels, so that they can be compared. A
+        logarithmic one always has.
     """
 
     column: str
     title: str = "{}"
     width: int = 2
+    shared: bool = False
 
     def parts(self, frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield the title and the rows of each panel."""

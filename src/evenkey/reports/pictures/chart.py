@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenkey.reports.pictures.drawing import svg
+from evenkey.reports.pictures.coincidence import Points, coinciding
+from evenkey.reports.pictures.drawing import matplotlib, svg
 from evenkey.reports.pictures.theme import THEMES, places_of
 from evenkey.reports.pictures.ticks import fit, height_of_names
 
@@ -35,6 +36,12 @@ _CHARACTERS_BESIDE_PANEL = 26
 _LEGEND_LINE_PIXELS = 22
 _LEGEND_MARK_PIXELS = 60
 _MANY_POINTS = 40
+_BAR_PIXELS, _GAP_PIXELS = 10, 8
+_ABOVE = 1.05
+_MOST_NAMED = 4
+"""Maximum number of groups of coinciding lines that a note names."""
+_LAYER_PIXELS, _MOST_LAYERS_PIXELS = 3, 10
+"""By how many pixels a line is wider than the line that covers it, and than the topmost line."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class Chart:
         Column whose distinct values each get a line style. None: all lines are solid.
     kind
         Lines with a mark at each point, or bars side by side.
+    sideways
+        Whether bars lie, below each other; for many categories with long names.
     baseline
         Column with the value of a dashed horizontal line in each panel, such as a mean. The name of
         the column stands in the legend. None: no line.
@@ -104,6 +113,7 @@ class Chart:
     panels: Grid | None = None
     dash: str | None = None
     kind: Literal["lines", "bars"] = "lines"
+    sideways: bool = False
     baseline: str | None = None
     beside: Mapping[str, str] | None = None
     note: str = ""
@@ -111,7 +121,41 @@ class Chart:
     def plot(self, frame: pd.DataFrame) -> Plot:
         """Return the plot of a data frame, with the title and the note of the chart."""
         fill, height = partial(self._fill, frame), partial(self._height, frame)
-        return Plot(self.title, fill, height, self.note)
+        return Plot(self.title, fill, height, f"{self.note} {self._named(frame)}".strip())
+
+    def _named(self, frame: pd.DataFrame) -> str:
+        """Return a sentence that names the lines that coincide; empty if none do."""
+        rows, named = self._rows(frame), []
+        for title, part in self._parts(rows):
+            labels = [label for label, _ in self._lines(part)]
+            for group in self._coinciding(part, rows):
+                names = ", ".join(labels[place] for place in group)
+                named.append(f"{names} ({title})" if title else names)
+        if len(named) > _MOST_NAMED:
+            return "Some lines coincide; the widest is beneath the others."
+        if not named:
+            return ""
+        return f"These lines coincide; the widest is beneath the others: {'; '.join(named)}."
+
+    def _coinciding(self, part: pd.DataFrame, frame: pd.DataFrame) -> list[list[int]]:
+        """Return the groups of lines of a panel that coincide; bars do not."""
+        if self.kind == "bars":
+            return []
+        place = math.log10 if self.y.scale == "log" else float
+        return coinciding(
+            [
+                Points(self.x.places(rows, frame), [*map(place, self.y.values(rows))])
+                for _, rows in self._lines(part)
+            ]
+        )
+
+    def _widths(self, part: pd.DataFrame, frame: pd.DataFrame) -> dict[int, float]:
+        """Return by how many pixels lines are wider, so that they can be seen under others."""
+        wider: dict[int, float] = {}
+        for group in self._coinciding(part, frame):
+            layer = min(_LAYER_PIXELS, _MOST_LAYERS_PIXELS / (len(group) - 1))
+            wider |= {place: layer * above for above, place in enumerate(reversed(group))}
+        return wider
 
     def _fill(self, frame: pd.DataFrame, figure: Figure, width: int) -> None:
         rows = self._rows(frame)
@@ -120,14 +164,13 @@ class Chart:
         panels = figure.subplots(lines, columns, squeeze=False).flat
         marks: dict[str, Any] = {}
         for place, ((title, part), panel) in enumerate(zip(parts, panels, strict=False)):
-            marks |= self._draw_points(panel, part, rows)
+            marks = self._draw_points(panel, part, rows) | marks
             panel.set_title(title)
-            fit(self.x, "x", panel, rows, width / columns - _LABEL_PIXELS)
-            fit(self.y, "y", panel, part if self.y.scale == "linear" else rows, _PANEL_PIXELS)
-            panel.grid(visible=self.kind == "lines" and self.x.scale != "category", axis="x")
-            panel.set_xlabel(self.x.title if place + columns >= len(parts) else "")
-            beside = self.y.title if place % columns == 0 else ""
-            panel.set_ylabel(textwrap.fill(beside, _CHARACTERS_BESIDE_PANEL))
+            self._fit(panel, part, rows, width / columns - _LABEL_PIXELS)
+            below, beside = (self.y, self.x) if self.sideways else (self.x, self.y)
+            panel.set_xlabel(below.title if place + columns >= len(parts) else "")
+            label = beside.title if place % columns == 0 else ""
+            panel.set_ylabel(textwrap.fill(label, _CHARACTERS_BESIDE_PANEL))
         for panel in panels:
             panel.remove()
         if len(marks) > 1:
@@ -140,12 +183,39 @@ class Chart:
                 ncols=_beside_each_other(marks, width),
             )
 
+    def _fit(self, panel: Axes, part: pd.DataFrame, rows: pd.DataFrame, pixels: float) -> None:
+        """Set the scales and ticks of a panel."""
+        if self.sideways:
+            names = self.x.categories(rows)
+            panel.set_yticks(range(len(names)), names)
+            panel.set_ylim(len(names) - 0.4, -0.6)
+            fit(self.y, "x", panel, part, pixels)
+            panel.grid(visible=False, axis="y")
+            return
+        lines = self.kind == "lines"
+        fit(
+            self.x,
+            "x",
+            panel,
+            rows if self.x.scale == "category" else part,
+            pixels,
+            at_values=lines,
+        )
+        shared = self.y.scale == "log" or (self.panels is not None and self.panels.shared)
+        fit(self.y, "y", panel, rows if shared else part, _PANEL_PIXELS)
+        if shared and self.y.scale == "linear":
+            panel.set_ylim(top=_ABOVE * rows[self.y.column].max())
+        panel.grid(visible=lines and self.x.scale != "category", axis="x")
+
     def _height(self, frame: pd.DataFrame, width: int) -> int:
         rows = self._rows(frame)
         lines, columns = self._shape(len(self._parts(rows)), width)
         labels = [label for label, _ in self._lines(rows)]
         legend = 1 + math.ceil(len(labels) / _beside_each_other(labels, width))
         names = self.x.categories(rows) if self.x.scale == "category" else []
+        if self.sideways:
+            wide = _BAR_PIXELS * len(labels) + _GAP_PIXELS
+            return round(lines * (wide * len(names) + _LABEL_PIXELS)) + legend * _LEGEND_LINE_PIXELS
         panel = _PANEL_PIXELS + height_of_names(names, width / columns - _LABEL_PIXELS)
         return round(lines * panel) + (legend * _LEGEND_LINE_PIXELS if len(labels) > 1 else 0)
 
@@ -182,41 +252,44 @@ class Chart:
         colours = places_of(frame[self.group])
         dashes = list(dict.fromkeys(frame[self.dash])) if self.dash else []
         marks: dict[str, Any] = {}
-        for label, rows in self._lines(part):
+        wider = self._widths(part, frame)
+        for number, (label, rows) in enumerate(self._lines(part)):
             group = str(rows[self.group].iloc[0])
             place = colours[group]
             if self.kind == "bars":
                 marks[label] = self._draw_bars(panel, rows, frame, place)
             else:
                 dash = dashes.index(rows[self.dash].iloc[0]) if self.dash else 0
-                marks[label] = self._draw_line(panel, rows, frame, place, dash)
+                style = _style(place, dash, len(rows))
+                places, values = self.x.places(rows, frame), self.y.values(rows)
+                width = style["linewidth"] + wider.get(number, 0)
+                panel.plot(places, values, clip_on=False, **{**style, "linewidth": width})
+                marks[label] = matplotlib().lines.Line2D([], [], **style)
         if self.baseline:
-            style: dict[str, Any] = {"color": _LIGHT.ink, "linestyle": "--", "linewidth": 1.2}
-            marks[self.baseline] = panel.axhline(part[self.baseline].iloc[0], **style)
+            dashed: dict[str, Any] = {"color": _LIGHT.ink, "linestyle": "--", "linewidth": 1.2}
+            marks[self.baseline] = panel.axhline(part[self.baseline].iloc[0], **dashed)
         return marks
-
-    def _draw_line(
-        self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int, dash: int
-    ) -> Any:
-        few = len(rows) <= _MANY_POINTS
-        (line,) = panel.plot(
-            self.x.places(rows, frame),
-            self.y.values(rows),
-            color=_LIGHT.of_run(place),
-            linestyle=_DASHES[dash % len(_DASHES)],
-            linewidth=2 if few else 1.5,
-            marker=_SYMBOLS[place % len(_SYMBOLS)] if few else "",
-            markersize=6,
-            clip_on=False,
-        )
-        return line
 
     def _draw_bars(self, panel: Axes, rows: pd.DataFrame, frame: pd.DataFrame, place: int) -> Any:
         groups = list(dict.fromkeys(frame[self.group].astype(str)))
         wide = 0.8 / len(groups)
         shift = (groups.index(str(rows[self.group].iloc[0])) - (len(groups) - 1) / 2) * wide
         places = [each + shift for each in self.x.places(rows, frame)]
+        if self.sideways:
+            return panel.barh(places, self.y.values(rows), wide, color=_LIGHT.of_run(place))
         return panel.bar(places, self.y.values(rows), wide, color=_LIGHT.of_run(place))
+
+
+def _style(place: int, dash: int, points: int) -> dict[str, Any]:
+    """Return the style of a line; a line of many points is thin, and has no marks."""
+    few = points <= _MANY_POINTS
+    return {
+        "color": _LIGHT.of_run(place),
+        "linestyle": _DASHES[dash % len(_DASHES)],
+        "linewidth": 2 if few else 1.5,
+        "marker": _SYMBOLS[place % len(_SYMBOLS)] if few else "",
+        "markersize": 6,
+    }
 
 
 def _beside_each_other(labels: Collection[str], width: int) -> int:

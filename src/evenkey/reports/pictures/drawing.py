@@ -59,7 +59,7 @@ def matplotlib() -> ModuleType:
     ConfigurationError
         Matplotlib is not installed; the message names the extra that installs it.
     """
-    for name in ("figure", "style", "ticker"):
+    for name in ("figure", "lines", "style", "ticker"):
         load_extra(f"matplotlib.{name}", "pages", "a chart")
     module: ModuleType = load_extra("matplotlib", "pages", "a chart")
     return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.reports.pictures.engine import plotly
@@ -9,9 +10,13 @@ from evenkey.reports.pictures.theme import FONT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from evenkey.reports.pictures.engine import Figure
     from evenkey.reports.pictures.theme import Theme
+
+_MOST_TICKS = 12
+_CELL_TEXT_SIZE = 10
 
 
 def themed(theme: Theme, across: str, up: str) -> Figure:
@@ -48,6 +53,11 @@ def look(figure: Figure, theme: Theme) -> Figure:
     return figure.update_xaxes(showgrid=False, **options).update_yaxes(**options)
 
 
+def whole_ticks(count: int) -> dict[str, Any]:
+    """Return options that label every number below `count`, or every n-th if there are many."""
+    return {"tick0": 0, "dtick": max(1, -(-count // _MOST_TICKS))}
+
+
 def stacked(figure: Figure, heights: Sequence[float], titles: Sequence[str], gap: float) -> Figure:
     """Divide an empty figure into panels, one below the other.
 
@@ -81,11 +91,40 @@ class Shades(NamedTuple):
         What the colours show.
     low, high
         Values of the two ends of the scale.
+    steps
+        Number of colours, each of which stands for a part of the scale; they begin again after the
+        last colour of `Theme.runs`. 0: the colours change gradually, from `Theme.heat`.
     """
 
     title: str
     low: float
     high: float
+    steps: int = 0
+
+    @classmethod
+    def of_workers(cls, title: str, workers: int) -> Self:
+        """Return a scale that has one colour for each worker."""
+        return cls(title, -0.5, workers - 0.5, workers)
+
+    def colours(self, theme: Theme) -> list[tuple[float, str]]:
+        """Return the colours at positions of the scale, from 0 to 1.
+
+        Examples
+        --------
+        >>> from evenkey.reports.pictures.theme import THEMES
+        >>> light = THEMES["light"]
+        >>> places = [place for place, _ in Shades.of_workers("worker", 2).colours(light)]
+        >>> places
+        [0.0, 0.5, 0.5, 1.0]
+        """
+        if not self.steps:
+            return [(0, theme.heat[0]), (1, theme.heat[1])]
+        ends = [step / self.steps for step in range(self.steps + 1)]
+        return [
+            (end, theme.of_run(step))
+            for step, pair in enumerate(itertools.pairwise(ends))
+            for end in pair
+        ]
 
 
 def shaded(figure: Figure, theme: Theme, shades: Shades) -> Figure:
@@ -101,6 +140,8 @@ def shaded(figure: Figure, theme: Theme, shades: Shades) -> Figure:
         "outlinewidth": 0,
         "tickfont": {"size": 11, "color": theme.muted},
     }
+    if shades.steps:
+        scale |= whole_ticks(shades.steps)
     return figure.update_layout(
         # The colour bar's own title overlaps its colours in wide figures.
         title={
@@ -116,7 +157,7 @@ def shaded(figure: Figure, theme: Theme, shades: Shades) -> Figure:
         coloraxis={
             "cmin": shades.low,
             "cmax": shades.high,
-            "colorscale": [[0, theme.heat[0]], [1, theme.heat[1]]],
+            "colorscale": shades.colours(theme),
             "colorbar": scale,
         },
     )
@@ -128,6 +169,8 @@ def heat(
     values: Sequence[Sequence[float | None]],
     texts: Sequence[Sequence[str]],
     hover: str,
+    *,
+    written: bool = False,
 ) -> Any:
     """Make a heat map in the colours of `shaded`.
 
@@ -140,7 +183,10 @@ def heat(
         row.
     hover
         Text that appears when the pointer is on a cell: a hover template of Plotly.
+    written
+        Whether the texts are also written in the cells.
     """
+    in_cells = {"texttemplate": "%{text}", "textfont": {"size": _CELL_TEXT_SIZE}}
     return plotly().graph_objects.Heatmap(
         x=x,
         y=y,
@@ -150,11 +196,12 @@ def heat(
         ygap=1,
         coloraxis="coloraxis",
         hovertemplate=hover,
+        **(in_cells if written else {}),
     )
 
 
 def marks(theme: Theme, x: Sequence[Any], y: Sequence[Any], texts: Sequence[str]) -> Any:
-    """Make diamonds on cells of a heat map, with a text that appears when the pointer is on one."""
+    """Make diamonds on a heat map, with a text that appears when the pointer is on one."""
     return plotly().graph_objects.Scatter(
         x=x,
         y=y,
@@ -162,9 +209,9 @@ def marks(theme: Theme, x: Sequence[Any], y: Sequence[Any], texts: Sequence[str]
         mode="markers",
         marker={
             "symbol": "diamond",
-            "size": 7,
-            "color": theme.bad,
-            "line": {"width": 1, "color": theme.surface},
+            "size": 9,
+            "color": theme.ink,
+            "line": {"width": 1.5, "color": theme.surface},
         },
         hovertemplate="%{text}<extra></extra>",
     )

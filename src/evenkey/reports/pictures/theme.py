@@ -29,8 +29,21 @@ GROUPINGS = {
 A grouping that is not listed gets a colour that the chart has left.
 """
 
-_SYNONYMS = {"hashing": "kg", "h": "kg"}
+_SYNONYMS = {"hashing": "kg", "h": "kg", "static potc": "potc"}
 """Names of groupings in the PKG paper."""
+
+_PREFERRED = {
+    "ours": 0,
+    "paper": 1,
+    "dynamic-lb-stal": 0,
+    "static-stal": 1,
+    "dynamic-db-stal": 2,
+    "dynamic-lb-strl": 3,
+    "static-strl": 4,
+    "dynamic-db-strl": 5,
+}
+"""Positions of other names that occur in several charts: used if no grouping of the chart has them.
+"""
 
 
 FONT = 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif'
@@ -52,8 +65,8 @@ class Theme:
     good, busy, bad, caution
         Colours of success, progress, failure and cautions.
     runs
-        Colours of runs and of lines and bars in charts. The first seven are after Okabe and Ito, so
-        that colour-blind people can tell them apart.
+        Colours of runs, and of lines and bars in charts. Colour-blind people can tell the first
+        eight apart.
     heat
         The colours of the lowest and the highest value in heat maps.
     """
@@ -111,7 +124,7 @@ class Theme:
         Examples
         --------
         >>> THEMES["light"].variables()["--run1"]
-        '#d55e00'
+        '#f96214'
         """
         named = {f"--{name}": getattr(self, name) for name in _NAMES}
         return named | {f"--run{place}": colour for place, colour in enumerate(self.runs)}
@@ -120,15 +133,20 @@ class Theme:
 def places_of(names: Iterable[object]) -> dict[str, int]:
     """Return the positions of names' colours in `Theme.runs`.
 
-    A grouping, in any case and with any parameters, has its own position. Other names get the
+    A grouping, in any case and with any parameters, has its own position. Join modes, and figures
+    of ours and of a paper, have their own too if no grouping takes it. Other names get the
     positions that are left, in order.
 
     Examples
     --------
     >>> places_of(["ours", "DKG", "pkg(choices=3)", "paper"])
-    {'ours': 1, 'DKG': 0, 'pkg(choices=3)': 4, 'paper': 2}
+    {'ours': 2, 'DKG': 0, 'pkg(choices=3)': 4, 'paper': 1}
     """
     known = {text: _place(text) for text in map(str, names)}
+    for text in [text for text, place in known.items() if place is None]:
+        preferred = _PREFERRED.get(text)
+        if preferred not in known.values():
+            known[text] = preferred
     others = cycle(_left(known.values()))
     return {text: next(others) if place is None else place for text, place in known.items()}
 
@@ -158,8 +176,8 @@ THEMES = {
         bad="#b3261e",
         caution="#9a6700",
         runs=(
-            *("#0072b2", "#d55e00", "#008a64", "#b8528c", "#806000", "#3a8fc4", "#5b5b5b"),
-            *("#7b4fc9", "#a3282f", "#4f7f12", "#00818a", "#8a4b2a", "#3f4fb5"),
+            *("#3267c4", "#f96214", "#0da965", "#c879b7", "#8b5c10", "#0d5561", "#2e2e2e"),
+            *("#6c029b", "#c54252", "#335900", "#318286", "#b98949", "#748bfd"),
         ),
         heat=("#eef3f8", "#0b4f8a"),
     ),
@@ -175,8 +193,8 @@ THEMES = {
         bad="#ff8a80",
         caution="#e3b341",
         runs=(
-            *("#56b4e9", "#f08a4b", "#33c79a", "#e39ac6", "#d9b33d", "#8fd0ff", "#b5b5b5"),
-            *("#b79bf5", "#ff7d86", "#a6cf5b", "#4fd0d8", "#d9a07a", "#9aa6ff"),
+            *("#4271ae", "#ea7509", "#2fad74", "#c52977", "#fcb111", "#9cf4ff", "#b0b7c0"),
+            *("#a266f6", "#ff8a9a", "#cbe628", "#00d3f5", "#fed4b7", "#78a0ff"),
         ),
         heat=("#202b37", "#6cc0f5"),
     ),

@@ -20,6 +20,7 @@ _LINE_PIXELS = 40
 _SLANTED, _UPRIGHT = 35, 90
 _LEAST_SLANTED_PIXELS = 24
 _FEW_DECADES = 2
+_FEW_VALUES = 12
 _PLAIN = (1e-3, 1e7)
 """Numbers in this range are written as decimals, others as powers of ten."""
 
@@ -27,7 +28,13 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def fit(
-    axis: Axis, side: Literal["x", "y"], panel: Axes, frame: pd.DataFrame, pixels: float
+    axis: Axis,
+    side: Literal["x", "y"],
+    panel: Axes,
+    frame: pd.DataFrame,
+    pixels: float,
+    *,
+    at_values: bool = False,
 ) -> None:
     """Set scale and ticks of a panel along one side.
 
@@ -40,10 +47,11 @@ def fit(
     panel
         The panel, whose points are drawn.
     frame
-        All rows of the chart. A logarithmic axis has the same range in all panels, so that panels
-        can be compared.
+        The rows that decide on the range of the side.
     pixels
         Length of the side, in CSS pixels.
+    at_values
+        Whether the ticks are at the values of `frame`, if these are few and their labels fit.
     """
     if frame.empty:
         return
@@ -54,16 +62,22 @@ def fit(
     drawn = getattr(panel, f"{side}axis")
     longest = _CHARACTER_PIXELS * (4 + len(number(frame[axis.column].max())))
     most = max(2, int(pixels // (longest if side == "x" else _LINE_PIXELS)))
+    powers = False
     if axis.scale == "log":
         low, high = _decades(frame[axis.column])
         panel.set(**{f"{side}scale": "log", f"{side}lim": (10.0**low, 10.0**high)})
         between = (1, 2, 5) if high - low <= _FEW_DECADES else (1,)
         drawn.set_major_locator(ticker.LogLocator(subs=between, numticks=max(most, 3)))
-        drawn.set_minor_formatter(ticker.NullFormatter())
+        drawn.set_minor_locator(ticker.NullLocator())
+        powers = 10.0**low < _PLAIN[0] or 10.0**high > _PLAIN[1]
     else:
         whole = bool((frame[axis.column] % 1 == 0).all())
         drawn.set_major_locator(ticker.MaxNLocator(most, integer=whole, steps=[1, 2, 5, 10]))
-    drawn.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    values = sorted(set(frame[axis.column])) if at_values else []
+    if 1 < len(values) <= _FEW_VALUES and _apart(values, pixels, log=axis.scale == "log"):
+        drawn.set_major_locator(ticker.FixedLocator(values))
+    write = _power if powers else number
+    drawn.set_major_formatter(ticker.FuncFormatter(lambda value, _: write(value)))
     if side == "y" and axis.scale == "linear":
         panel.set_ylim(bottom=min(0, frame[axis.column].min()))
 
@@ -79,9 +93,29 @@ def number(value: float) -> str:
     least, most = _PLAIN
     if value == 0 or least <= abs(value) < most:
         return f"{value + 0:,.10g}"  # without the sign of -0.0
+    return _power(value)
+
+
+def _power(value: float) -> str:
+    """Write a number with a power of ten, such as all ticks of an axis with very small ones."""
+    if value == 1:
+        return "1"
     digits, _, power = f"{value:.6e}".partition("e")
     factor = f"{float(digits):g} · ".removeprefix("1 · ")
     return f"{factor}10{str(int(power)).translate(_RAISED)}"
+
+
+def _apart(values: Sequence[float], pixels: float, *, log: bool) -> bool:
+    """Return whether the labels of ticks at `values` fit beside each other."""
+    places = [math.log10(each) for each in values] if log else list(values)
+    low, high = places[0], places[-1]
+    if log:  # the axis ends at powers of ten
+        low, high = float(math.floor(low)), float(math.ceil(high))
+    wide = [_CHARACTER_PIXELS * (len(number(each)) + 1) for each in values]
+    return all(
+        (after - before) / (high - low) * pixels >= (one + other) / 2
+        for before, after, one, other in zip(places, places[1:], wide, wide[1:], strict=False)
+    )
 
 
 def name_places(panel: Axes, names: Sequence[str], pixels: float) -> None:

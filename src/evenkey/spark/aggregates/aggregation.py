@@ -118,8 +118,8 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         ``epoch``: local loads start at zero in each epoch, so each epoch is balanced separately.
         ``lifetime``: loads carry over from epoch to epoch, as in the papers.
     state
-        Storage location of plans, and of what carries over from epoch to epoch: a path or URI that
-        the driver and all executors share, beside the query's checkpoint. None: a temporary
+        Storage location of plans, and of what carries over from epoch to epoch, in addition to the
+        query's checkpoint: a path or URI that the driver and all executors share. None: a temporary
         directory, deleted when the query ends, so that a restarted query learns again.
     position
         Column of whole numbers by which ``planned`` distributes the rows of split keys, such as

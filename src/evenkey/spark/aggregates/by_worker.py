@@ -85,7 +85,7 @@ def aggregate_by_worker(
     aggregates
         Aggregates by the names of their result columns. Each aggregate is ``"count"``,
         ``"count(column)"``, ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``, and uses
-        Spark's function of that name.
+        Spark's function of that name. By default there is one column ``count``, the number of rows.
     time
         Timestamp column of the windows; needs `window`.
     window
@@ -99,8 +99,8 @@ def aggregate_by_worker(
         further ahead is left out, because it would move the watermark past later rows. None: all
         rows are used. In a batch, all rows are used.
     state
-        Storage location of plans: a path or URI that the driver and all executors share, beside the
-        query's checkpoint. None: a temporary directory, deleted when the query ends.
+        Storage location of plans, in addition to the query's checkpoint: a path or URI that the
+        driver and all executors share. None: a temporary directory, deleted when the query ends.
     position
         Column of whole numbers by which ``planned`` distributes the rows of split keys, such as
         Kafka's offset. A stream under ``planned`` needs it.
@@ -116,8 +116,9 @@ def aggregate_by_worker(
     ------
     ConfigurationError
         `route` raises this error; an aggregate is unknown or does not accept the type of its
-        column; two columns have the same name; the stream cannot be aggregated in real time
-        (`check_real_time`); or a Spark setting that real time needs is missing.
+        column; two columns have the same name; the stream cannot be aggregated in real time, for
+        the same reasons as with ``real_time=True`` of `route`; or a Spark setting that real time
+        needs (`REAL_TIME_SETTINGS`) is missing.
 
     Examples
     --------

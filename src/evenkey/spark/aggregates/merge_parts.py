@@ -53,7 +53,8 @@ def merge_workers(
         Number of workers of the first query.
     aggregates
         The aggregates of the first query, by the names of their columns: ``"count"``,
-        ``"count(column)"``, ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``.
+        ``"count(column)"``, ``"sum(column)"``, ``"min(column)"`` or ``"max(column)"``. By default
+        there is one column ``count``, as by default in the first query.
     order
         Column whose value increases with each row of a window, key and worker. Kafka's offset is
         such a column if the keys of the Kafka records consist of window, key and worker.

@@ -47,14 +47,18 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
 
     Parameters
     ----------
-    left, right
-        Two batches, also those of ``foreachBatch``.
+    left
+        A batch, also that of ``foreachBatch``: the rows to which columns are added.
+    right
+        A batch with the rows among which the nearest is found.
     on
         As for `join`: name of the key column, or a list of names, the same on both sides. Or an
         equality of a column of each side, or several of them. An empty list: all rows have one key.
-    left_time, right_time
-        Time of the rows of each side: a number, a date or a timestamp, the same on both sides; a
-        column's name or a Column. Numbers of different types are compared as numbers.
+    left_time
+        Column with the time of the left rows, or its name: numbers, dates or timestamps.
+    right_time
+        Column with the time of the right rows, or its name; of the same kind as `left_time`.
+        Numbers of different types are compared as numbers.
     how
         ``left``: all left rows, with nulls if there is no match. ``inner``: left rows with a match.
     workers

@@ -49,15 +49,21 @@ class _OrderError(ConfigurationError):
 
 
 def balanced(session: SparkSession, profile: str | Path, *, least_gain: float = 1.2) -> Balancing:
-    """Run the calls of a job that suffer from hot keys by balanced plans; the job is not changed.
+    """Give balanced plans to the calls of a job that hot keys slow down; the job is not changed.
 
-    Calls of ``groupBy().applyInPandas`` and ``applyInArrow``, of these after ``cogroup``, of
-    ``join`` with equalities, such joins in the texts of ``sql`` of a classic session, and writes
-    with ``partitionBy`` after ``repartition`` by the same columns are rerouted to `groupBy`, `join`
-    and `partition_for_write`, if the profile has their hot keys and predicts a gain. Window
-    functions of a classic session, in columns or texts, are computed by Spark on rows that are
-    placed in this way. Plans are made from the profile, so no key is counted. All other calls are
-    Spark's own: they have the same physical plan, and no further job runs.
+    A call is rerouted if the profile has its hot keys and predicts a gain of at least `least_gain`:
+
+    - ``applyInPandas`` and ``applyInArrow`` after ``groupBy`` go to `groupBy`, also after
+      ``cogroup``.
+    - ``join`` with equalities goes to `join`; in a classic session also such a join in a text of
+      ``spark.sql``.
+    - A write with ``partitionBy`` after ``repartition`` by the same columns goes to
+      `partition_for_write`.
+    - Window functions of a classic session, in columns or texts, are computed by Spark itself, on
+      rows that a plan has placed.
+
+    Plans are made from the profile, so no key is counted. All other calls are Spark's own: they
+    have the same physical plan, and no further job runs. Streams are not rerouted.
 
     Calls are rerouted from this call on, until the method `stop`, the end of a ``with`` block, or
     the end of Python. Each rerouted call and a summary are logged as INFO, and a profile that is
@@ -68,10 +74,10 @@ def balanced(session: SparkSession, profile: str | Path, *, least_gain: float = 
     session
         Session of the job, classic or over Connect. Calls of other sessions are Spark's own.
     profile
-        File that `record` wrote. If `evenkey diagnose --profile` added task times, predictions are
-        in seconds.
+        File that `record` wrote. If the command ``evenkey diagnose --profile`` added task times,
+        predictions are in seconds.
     least_gain
-        Least predicted gain: the time with Spark's own placement over that of the plan.
+        Least predicted gain: the time with Spark's own placement divided by the time with the plan.
 
     Returns
     -------
@@ -88,8 +94,8 @@ def balanced(session: SparkSession, profile: str | Path, *, least_gain: float = 
     Results have the columns, types and rows of Spark's own, rows in any order. A profile that is
     out of date costs balance, never rows: a key that the plan does not know goes to the task of its
     hash, as with Spark's own placement. If a call cannot be rerouted, it is Spark's own, and the
-    log says why. Nothing of this depends on the user's code, in which thread it runs or whether it
-    fails: Spark's methods are restored in any case. Streams are not rerouted.
+    log says why. The job may call Spark from any thread. Spark's methods are restored at the end,
+    also if the job fails.
 
     Examples
     --------

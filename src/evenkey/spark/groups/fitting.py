@@ -40,9 +40,11 @@ def fit(
         Batch: all of the data, a sample of the data, or similar earlier data.
     key
         Key column, or columns that form the key together.
-    grouping, workers
-        ``"planned"``, with the parameters and worker count that `route` will use. Or ``"whole"``,
-        which splits no key, for `groupBy` and for keys with state.
+    grouping
+        ``"planned"``, with the parameters that `route` will use. Or ``"whole"``, which splits no
+        key, for `groupBy` and for keys with state.
+    workers
+        Number of workers, at least 1; the number that `route` or `groupBy` will use.
     state
         Storage location of the plan; pass the same location to `route` or `groupBy`. If the
         location has a plan already, the new plan leaves most keys on their workers.

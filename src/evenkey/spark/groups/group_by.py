@@ -75,8 +75,8 @@ def groupBy(  # noqa: N802 - Spark's name
         Whether to count the rows of every key. By default loads are estimated from a sample, whose
         size depends on `workers` and on the number of partitions; the first 20,000 rows of each
         partition or more are all counted. The error is a matter of balance only: results are
-        exact. `explain` states its bound. Costs are always summed over all rows. What runs with a
-        `state` count is always a sample.
+        exact. `explain` states its bound. Costs are always summed over all rows. If Spark counts
+        keys while it shuffles rows, for the next plan in `state`, it always counts a sample.
 
     Returns
     -------
@@ -104,6 +104,8 @@ def groupBy(  # noqa: N802 - Spark's name
 class Grouped(Combining, Stateful):
     """Rows grouped by key, with the methods of Spark's ``GroupedData`` under the same names.
 
+    `groupBy` returns an instance.
+
     Aggregates for which Spark combines rows before its shuffle (``agg``, ``count``, ``sum`` and
     similar) are Spark's own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``,
     ``cogroup``) get the same keys, rows and columns as with Spark's own groupBy. Only the placement
@@ -114,7 +116,7 @@ class Grouped(Combining, Stateful):
     groupBy does not shuffle such rows: use it, or sort in the function.
 
     Guarantee: the maximum load of a worker is at most 4/3 of the least maximum that is possible
-    without splitting keys (Graham 1969). `groupBy` returns an instance.
+    without splitting keys (Graham 1969).
 
     Parameters
     ----------

@@ -53,8 +53,10 @@ def join(
 
     Parameters
     ----------
-    left, right
-        Two batches, or a stream and a batch.
+    left
+        Batch or streaming: the left side.
+    right
+        Batch or streaming: the right side. At most one side is a stream.
     on
         Name of the key column, or a list of names, the same on both sides. Or an equality of a
         column of each side, such as ``left.id == right.number``, or several equalities in a list or
@@ -73,7 +75,7 @@ def join(
         of the stream counts 1.
     state
         Storage location of plans. The plan for two batches is made and stored once, and then used
-        again. The plans for a stream are stored too; choose a location beside the checkpoint. None:
+        again. The plans for a stream are stored too, in addition to the query's checkpoint. None:
         every call counts the batches, and a restarted stream learns again.
     exact
         Whether to count all rows of both batches. By default the work of keys is estimated from a
@@ -101,24 +103,35 @@ def join(
     Notes
     -----
     The result is exact under every plan: each pair of a left and a right row of one key is in
-    exactly one task. In ``inner`` and ``full`` joins, the side on which the key has more rows is
-    distributed. In ``left``, ``semi`` and ``anti`` joins, the left side is distributed, and in
-    ``right`` joins the right side, unless that side has too few rows.
+    exactly one task. Which side of a split key is distributed, and which is copied:
 
-    If the result keeps unmatched rows of the copied side, as every ``full`` join with split keys
-    does, the hashes of the other side's keys go through Python, so that no copy counts as an
-    unmatched row (`evenkey.spark.joins.witnesses`). Rows with a null in the key are spread over all
-    workers. If a side follows a shuffle and its rows are distributed, these rows are sorted by
-    their contents within each task, so that a lost executor does not fail the job.
+    - ``inner`` and ``full``: the side on which the key has more rows is distributed.
+    - ``left``, ``semi`` and ``anti``: the left side is distributed, unless it has too few rows of
+      the key.
+    - ``right``: the right side is distributed, unless it has too few rows of the key.
 
-    Counting reads both sides one more time, in one job. If a key is hot on the side that is not
-    sampled, and has few rows on the other, a second job counts its rows on that other side.
+    What this costs besides the shuffle:
 
-    Spark's own join runs unchanged in these cases; `explain` gives the reason. No key is hot, and
-    neither `state` nor a number of workers other than ``spark.sql.shuffle.partitions`` was passed.
-    Spark broadcasts a side, and such a join needs no balancing. There is one worker. Or the keys
-    are of a type that Spark converts before it compares keys, such as CHAR on both sides. Except in
-    the first case, nothing is counted.
+    - Counting reads both sides one more time, in one job. If a key is hot on the side that is not
+      sampled, and has few rows on the other, a second job counts its rows on that other side.
+    - If the result keeps unmatched rows of the copied side, as every ``full`` join with split keys
+      does, the hashes of the other side's keys go through Python. They show which keys have a
+      match, so that no copy counts as an unmatched row.
+    - If a side follows a shuffle and its rows are distributed, these rows are sorted by their
+      contents within each task, so that a lost executor does not fail the job.
+
+    Rows with a null in the key are spread over all workers.
+
+    Spark's own join runs unchanged in these cases; `explain` gives the reason:
+
+    - No key is hot, and neither `state` nor a number of workers other than
+      ``spark.sql.shuffle.partitions`` was passed.
+    - Spark broadcasts a side; such a join needs no balancing.
+    - There is one worker.
+    - The keys are of a type that Spark converts before it compares keys, such as CHAR on both
+      sides.
+
+    Only in the first of these cases are keys counted.
 
     Examples
     --------

@@ -70,8 +70,10 @@ class OtherLayoutError(ConfigurationError):
     ----------
     message
         The error message, one line.
-    grouping, workers
-        Grouping and worker count that the table belongs to.
+    grouping
+        Grouping that the table belongs to.
+    workers
+        Worker count that the table belongs to.
     """
 
     def __init__(self, message: str, grouping: str, workers: int) -> None:
@@ -110,9 +112,10 @@ class RoutingTables:
     place
         Storage location: a path, a URI or a store that the driver and all executors share, as
         Spark requires for checkpoints.
-    grouping, workers
-        Grouping and worker count of the tables. Reading a table of another grouping or worker count
-        raises an error.
+    grouping
+        Grouping of the tables. Reading a table of another grouping raises an error.
+    workers
+        Worker count of the tables. Reading a table of another worker count raises an error.
 
     Examples
     --------

@@ -43,10 +43,10 @@ def rebalance(
     with the same processor and a new checkpoint, then begins with ``groupBy(..., state=state)``:
     before the first rows of a key, evenkey restores its state variables and registers its timers.
 
-    The last object that this writes makes the state valid. If the program is killed before, the
-    same call begins again. If the state is complete, the same call returns its record and changes
-    nothing, so that the program of the new query can call it at each start. Then `workers` and
-    `cost` may be left out, but not be others.
+    The call writes one object last, which makes the state valid. If the program is killed before
+    that, the same call begins again. Once the state is complete, the same call returns its record
+    and changes nothing, so that the program of the new query can call it at each start. `workers`
+    and `cost` may then be left out, but must not differ from those of the first call.
 
     The watermark of the new query begins anew: rows that the old query would have dropped as late
     are counted until the new watermark has passed `watermark` of the record.
@@ -90,9 +90,9 @@ def rebalance(
 
     Examples
     --------
-    They need a broker with a topic ``clicks`` of two partitions, and ``old-checkpoint``: the
-    checkpoint of a query of `transformWithStateInPandas` that read this topic and has stopped. The
-    state of the query moves from 8 to 12 workers:
+    These examples need a Kafka broker with a topic ``clicks`` of two partitions, and a directory
+    ``old-checkpoint``: the checkpoint of a query of `transformWithStateInPandas` that read this
+    topic and has stopped. The state of the query moves from 8 to 12 workers:
 
     >>> moved = rebalance(
     ...     spark, "old-checkpoint", state="new-state", workers=12, cost="seen.n"

@@ -55,11 +55,16 @@ def record(
 ) -> Recording:
     """Record a profile of a job while the job runs: the operations that shuffle by key.
 
-    Recorded are batch calls of ``groupBy().applyInPandas`` and ``applyInArrow``, of these after
-    ``cogroup``, of ``join`` with equalities, such joins in the texts of ``sql`` of a classic
-    session, windows of a classic session, and writes with ``partitionBy``. Spark counts the hot
-    keys of their inputs in a sample while it computes the job; no further job runs. Results do not
-    change. `evenkey diagnose --profile` adds the rows and seconds of tasks.
+    These calls on batches are recorded:
+
+    - ``applyInPandas`` and ``applyInArrow`` after ``groupBy``, also after ``cogroup``
+    - ``join`` with equalities; in a classic session also such a join in a text of ``spark.sql``
+    - window functions of a classic session
+    - writes with ``partitionBy``
+
+    Spark counts the hot keys of their inputs in a sample while it computes the job; no further job
+    runs. Results do not change. The command ``evenkey diagnose --profile`` adds the rows and
+    seconds of tasks.
 
     The recording begins with this call. It ends with its method `stop`, at the end of a ``with``
     block, or when Python ends, and is then added to the file.
@@ -91,11 +96,16 @@ def record(
 
     Notes
     -----
-    A key is hot if it has at least 0.2 % of the rows of its input. Up to 10,000 rows of each
-    partition, counts are exact, as long as there are at most 1,500 keys. Counts of larger
-    partitions are estimates: the first 10,000 rows are all drawn, of the rows up to 160,000 every
-    16th on average, then every 256th, and every 4,096th from row 2,560,000 on. The rows of an input
-    that is computed several times are counted when it is first computed.
+    A key is hot if it has at least 0.2 % of the rows of its input. Counts of partitions of up to
+    10,000 rows are exact, as long as there are at most 1,500 keys. Counts of larger partitions are
+    estimates, from these rows of the partition:
+
+    - all of the first 10,000 rows
+    - up to row 160,000, every 16th row on average
+    - up to row 2,560,000, every 256th
+    - after that, every 4,096th
+
+    The rows of an input that is computed several times are counted when it is first computed.
 
     Examples
     --------

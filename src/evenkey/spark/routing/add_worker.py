@@ -63,8 +63,8 @@ def route(
 
     Three cases run as native Spark expressions, without Python: ``kg``, ``planned``, and ``sg`` on
     a batch. So here ``planned`` does not spread keys that become hot unexpectedly; in `aggregate`
-    it does. Groupings that use the frequencies of keys (``planned``, ``off-greedy``) count the keys
-    of a batch before they route its rows. This call runs a separate job for that, unless `state`
+    it does. If the grouping uses the frequencies of keys, as ``planned`` does, the keys of a batch
+    are counted before its rows are routed. This call runs a separate job for that, unless `state`
     has a plan (see `fit`).
 
     Parameters
@@ -74,7 +74,8 @@ def route(
     key
         Key column, or columns that form the key together.
     grouping
-        A grouping or its spelling, such as ``"pkg(choices=3)"``.
+        A grouping or its spelling, such as ``"pkg(choices=3)"``. The page "Groupings and their
+        costs" lists all of them.
     workers
         Number of workers, at least 1.
     time
@@ -89,8 +90,8 @@ def route(
         ``lifetime``: loads carry over from epoch to epoch, as in the papers.
     state
         Storage location of plans, and of the routing tables that carry hot keys from epoch to
-        epoch: a path or URI that the driver and all executors share. Choose a location beside the
-        query's checkpoint. If an executor does not share the location, the query fails in its first
+        epoch, in addition to the query's checkpoint: a path or URI that the driver and all
+        executors share. If an executor does not share the location, the query fails in its first
         epoch with an error of one line. None: a temporary directory on the driver's machine (over
         Connect, on the machine of an executor). This directory is deleted when the query ends, so a
         restarted query learns again. A query that continues with another grouping or number of
@@ -103,7 +104,8 @@ def route(
     real_time
         Whether the stream runs in Spark's real-time mode (``trigger(realTime=...)``, Spark 4.3).
         Options that this mode does not support raise an error. After a restart, some rows may be
-        read again; the plan does not change until these rows have come (``docs/real-time.md``).
+        read again; the plan does not change until these rows have come. The page "Use Spark's
+        real-time mode" explains this.
 
     Returns
     -------

@@ -79,12 +79,13 @@ def partition_for_write(
 
     Notes
     -----
-    Guarantee: let m be the mean number of rows per task. The plan gives no task more than 1.08 m
-    rows. A value of up to 0.08 m rows has one file. A value of n rows has ``ceil(n / (1.08 m))``
-    files, and more only if values would not fit otherwise, such as three values of equal size in
-    two tasks. The plan divides a value into equal parts. All of this holds for the counted rows:
-    unless `exact` is true, it may be off by the error of the sample. If Spark's own hash of the
-    values gives no task more than 1.08 m rows, Spark places the values, one file for each.
+    Guarantee: let m be the mean number of rows per task. The plan gives no task more than
+    ``1.08 * m`` rows. A value of up to ``0.08 * m`` rows has one file. A value of n rows has
+    ``ceil(n / (1.08 * m))`` files, and more only if values would not fit otherwise, such as three
+    values of equal size in two tasks. The plan divides a value into equal parts. All of this holds
+    for the counted rows: unless `exact` is true, it may be off by the error of the sample. If
+    Spark's own hash of the values gives no task more than ``1.08 * m`` rows, Spark places the
+    values, one file for each.
 
     Rows of a divided value are distributed by their position. In the worst case this is like a
     random draw, which adds a deviation of about ``1 / sqrt(rows of the file)``. With 1,000 rows per

@@ -28,12 +28,12 @@ REAL_TIME_SETTINGS = {
     _PROVIDER_SETTING: _PROVIDER,
     _FORMAT_SETTING: str(_LEAST_FORMAT),
 }
-"""Settings of Spark that stateful queries need in real time.
+"""Settings of Spark that stateful queries need in real time; pass them to `session`.
 
->>> for name in REAL_TIME_SETTINGS:
-...     print(name)
-spark.sql.streaming.stateStore.providerClass
-spark.sql.streaming.stateStore.checkpointFormatVersion
+>>> REAL_TIME_SETTINGS["spark.sql.streaming.stateStore.providerClass"]
+'org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider'
+>>> REAL_TIME_SETTINGS["spark.sql.streaming.stateStore.checkpointFormatVersion"]
+'2'
 """
 
 
@@ -93,7 +93,7 @@ def check_real_time(
     if planned and state is None:
         message = (
             "state = None: after a restart in real time, grouping='planned' must find its plans "
-            "again, or rows count twice; pass state='directory', beside the checkpoint"
+            "again, or rows count twice; pass state='directory', and keep it with the checkpoint"
         )
         raise ConfigurationError(message)
 

@@ -152,18 +152,23 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         the last epoch, float64[W], and returns the number of workers. None: W stays `workers`. In
         both cases, if `state` has an object ``workers`` with a number as text, this number is W.
     merge
-        Function that merges partial states, like `function`, but ``batch.rows`` has the key columns
-        and the columns of `state_schema`. The rows of hot keys are then combined before they are
-        shuffled: `function` makes partial states of keys without state, and what it returns as
-        results is not used. The tasks that read the stream thus share the work on a hot key.
-        Each part of the rows of a key is one row of ``batch.rows``. Its columns of the state are
-        all null if `function` returned nulls for this part: either its rows do not count, or they
-        delete the state, and `merge` must do the same. Merging the partial states of parts of the
-        rows, in any order, must give the same state and the same results as `function` with the
-        state and all of these rows. Event times of hot keys have no order. None: a hot key stays
-        on one worker.
+        Function that merges the partial states of hot keys. None: a hot key stays on one worker.
+        With `merge`, the tasks that read the stream share the work on a hot key, because its rows
+        are combined before they are shuffled:
+
+        - These tasks call `function` with parts of the rows of a key, without a state. The states
+          that it returns are partial states. The results that it returns are not used.
+        - The worker of the key calls `merge`, which takes and returns the same as `function`. But
+          ``batch.rows`` has one row for each part: the key columns, and the columns of
+          `state_schema` with the partial state.
+        - These state columns are all null if `function` returned nulls for the part. Then either
+          its rows do not count, or they delete the state, and `merge` must do the same.
+        - Merging the partial states, in any order, must give the same state and the same results as
+          `function` with the state and all of these rows.
+        - The event times of hot keys have no order, also with `time`.
     cache_bytes
-        Maximum total size of the states that a worker process keeps between epochs, in bytes.
+        Maximum total size of the states that a worker process keeps between epochs, in bytes; by
+        default 1 GiB.
 
     Returns
     -------

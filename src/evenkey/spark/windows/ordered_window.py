@@ -71,11 +71,14 @@ def over(
     columns
         The new columns: for each name one function of Spark, such as ``F.row_number()``,
         ``F.sum("amount")`` or ``F.lag("amount", 1)``, without ``over``.
-    rows_between, range_between
-        Frame of the aggregate functions, as for ``Window.rowsBetween`` or ``Window.rangeBetween``:
-        a pair of bounds, such as ``(Window.unboundedPreceding, 0)``. None: Spark's default, all
-        rows up to the last one with the current order value. Ranking functions, `lag` and `lead`
-        have frames of their own.
+    rows_between
+        Frame of the aggregate functions in rows, as for ``Window.rowsBetween``: a pair of bounds,
+        such as ``(Window.unboundedPreceding, 0)``. Without this parameter and `range_between`, the
+        frame is Spark's default, all rows up to the last one with the current order value. Ranking
+        functions, `lag` and `lead` have frames of their own.
+    range_between
+        Frame of the aggregate functions in values of the order, as for ``Window.rangeBetween``: a
+        pair of bounds, such as ``(-10, 0)``. Pass this or `rows_between`, not both.
     workers
         Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``, or 1 if the session
         runs one task at a time. With one task, Spark's own windows run, and nothing is counted.

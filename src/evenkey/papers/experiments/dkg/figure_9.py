@@ -1,4 +1,4 @@
-"""DKG, figure 9: the methods on the real data sets."""
+"""DKG, figure 9: the methods on look-alikes of the real data sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PANELS = {
 
 class RealDataSets(Comparison):
     id = "dkg-figure-9"
-    title = "The methods on the real data sets"
+    title = "The methods on look-alikes of the real data sets"
     panels = "a to e"
     settings = tuple(Setting(name) for name in _PANELS)
     varied = Axis("data", "Data set", "category")
@@ -32,7 +32,8 @@ class RealDataSets(Comparison):
         "5 spouts, 10 workers, synthetic look-alikes. As in the paper, each metric is divided by "
         "the highest value that a method has on that data set. Records of the clickstream and of "
         "the languages have weights: as in the reference code each is routed, and costs, as one "
-        "message, and StdDev is of weights."
+        "message. So throughput counts records, and the loads of StdDev and of the maximum load "
+        "are weights: the loads can differ while the throughput is that of balanced workers."
     )
 
     def plots(self, frame: Frame) -> list[Plot]:

@@ -39,8 +39,8 @@ class MachinesAtWork(Experiment):
     title = "Ten and a hundred machines at a skewness of 80 %"
     summary = (
         "A country stream of which one key has 80 %, 5 spouts, 10 splitters. A worker counts as at "
-        "work if it has at least a tenth of the load of the most loaded worker, and else as idle: "
-        "then it waits for more than nine tenths of the time that the most loaded worker takes."
+        "work if it has at least a tenth of the load of the most loaded worker, otherwise as idle: "
+        "it waits for more than nine tenths of the time that the most loaded worker takes."
     )
 
     table = "Machines at work"

@@ -30,7 +30,7 @@ class PartsOfTheRules(Experiment):
         "decides."
     )
 
-    table = "DKG with a part of its rules"
+    table = "DKG with and without parts of its rules"
     columns = (
         Column("skewness", "Skewness ratio, %", "d"),
         Column("rule", "Rules"),

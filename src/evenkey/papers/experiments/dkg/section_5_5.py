@@ -30,12 +30,16 @@ class MoreWorkersAndSkew(Comparison):
     def tables(self, frame: Frame) -> list[Table]:
         table = metrics_table(frame, Column("workers", "Workers", "d"), SIMULATED)
         skewness = Column("skewness", "Skewness ratio, %", "d")
-        return [Table(table.title, [skewness, *table.columns], frame, table.note)]
+        return [Table(table.title, [skewness, *table.columns], frame)]
 
     def plots(self, frame: Frame) -> list[Plot]:
         return [
             Chart(
-                metric.title, self.varied, Axis(name, metric.title), "method", panels=Grid("panel")
+                metric.title,
+                self.varied,
+                Axis(name, metric.title),
+                "method",
+                panels=Grid("panel", "Skewness ratio {}", shared=True),
             ).plot(frame.assign(panel=[f"{skewness:.0f} %" for skewness in frame["skewness"]]))
             for name, metric in SIMULATED.items()
         ]

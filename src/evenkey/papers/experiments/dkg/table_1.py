@@ -20,10 +20,10 @@ class LargestPools(Experiment):
     id = "dkg-table-1"
     title = "Thresholds, and the largest pools of workers"
     summary = (
-        "A stream with a single key, the worst case: dkg widens the key's pool while all of its "
-        "workers are above the threshold, L + sqrt(L) with L = 100/W %. The pool size is the "
-        "number of workers that got messages. The stream is long, so the messages that went to two "
-        "workers before the key was found to be hot do not matter."
+        "A stream with a single key, the worst case: DKG adds a worker to the key's pool while all "
+        "workers in it are above the threshold, L + sqrt(L) with L = 100/W %. The pool is the "
+        "workers that got messages. Until the key counts as hot, two workers get all messages; the "
+        "stream is so long that these do not matter."
     )
 
     table = "Thresholds and pools"

@@ -36,7 +36,8 @@ class DataSets(Experiment):
             Axis("data", "", "category"),
             Axis("share", "Skewness, % of messages"),
             kind="bars",
-            beside={"paper": "skewness", "ours": "top_share_percent"},
+            sideways=True,
+            beside={"ours": "top_share_percent", "paper": "skewness"},
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments.joins.join_run import DEVIATIONS
+from evenkey.papers.experiments.joins.join_run import CLOCK, MACHINE, MEDIANS, MODELLED, SKEW
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
 from evenkey.reports.pictures import Axis, Column
@@ -11,7 +11,10 @@ from evenkey.reports.pictures import Axis, Column
 class ThroughputThroughTime(ThroughTime):
     id = "joins-figure-6"
     title = "Throughput of sPS through time"
-    summary = f"The epochs of one run. {DEVIATIONS}"
+    summary = (
+        "The charts show the epochs of one run, the table all runs. "
+        f"{MACHINE} {MODELLED} {MEDIANS} {SKEW} {CLOCK}"
+    )
     charts = (
         through_time("Modelled throughput", Axis("modelled_throughput", "Publications/s")),
         through_time("Measured throughput", Axis("throughput", "Publications/s")),

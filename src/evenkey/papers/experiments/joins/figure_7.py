@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.papers.experiments.joins.join_run import DEVIATIONS
+from evenkey.papers.experiments.joins.join_run import CLOCK, MACHINE, MEDIANS, SKEW
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
 from evenkey.reports.pictures import Axis, Column
@@ -19,10 +19,10 @@ class DistanceThroughTime(ThroughTime):
     id = "joins-figure-7"
     title = "Maximum load distance coefficient (MLDC) of sPS through time"
     summary = (
-        "The epochs of one run; it shares its results with figure 6. MLDC of Dynamic LB STAL is of "
-        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5, "
-        "in the sum over the last 30 s. Part of a slot's work is overhead that skew does not "
-        f"change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
+        "The chart shows the epochs of one run; it shares its results with figure 6. MLDC is "
+        "that of seconds of work. Partitions move when that of the last 30 s is above 0.5. Part of "
+        "a slot's work is overhead that skew does not change, so MLDC begins lower than the share "
+        f"of items says. {MACHINE} {MEDIANS} {SKEW} {CLOCK}"
     )
     charts = (
         through_time(
@@ -42,7 +42,7 @@ class DistanceThroughTime(ThroughTime):
     )
     note = (
         "A realised share s on 3 of 16 workers, equal among the three, is initially an MLDC of "
-        "16 s / 3 - 1 of items; of seconds it differs."
+        "`16 / 3 * s - 1` of items; of seconds it differs."
     )
 
     def labelled(self, frame: Frame) -> Frame:

@@ -16,18 +16,25 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochProgress
 
 
-DEVIATIONS = (
+MACHINE = (
     "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots share this machine's "
-    "cores, and tasks make the publications. So wall time hides imbalance, and the page also "
-    "has modelled figures: the processor time of the most loaded slot in each epoch, as with a "
-    "core per slot. Each figure is the median of the runs, each on data of its own, where the "
-    "paper has means; places are an invented country's. Skew is shown as it came out: the "
-    "share of items (rows that publications become) for the partitions that 3 of 16 workers had at "
-    "first. It differs from the nominal s where polygons fall on several partitions, and where "
-    "candidates lie so that s cannot be reached. Load is seconds of work, so every figure but "
-    "static loads and skew comes from a clock."
+    "cores, and tasks make the publications."
 )
-"""How the experiments on joins differ from the paper; part of their summaries."""
+MODELLED = (
+    "So wall time hides imbalance, and the page also has modelled figures: the processor time of "
+    "the most loaded slot in each epoch, as with a core per slot."
+)
+MEDIANS = (
+    "Each figure is the median of the runs, each on data of its own, where the paper has means; "
+    "places are an invented country's."
+)
+SKEW = (
+    "Skew is shown as it came out: the share of items (rows that publications become) for the "
+    "partitions that 3 of 16 workers had at first. It differs from the nominal s where polygons "
+    "fall on several partitions, and where too few publications match these partitions to reach s."
+)
+CLOCK = "Load is seconds of work, so all figures but the skew differ from run to run."
+"""How the experiments on joins differ from the paper; each summary has those that concern it."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
 _QUICK_PUBLICATIONS = 6000

@@ -47,7 +47,7 @@ def against_skew(name: str, unit: str, modelled: str, measured: str) -> tuple[Ch
             Axis("realised_skew", "Skew coefficient, realised"),
             Axis(column, unit),
             "mode",
-            panels=Grid("pipeline"),
+            panels=Grid("pipeline", shared=True),
         )
         for how, column in (("Modelled", modelled), ("Measured", measured))
     )

@@ -139,12 +139,20 @@ class GreedyPlans(Experiment):
     title = "The greedy algorithm"
     summary = (
         "No join runs: the planner of the Dynamic Distributor gets loads and locations, and "
-        "returns locations. The example of figure 2; the example of section 4.6 with ten items "
-        "that take ten times the time of ten others, each in a partition of its own; and "
+        "returns locations. It is given the example of figure 2; the example of section 4.6 with "
+        "ten items that take ten times the time of ten others, each in a partition of its own; and "
         f"{_CASES} cases of {_PARTITIONS} partitions on {_WORKERS} workers with the frequencies of "
         "a Zipf stream (z = 0.5) as loads, beside the best of all "
         f"{_WORKERS**_PARTITIONS:,} plans. Means over the cases; medians of three sets of cases, "
         "in brackets minimum and maximum."
+    )
+    charts = (
+        Chart(
+            "Migrations and balance of small cases",
+            Axis("load", "Maximum load, over the mean"),
+            Axis("moves", "Migrations"),
+            "planner",
+        ),
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
@@ -208,13 +216,7 @@ class GreedyPlans(Experiment):
         ]
 
     def plots(self, frame: Frame) -> list[Plot]:
-        chart = Chart(
-            "Migrations and balance of small cases",
-            Axis("load", "Maximum load, over the mean"),
-            Axis("moves", "Migrations"),
-            "planner",
-        )
-        return [chart.plot(_planners(frame))]
+        return [chart.plot(_planners(frame)) for chart in self.charts]
 
 
 def _loads(frame: Frame, names: tuple[str, ...]) -> Frame:

@@ -15,7 +15,9 @@ MLDC would measure overheads."""
 def through_time(title: str, y: Axis, note: str = "", *, baseline: str | None = None) -> Chart:
     """Declare a plot with one panel per nominal skew; the panel's title has the realised skew."""
     seconds = Axis("seconds", "Stream time, s")
-    return Chart(title, seconds, y, "mode", panels=Grid("panel"), baseline=baseline, note=note)
+    return Chart(
+        title, seconds, y, "mode", panels=Grid("panel", shared=True), baseline=baseline, note=note
+    )
 
 
 class ThroughTime(Experiment):

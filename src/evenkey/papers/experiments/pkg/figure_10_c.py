@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.papers.experiments.pkg.aggregation_periods import AggregationPeriods
-from evenkey.papers.experiments.pkg.deployment import OURS_NOTE, TW, by_period
+from evenkey.papers.experiments.pkg.deployment import ON_SPARK, TW, by_period
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments import PipelineRun, Scale
@@ -16,10 +16,9 @@ class MemoryOnTwitter(AggregationPeriods):
     title = "Throughput against memory for aggregation periods on TW"
     summary = (
         "TW without an added cost, 8 sources; 16 workers for KG, 8 workers and 8 aggregators for "
-        "the others. Nobody sleeps here: all workers share the cores of the machine, so an uneven "
-        "load delays nobody unless there are as many cores as workers. At scale quick a Zipf "
-        "stream of a minute with TW's messages a key and its most frequent key. "
-        f"{OURS_NOTE}"
+        "the others. Here no worker sleeps: all workers share the cores of the machine, so an "
+        "uneven load delays no worker unless there are as many cores as workers. At scale quick "
+        f"a Zipf stream of a minute with TW's messages a key and its most frequent key. {ON_SPARK}"
     )
 
     def scenarios(self, scale: Scale) -> list[PipelineRun]:

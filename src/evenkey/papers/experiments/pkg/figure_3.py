@@ -12,7 +12,7 @@ from evenkey.papers.experiments import (
     series,
 )
 from evenkey.papers.experiments.pkg.paper_streams import SECONDS, dataset
-from evenkey.reports.pictures import Axis, Chart, Column, Table
+from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 _WEEKS = 4
 
@@ -42,6 +42,10 @@ class CashtagDrift(Experiment):
     def labelled(self, frame: Frame) -> Frame:
         points = series(frame)
         return points.assign(week=points["period"] + 1)
+
+    def plots(self, frame: Frame) -> list[Plot]:
+        named = frame.assign(key="cashtag " + frame["key"].astype(str))
+        return [chart.plot(named) for chart in self.charts]
 
     def tables(self, frame: Frame) -> list[Table]:
         weeks = [Column("week", "Week", "d")]

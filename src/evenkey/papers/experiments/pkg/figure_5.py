@@ -20,8 +20,8 @@ class ThroughTime(Experiment):
         "Imbalance I(t) as a fraction of the t messages so far, for 5 sources. In L5P1 each source "
         "asks for the workers' true loads every minute of event time. Messages come as often as "
         "in the data sets that the streams stand for; at scale quick TW and WP are their first "
-        "minutes or hours, CT is whole. What sources take for the loads after a probe adds up to "
-        "the loads: each makes up for its part of a difference only."
+        "minutes or hours, CT is whole. After a probe, the estimates of all sources add up to the "
+        "true loads: each source corrects its part of the difference."
     )
 
     table = "Imbalance"

@@ -19,13 +19,6 @@ _SOURCES = (5, 10, 15, 20)
 _KEYS = 10_000
 _WORKERS = 5
 _PAPER_JACCARD = 0.47
-_DISAGREEMENT = Chart(
-    "Disagreement with the global oracle",
-    EXPONENT,
-    Axis("percent", "Disagreement, % of messages"),
-    "sources",
-    "Sources, S",
-)
 
 
 class Disagreement(Experiment):
@@ -37,6 +30,16 @@ class Disagreement(Experiment):
         "K = 10,000 and W = 5, for exponents at which balance can be had. The Jaccard overlap "
         "that the paper gives for WP is that of the two sets of (message, worker) pairs; the "
         "paper does not say for how many workers, so each is shown."
+    )
+
+    charts = (
+        Chart(
+            "Disagreement with the global oracle",
+            EXPONENT,
+            Axis("percent", "Disagreement, % of messages"),
+            "sources",
+            "Sources, S",
+        ),
     )
 
     def scenarios(self, scale: Scale) -> list[Simulation]:
@@ -80,7 +83,7 @@ class Disagreement(Experiment):
         ]
 
     def plots(self, frame: Frame) -> list[Plot]:
-        return [_DISAGREEMENT.plot(_zipfs(frame))]
+        return [chart.plot(_zipfs(frame)) for chart in self.charts]
 
 
 def _zipfs(frame: Frame) -> Frame:

@@ -24,8 +24,8 @@ class Skew(Experiment):
     title = "Imbalance against skew, keys and workers"
     summary = (
         "Average imbalance on Zipf streams, 5 sources with local load estimation. Balance is lost "
-        "where the most frequent key has more than two workers can hold, p1 > 2/W. Scale quick "
-        "takes every second exponent."
+        "at the latest where the most frequent key has more than two workers can hold, p1 > 2/W. "
+        "Scale quick takes every second exponent."
     )
 
     charts = (

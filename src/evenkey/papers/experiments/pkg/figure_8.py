@@ -34,10 +34,11 @@ class SkewedSources(Experiment):
     title = "Skewed sources are as good as uniform ones"
     summary = (
         "A message is an edge of a directed graph, its key the vertex that the edge leads to. "
-        "Uniform deals the edges to the sources in turn; skewed gives each source the edges that "
-        "leave its vertices, so that sources get as uneven parts as vertices have edges. The "
-        "graph is Epinions' who trusts whom, which is real, and a synthetic look-alike of "
-        "LiveJournal, whose senders are as skewed as its keys."
+        "Uniform: the edges go to the sources in turn. Skewed: each vertex belongs to a source, "
+        "which gets all edges that leave the vertex, so that sources get different numbers of "
+        "edges. The graphs are Epinions, which is real, and a synthetic look-alike of LiveJournal, "
+        "whose senders are as skewed as its keys. The file of Epinions is undirected: it has each "
+        "pair of vertices once, and here the edge leads to the higher number."
     )
 
     charts = (

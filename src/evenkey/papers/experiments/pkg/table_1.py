@@ -45,7 +45,7 @@ class DataSets(Experiment):
             Axis("symbol", "Data set", "category"),
             Axis("share", "p1, % of all messages", "log"),
             kind="bars",
-            beside={"paper": "paper_share", "ours": "top_share_percent"},
+            beside={"ours": "top_share_percent", "paper": "paper_share"},
         ),
     )
 

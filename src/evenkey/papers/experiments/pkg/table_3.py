@@ -48,7 +48,7 @@ class AverageLatency(Experiment):
             "Average latency, as parts of PKG's",
             Axis("scheme", "", "category"),
             Axis("latency", "Mean latency, of PKG's"),
-            panels=Grid("setting", width=3),
+            panels=Grid("setting"),
             kind="bars",
             beside={"ours": "relative", "paper": "paper_relative"},
         ),

@@ -374,7 +374,8 @@ class _Server:
         # The request is sent in a thread, so that the wait can end: a server that sends its headers
         # byte by byte never exceeds the timeout of a socket.
         threading.Thread(target=work, daemon=True).start()
-        if not ended.wait(max(0.0, self._deadline - time.monotonic())):
+        answered = ended.wait(max(0.0, self._deadline - time.monotonic()))
+        if not answered or time.monotonic() > self._deadline:
             ended.set()
             raise TimeoutError(_too_slow())
         if failed:

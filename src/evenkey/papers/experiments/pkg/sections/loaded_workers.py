@@ -1,10 +1,10 @@
-"""Which workers are overloaded, and how skewed the degrees of a graph are."""
+"""Which workers are overloaded, and how many are needed."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -45,26 +45,6 @@ class MostLoaded(Placement):
             "imbalance": float(loads.max() - loads.mean()),
             "of_hottest": float(int(loads.argmax()) in two),
         }
-
-
-@dataclass(frozen=True)
-class Degrees(Scenario):
-    """Counts the edges of the vertices of a graph that have the most."""
-
-    kind: ClassVar[str] = "degrees"
-
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Return the percentages of the edges into, and out of, a hundredth of the vertices.
-
-        The hundredth is of the vertices that have such an edge.
-        """
-        with self.dataset.opened() as stream:
-            batches = [(batch.ids, batch.senders) for batch in stream.batches()]
-        into, out = (np.concatenate(each) for each in zip(*batches, strict=True))
-        if on_messages is not None:
-            on_messages(len(into))
-        figures = {"into_percent": _of_the_first(into), "out_percent": _of_the_first(out)}
-        return Measurement({"messages": len(into), **figures})
 
 
 @dataclass(frozen=True)
@@ -114,9 +94,3 @@ class FewestWorkers(Scenario):
     def _largest(self, keys: NDArray[np.uint64], times: NDArray[np.float64], workers: int) -> int:
         router = parse(self.grouping).router(workers)
         return int(np.bincount(router.route(keys, times)).max())
-
-
-def _of_the_first(ends: NDArray[Any]) -> float:
-    """Return the percentage of the edges whose end is one of the hundredth of the vertices."""
-    degrees = np.sort(np.unique(ends, return_counts=True)[1])[::-1]
-    return 100 * float(degrees[: math.ceil(len(degrees) / 100)].sum() / len(ends))

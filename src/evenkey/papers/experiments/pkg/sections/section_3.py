@@ -53,7 +53,7 @@ class KeySplittingCosts(Experiment):
         Chart(
             "Counters of keys that are frequent",
             Axis("workers", "Workers, W"),
-            Axis("pairs", "Counters of all workers"),
+            Axis("pairs", "Counters of all workers", "log"),
             "method",
         ),
     )

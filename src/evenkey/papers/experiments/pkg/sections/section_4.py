@@ -46,7 +46,7 @@ class Applications(Experiment):
         Chart(
             "State of all workers",
             Axis("workers", "Workers, W"),
-            Axis("state", "Counters or histograms"),
+            Axis("state", "Counters or histograms", "log"),
             "method",
             panels=Grid("title"),
         ),

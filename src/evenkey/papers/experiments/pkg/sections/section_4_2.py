@@ -31,9 +31,9 @@ class ApplicationBalance(Experiment):
     summary = (
         "Messages of each worker. Applications: as in PKG, section 4, with 2,000 records of one "
         "source, and the first epoch of the decision tree; word count and heavy hitters send the "
-        "same words. Stream of the errors: 200,000 messages of ZF with z = 1 and K = 100,000, "
-        "the stream of section 4's errors of heavy hitters, means over 2 draws. Its most frequent "
-        "key has 8.3 %, so that two workers can hold it up to 24."
+        "same words. Stream of the errors: ZF with z = 1 and K = 100,000, as for the errors of "
+        "heavy hitters in section 4, but 200,000 messages in place of 500,000; means over 2 "
+        "draws. Its most frequent key has 8.3 %, so that two of up to 24 workers can hold it."
     )
 
     def scenarios(self, scale: Scale) -> list[Drawn]:

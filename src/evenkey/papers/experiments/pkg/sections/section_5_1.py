@@ -38,10 +38,16 @@ class LengthsAndChoices(Experiment):
     summary = (
         "As PKG, section 5: one source places m messages on W workers, and a draw has another "
         "stream and other hashes of the keys. A long stream has ten times the messages of a short "
-        "one: 2,000 and 20,000 a worker, of Zipf streams 20,000 and 200,000 in all. Means over 10 "
-        "draws with 10 workers and 1 with 100; over 3 of Zipf streams and distinct keys, over "
-        "500 and 50 of as many keys as workers with 10 and 100, over 1,500 of two keys on four "
-        "workers; the theorem has m = W^2, and 1,000 and 100 draws. At scale quick there are 2."
+        "one. Figures are means over draws; at scale quick there are 2 of each."
+    )
+    set_up = (
+        ("Stream", "Messages", "Draws"),
+        ("5 W keys", "2,000 and 20,000 a worker", "10 with 10 workers, 1 with 100"),
+        ("Zipf", "20,000 and 200,000 in all", "3"),
+        ("Distinct keys", "2,000 and 20,000 a worker", "3"),
+        ("As many keys as workers", "one a key", "500 with 10 workers, 50 with 100"),
+        ("Two keys on four workers", "one a key", "1,500"),
+        ("The theorem", "W^2 in all", "1,000 with 10 workers, 100 with 100"),
     )
 
     def scenarios(self, scale: Scale) -> list[Drawn]:

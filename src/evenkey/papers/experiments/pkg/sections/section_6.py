@@ -83,6 +83,17 @@ class BesideTheFigures(Experiment):
         "top share, and differ only in that other keys become hot every week. Graphs: as in figure "
         "8, with the whole look-alikes of SL1 and SL2, and as many edges of that of LJ."
     )
+    charts = (
+        Chart(
+            "Average imbalance of graphs, with uniform and skewed sources",
+            Axis("sources", "Sources, S", "category"),
+            IMBALANCE,
+            "workers",
+            "Workers W, split",
+            panels=Grid("symbol"),
+            dash="split",
+        ),
+    )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
         wikipedia = dataset("WP", scale, quick=1, timed=True)
@@ -193,16 +204,7 @@ class BesideTheFigures(Experiment):
 
     def plots(self, frame: Frame) -> list[Plot]:
         graphs = frame[(frame["kind"] == Simulation.kind) & (frame["samples"] == 0)]
-        chart = Chart(
-            "Average imbalance of graphs, with uniform and skewed sources",
-            Axis("sources", "Sources, S", "category"),
-            IMBALANCE,
-            "workers",
-            "Workers W, split",
-            panels=Grid("symbol"),
-            dash="split",
-        )
-        return [chart.plot(graphs)]
+        return [chart.plot(graphs) for chart in self.charts]
 
 
 def _by_quarter(frame: Frame) -> Frame:

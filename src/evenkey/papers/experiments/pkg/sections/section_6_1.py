@@ -109,7 +109,7 @@ class DrawsOfTheHash(Experiment):
         Chart(
             "Unbalanced draws of 20",
             Axis("setting", "", "category"),
-            Axis("unbalanced", "Draws"),
+            Axis("unbalanced", "Unbalanced draws of 20"),
             "method",
             kind="bars",
         ),
