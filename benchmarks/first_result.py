@@ -152,7 +152,8 @@ def watched_run(folder: Path, environment: dict[str, str]) -> dict[str, float]:
 
 def measured(way: str, source: Path) -> dict[str, float]:
     """Measure one way in a new process; return the seconds since the process started."""
-    environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}"}
+    paths = f"{source}{os.pathsep}{ROOT}"
+    environment = {**os.environ, "PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable}
     with tempfile.TemporaryDirectory() as folder:
         began = time.time()
         if way == RUN:

@@ -7,10 +7,12 @@ to 4.3. Any other version may raise an error, and the caller then leaves the pla
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -19,7 +21,7 @@ _KEPT = "__evenkey_kept_"
 _FENCE = "__evenkey_fence"
 """Alias around a part of a plan that no rule of Spark may move a filter into."""
 _FIRST = ("Except", "Intersect")
-"""Nodes whose hints are those of their first input."""
+"""Beginnings of the names of nodes whose hints are those of their first input."""
 _HIDDEN = "__qualified_access_only"
 """Metadata of columns that ``USING`` hides: ``*`` has them not, their table's name finds them."""
 _OF_ORDER = ("CollectList", "CollectSet", "First", "Last", "ListAgg")
@@ -37,8 +39,8 @@ def each_of(sequence: Any) -> Iterator[Any]:
 
 
 def name_of(node: Any) -> str:
-    """Return the name of the class of a node, such as ``Join``."""
-    return str(node.getClass().getSimpleName())
+    """Return the name of a node, such as ``Join``; for most, it is that of the class."""
+    return str(node.nodeName())
 
 
 def parts_of(condition: Any) -> Iterator[Any]:
@@ -56,7 +58,7 @@ def has_hint(plan: Any) -> bool:
         return True
     below = list(each_of(plan.children()))
     # A hint below another join is one for that join.
-    return bool(below) and (len(below) == 1 or name_of(plan) in _FIRST) and has_hint(below[0])
+    return bool(below) and (len(below) == 1 or name_of(plan).startswith(_FIRST)) and has_hint(below[0])
 
 
 def hidden_columns(plan: Any) -> list[Any]:
@@ -100,6 +102,40 @@ def is_command(frame: DataFrame) -> bool:
     return not java._jdf.logicalPlan().fastEquals(analysed_plan(frame))  # noqa: SLF001 - the same
 
 
+class _Package:
+    """A package of the JVM, in which each class is looked up once."""
+
+    def __init__(self, package: Any) -> None:
+        self._package = package
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._package, name)
+        setattr(self, name, found)
+        return found
+
+
+class _Names(NamedTuple):
+    """What is looked up by name in the JVM."""
+
+    plans: _Package
+    expressions: _Package
+    rules: _Package
+    subqueries: Any
+    to_sequence: Callable[[list[Any]], Any]
+
+
+@lru_cache(maxsize=1)
+def _names_in(jvm: Any) -> _Names:
+    catalyst = jvm.org.apache.spark.sql.catalyst
+    return _Names(
+        _Package(catalyst.plans.logical),
+        _Package(catalyst.expressions),
+        _Package(catalyst.optimizer),
+        catalyst.trees.TreePattern.PLAN_EXPRESSION(),
+        jvm.PythonUtils.toSeq,
+    )
+
+
 class Catalyst:
     """Makes nodes of plans in the session of a DataFrame.
 
@@ -114,12 +150,9 @@ class Catalyst:
         session: Any = frame.sparkSession
         self._session = session._jsparkSession  # noqa: SLF001 - Python has no name of it
         self._jvm = session._jvm  # noqa: SLF001 - PySpark's way to the JVM
-        self._plans = self._jvm.org.apache.spark.sql.catalyst.plans.logical
-        self._expressions = self._jvm.org.apache.spark.sql.catalyst.expressions
-        self._rules = self._jvm.org.apache.spark.sql.catalyst.optimizer
-        self._subqueries = (
-            self._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
-        )
+        names = _names_in(self._jvm)
+        self._plans, self._expressions, self._rules = names.plans, names.expressions, names.rules
+        self._to_sequence, self._subqueries = names.to_sequence, names.subqueries
         self._has_subqueries = False
         self._given: Any | None = None
         self._kept: list[Any] = []
@@ -336,7 +369,7 @@ class Catalyst:
         return self._rules.InlineCTE(*(each() for each in options))
 
     def _sequence(self, elements: Sequence[Any]) -> Any:
-        return self._jvm.PythonUtils.toSeq(list(elements))
+        return self._to_sequence(list(elements))
 
     @staticmethod
     def _module(package: Any, name: str) -> Any:

@@ -32,7 +32,7 @@ def locations_of(plan: Any) -> list[str]:
         if name_of(leaf) != "LogicalRelation" or leaf.catalogTable().isDefined():
             continue
         relation = leaf.relation()
-        if name_of(relation) == _OF_FILES:
+        if relation.getClass().getSimpleName() == _OF_FILES:
             paths = relation.location().rootPaths()
             if paths.nonEmpty():
                 found.append(str(paths.head().toString()))
