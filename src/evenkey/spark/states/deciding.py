@@ -213,7 +213,9 @@ class StatePlans:
         enough = rows >= _LEAST_ROWS
         workers = self._workers(last.workers, _seconds(last, records))
         sized = replace(last, sizes=tuple(sizes))
-        owners = self._owners(sized, loads, workers, enough=enough)
+        hot = _hot(records, workers) if enough else last.hot
+        expected = _expected(loads, records, {*last.hot}, {*hot})
+        owners = self._owners(sized, expected, workers, enough=enough)
         return StatePlan(
             epoch=last.epoch + 1,
             generation=generation,
@@ -230,7 +232,7 @@ class StatePlans:
             rows=0 if enough else rows,
             moved=tuple(np.flatnonzero(np.array(owners) != np.array(last.owners)).tolist()),
             dropped=tuple(piece for record in records for piece in record.dropped),
-            hot=_hot(records, workers) if enough else last.hot,
+            hot=hot,
             planning_seconds=time.perf_counter() - started,
         )
 
@@ -323,6 +325,35 @@ def _hot(records: Sequence[SlotWork], workers: int) -> tuple[int, ...]:
     total = sum(work.rows for each in records for work in each.work.values())
     counts = (found for record in records for found in record.hottest)
     return tuple(sorted(key for key, count in counts if 2 * workers * count > total))
+
+
+def _expected(
+    loads: NDArray[np.float64], records: Sequence[SlotWork], before: set[int], after: set[int]
+) -> NDArray[np.float64]:
+    """Return the load of each partition in the next epoch, for which other keys are hot, float64[P].
+
+    The rows of a key that becomes hot will not come to its partition, and those of a key that was
+    hot will.
+
+    Parameters
+    ----------
+    loads
+        Loads that were measured, float64[P].
+    records
+        Records of the last epoch.
+    before, after
+        Hashes of the keys that were combined before the shuffle, and of those that will be.
+    """
+    received, more = np.zeros(len(loads)), np.zeros(len(loads))
+    for record in records:
+        for partition, work in record.work.items():
+            received[partition] += work.received
+        for key, count in record.hottest:
+            more[key % len(loads)] += count * ((key in before) - (key in after))
+    # Rows that will not come took the time of the others there; nobody has seen those that will.
+    all_alike = loads.sum() / max(received.sum(), 1)
+    of_a_row = np.where(more < 0, loads / np.maximum(received, 1), all_alike)
+    return np.maximum(loads + more * of_a_row, 0.0)
 
 
 def _seconds(last: StatePlan, records: Sequence[SlotWork]) -> NDArray[np.float64]:
