@@ -7,12 +7,11 @@ to 4.3. Any other version may raise an error, and the caller then leaves the pla
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -58,7 +57,9 @@ def has_hint(plan: Any) -> bool:
         return True
     below = list(each_of(plan.children()))
     # A hint below another join is one for that join.
-    return bool(below) and (len(below) == 1 or name_of(plan).startswith(_FIRST)) and has_hint(below[0])
+    return (
+        bool(below) and (len(below) == 1 or name_of(plan).startswith(_FIRST)) and has_hint(below[0])
+    )
 
 
 def hidden_columns(plan: Any) -> list[Any]:

@@ -330,7 +330,7 @@ def _hot(records: Sequence[SlotWork], workers: int) -> tuple[int, ...]:
 def _expected(
     loads: NDArray[np.float64], records: Sequence[SlotWork], before: set[int], after: set[int]
 ) -> NDArray[np.float64]:
-    """Return the load of each partition in the next epoch, for which other keys are hot, float64[P].
+    """Return the load of each partition in the next epoch, in which other keys are hot, float64[P].
 
     The rows of a key that becomes hot will not come to its partition, and those of a key that was
     hot will.
