@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
     Operators = Callable[[Inputs, Path], list[Family]]
 
-MILLION = 1_000_000
 CALL_ROWS, CALL_KEYS = 100, 10
 """Rows and keys of the input on which the cost of a call is measured."""
 CALL, UNIFORM, HOT, PYTHON = "call", "uniform", "hot", "python"
@@ -193,7 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=MILLION, help="rows of each input")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of each input")
     parser.add_argument("--keys", type=int, default=2_000, help="keys, beside the hot one")
     parser.add_argument("--rounds", type=int, default=5, help="how often an operator runs")
     parser.add_argument("--only", help="lists or operators, with semicolons between")

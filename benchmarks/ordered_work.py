@@ -14,7 +14,7 @@ is null if fewer than two ways made rows.
 
     python benchmarks/ordered_work.py windows            # about fifteen minutes on two cores
     python benchmarks/ordered_work.py small-executors    # about five minutes
-    python benchmarks/ordered_work.py joins              # about half an hour
+    python benchmarks/ordered_work.py joins              # an hour: Spark's own until the limit
     python benchmarks/ordered_work.py joins --ways all-pairs    # until the limit
 """
 
