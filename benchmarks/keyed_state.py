@@ -15,9 +15,10 @@ Estimates are for an idle machine with a core per worker; on two cores they are 
     python -m benchmarks.keyed_state --workers 8 --most-workers 12 --change 8:12,16:6  # 5 minutes
     python -m benchmarks.keyed_state --keys 20000 --rows 20000 --epochs 8 --every 3 --workers 2
 
-In ``--kills`` the program of the stream is killed, with its JVM and executors, at random times of
-the run, and started again. ``--beside`` runs each epoch in two queries, in random order: `stateful`
-and ``transformWithStateInPandas`` of Spark. The results of both are the new counts of the keys.
+In ``--kills`` the program of the stream is killed, with its JVM and executors, in random epochs at
+random times, and started again. ``--beside`` runs each epoch in two queries, in random order:
+`stateful` and ``transformWithStateInPandas`` of Spark. The results of both are the new counts of
+the keys.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from evenkey.spark.states.state_plan import StatePlan
 
+_PAUSE = 0.02
 _MOVED = 0.03
 """An epoch has a move if at least this share of the states is on another worker than before."""
 
@@ -121,25 +123,34 @@ def states_of(log: StateLog, checkpoint: Path, keys: int) -> NDArray[np.int64]:
     return counts
 
 
-def run(place: Path, given: Any, kills: int) -> list[float]:
-    """Run the program of the stream to its end; return the seconds until each kill."""
+def run(place: Path, given: Any, kills: int) -> list[tuple[int, float]]:
+    """Run the program of the stream to its end; return the epoch and time of each kill.
+
+    The program is killed in random epochs, each at a random time after the epoch before it.
+    """
     options = json.dumps(vars(given))
     command = [sys.executable, "-m", "benchmarks.keyed_stream", str(place), options]
     random = np.random.default_rng(given.seed)
-    killed: list[float] = []
-    while True:
-        # A start takes 15 s or more. After each kill the program gets time for an epoch or two.
-        waits = float(random.uniform(5, given.kill_within)) if len(killed) < kills else None
+    epochs = sorted(random.choice(np.arange(1, given.epochs), kills, replace=False).tolist())
+    killed: list[tuple[int, float]] = []
+    for epoch in [*epochs, None]:
         with subprocess.Popen(command, start_new_session=True) as program:
-            try:
-                if program.wait(waits):
-                    message = f"the program ended with {program.returncode}"
-                    raise RuntimeError(message)
-            except subprocess.TimeoutExpired:
+            if epoch is not None and _committed(program, place / f"checkpoint/commits/{epoch - 1}"):
+                after = round(float(random.uniform(0, given.kill_within)), 2)
+                time.sleep(after)
                 end_session(program.pid)
-                killed.append(round(waits or 0, 1))
-                continue
-        return killed
+                killed.append((epoch, after))
+            elif program.wait():
+                message = f"the program ended with {program.returncode}"
+                raise RuntimeError(message)
+    return killed
+
+
+def _committed(program: subprocess.Popen[bytes], commit: Path) -> bool:
+    """Wait until a file is there or a program has ended; return whether the file is there."""
+    while not commit.exists() and program.poll() is None:
+        time.sleep(_PAUSE)
+    return commit.exists()
 
 
 def spread(values: list[float]) -> dict[str, float | int | None]:
@@ -246,7 +257,7 @@ def options() -> Any:
         ("partitions", 0),
         ("files", 0),
         ("kills", 0),
-        ("kill-within", 60),
+        ("kill-within", 3),
         ("seed", 1),
     ):
         parser.add_argument(f"--{name}", type=int, default=default)

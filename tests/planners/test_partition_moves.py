@@ -58,6 +58,25 @@ def test_the_hottest_partition_stays_and_its_worker_gives_up_the_others():
     assert moved(planned, loads, np.ones(6), 3).tolist() == planned.tolist()
 
 
+def test_partitions_are_exchanged_where_no_single_move_helps():
+    loads = np.array([6.0, 5.0, 4.0, 3.0])
+    owners = np.array([0, 0, 1, 1], dtype=np.int32)
+    for sizes, owner in (([9.0, 1, 9, 1], [0, 1, 1, 0]), ([1.0, 9, 1, 9], [1, 0, 0, 1])):
+        planned = moved(owners, loads, np.array(sizes), 2)
+        assert planned.tolist() == owner
+        assert totals(planned, loads, 2).tolist() == [9, 9]
+
+
+@given(st.integers(4, 20), st.integers(0, 99))
+def test_partitions_of_keys_of_any_load_below_the_mean_are_within_the_bound(workers, seed):
+    random = np.random.default_rng(seed)
+    loads = np.bincount(random.integers(0, 16 * workers, 5000), 1 / np.arange(10, 5010))
+    owners = random.integers(0, workers, len(loads)).astype(np.int32)
+    limit = max(loads.sum() / workers, loads.max())
+    planned = moved(owners, loads, np.ones(len(loads)), workers)
+    assert totals(planned, loads, workers).max() <= (1 + SLACK) * limit
+
+
 def test_partitions_with_little_state_move_first():
     loads, sizes = np.ones(20), np.ones(20)
     sizes[:5] = 1000.0

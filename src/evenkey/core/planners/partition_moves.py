@@ -17,6 +17,10 @@ _REQUEST = 0.1
 """Cost of a move in addition to the size of the state, as a share of the mean size."""
 
 
+_GAIN = 0.001
+"""Partitions are exchanged if this lowers the load of the worker by this share."""
+
+
 def moved(
     owners: NDArray[np.int32],
     loads: NDArray[np.float64],
@@ -32,7 +36,9 @@ def moved(
     accumulate. A worker above the bound gives up partitions, until its load is at most the limit or
     no move lowers it. Of the partitions that fit into its excess load, it gives up those with most
     load for the size of their state; if none fits, the one with least load. Each partition goes to
-    the worker with least load.
+    the worker with least load. A worker that stays above the bound exchanges partitions with
+    others, one for one: those with least state of all that bring both workers below the bound, or
+    else those that lower the higher of the two loads most.
 
     Parameters
     ----------
@@ -72,23 +78,72 @@ def moved(
         _place(planned, totals, partition, loads)
     limit = max(loads.sum() / workers, loads.max(initial=0.0))
     costs = sizes + _REQUEST * sizes.mean() + 1.0
-    for worker in np.argsort(-totals, kind="stable").tolist():
-        if totals[worker] <= (1 + slack) * limit:
-            break
-        while totals[worker] > limit:
-            mine = np.flatnonzero((planned == worker) & (loads > 0))
-            helping = mine[loads[mine] + totals.min() < totals[worker]]
-            helping = helping[helping != mine[loads[mine].argmax()]]
-            if not len(helping):
-                break
-            fitting = helping[loads[helping] <= totals[worker] - limit]
-            if len(fitting):
-                partition = int(fitting[(loads[fitting] / costs[fitting]).argmax()])
-            else:
-                partition = int(helping[loads[helping].argmin()])
-            totals[worker] -= loads[partition]
-            _place(planned, totals, partition, loads)
-    return planned
+    bound = (1 + slack) * limit
+    while True:
+        worker = int(totals.argmax())
+        if totals[worker] <= bound:
+            return planned
+        gave = False
+        while totals[worker] > limit and _give(planned, totals, worker, loads, costs, limit):
+            gave = True
+        if totals[worker] <= bound:
+            continue
+        if not _exchange(planned, totals, worker, loads, costs, bound) and not gave:
+            return planned
+
+
+def _give(
+    planned: NDArray[np.int32],
+    totals: NDArray[np.float64],
+    worker: int,
+    loads: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    limit: float,
+) -> bool:
+    """Move a partition of a worker to that with least load; return whether this lowers its load."""
+    mine = np.flatnonzero((planned == worker) & (loads > 0))
+    helping = mine[loads[mine] + totals.min() < totals[worker]]
+    helping = helping[helping != mine[loads[mine].argmax()]]
+    if not len(helping):
+        return False
+    fitting = helping[loads[helping] <= totals[worker] - limit]
+    if len(fitting):
+        partition = int(fitting[(loads[fitting] / costs[fitting]).argmax()])
+    else:
+        partition = int(helping[loads[helping].argmin()])
+    totals[worker] -= loads[partition]
+    _place(planned, totals, partition, loads)
+    return True
+
+
+def _exchange(
+    planned: NDArray[np.int32],
+    totals: NDArray[np.float64],
+    worker: int,
+    loads: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    bound: float,
+) -> bool:
+    """Exchange a partition of a worker for one of another; return whether this lowers its load."""
+    others = np.flatnonzero(planned != worker)
+    best: tuple[float, float] | None = None
+    pair = (-1, -1)
+    for mine in np.flatnonzero(planned == worker).tolist():
+        less = loads[mine] - loads[others]
+        higher = np.maximum(totals[worker] - less, totals[planned[others]] + less)
+        # Below the bound, the least state counts; above it, the least load.
+        above = np.maximum(higher, bound)
+        for_state = np.where(above > bound, 0.0, costs[mine] + costs[others])
+        found = np.lexsort((for_state, above))[0]
+        if best is None or (above[found], for_state[found]) < best:
+            best, pair = (float(above[found]), float(for_state[found])), (mine, int(others[found]))
+    if best is None or best[0] > (1 - _GAIN) * totals[worker]:
+        return False
+    mine, other = pair
+    totals[worker] += loads[other] - loads[mine]
+    totals[planned[other]] += loads[mine] - loads[other]
+    planned[mine], planned[other] = planned[other], planned[mine]
+    return True
 
 
 def _place(
