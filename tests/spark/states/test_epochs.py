@@ -267,7 +267,8 @@ def test_partitions_move_to_balance_and_only_these_are_loaded(tmp_path):
     driver.epoch(2, rows[2] + [(k, v, t, c + 1000 * n) for n in range(1, 9) for k, v, t, c in hot])
     plan = driver.decide(3)
     assert 0 < len(plan.moved) <= 6
-    assert {owners[partition] for partition in plan.moved} == {0}
+    assert {owners[partition] for partition in range(0, 16, 4)} == {0}
+    assert sorted(plan.owners[partition] for partition in range(0, 16, 4)) == [0, 1, 2, 3]
     driver.epoch(3, rows[3])
     log = driver.plans.log("q")
     loaded = {p for record in log.records(plan) for p in record.loaded}
