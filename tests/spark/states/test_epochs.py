@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.planners import SLACK
 from evenkey.spark.states import slot_task, state_log
 from evenkey.spark.states.pieces import name_of
 from tests.spark.states.driven import Count, Driver, Killed, MortalStore, some_rows
@@ -264,11 +265,14 @@ def test_partitions_move_to_balance_and_only_these_are_loaded(tmp_path):
     driver.epoch(1, rows[1])
     owners = driver.decide(2).owners
     hot = [row for row in rows[2] if driver_partition(row[0]) % 4 == 0]
-    driver.epoch(2, rows[2] + [(k, v, t, c + 1000 * n) for n in range(1, 9) for k, v, t, c in hot])
+    skewed = rows[2] + [(k, v, t, c + 1000 * n) for n in range(1, 9) for k, v, t, c in hot]
+    driver.epoch(2, skewed)
     plan = driver.decide(3)
-    assert 0 < len(plan.moved) <= 6
-    assert {owners[partition] for partition in range(0, 16, 4)} == {0}
-    assert sorted(plan.owners[partition] for partition in range(0, 16, 4)) == [0, 1, 2, 3]
+    assert 0 < len(plan.moved) <= 8
+    loads = np.bincount([driver_partition(row[0]) for row in skewed], minlength=16)
+    before, after = (np.bincount(each, loads).max() for each in (owners, plan.owners))
+    assert before > 1.5 * loads.sum() / 4
+    assert after <= (1 + SLACK) * loads.sum() / 4
     driver.epoch(3, rows[3])
     log = driver.plans.log("q")
     loaded = {p for record in log.records(plan) for p in record.loaded}
