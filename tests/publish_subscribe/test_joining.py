@@ -94,7 +94,7 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
         assert each["epoch_duration_ms"] > 0
         assert 0 <= each["load_seconds"] < each["epoch_duration_ms"] / 1000
         assert each["usual_epoch_duration_ms"]["p50"] == each["usual_epoch_duration_ms"]["max"] > 0
-    assert [each.messages for each in reported if each.messages] == [200, 400, 600]
+    assert [each.messages for each in reported[3:]] == [200, 400, 600]
     records = recorded(config, tmp_path)
     assert [each["mldc"] for each in records] == figures["mldc"]
     assert [each["epoch_static_loads"] for each in records] == figures["epoch_static_loads"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ SLACK_OF_SECONDS = 0.1
 """The same if loads are seconds of work, which vary from epoch to epoch."""
 _REQUEST = 0.1
 """Cost of a move in addition to the size of the state, as a share of the mean size."""
-
-
 _GAIN = 0.001
 """Partitions are exchanged if this lowers the load of the worker by this share."""
 
@@ -74,84 +73,72 @@ def moved(
     planned = owners.astype(np.int32, copy=True)
     stays = planned < workers
     totals = np.bincount(planned[stays], loads[stays], minlength=workers).astype(np.float64)
-    for partition in sorted(np.flatnonzero(~stays).tolist(), key=lambda each: (-loads[each], each)):
-        _place(planned, totals, partition, loads)
     limit = max(loads.sum() / workers, loads.max(initial=0.0))
-    costs = sizes + _REQUEST * sizes.mean() + 1.0
     bound = (1 + slack) * limit
-    while True:
+    moves = _Moves(planned, totals, loads, sizes + _REQUEST * sizes.mean() + 1.0, limit, bound)
+    for partition in sorted(np.flatnonzero(~stays).tolist(), key=lambda each: (-loads[each], each)):
+        moves.place(partition)
+    while totals.max() > bound:
         worker = int(totals.argmax())
-        if totals[worker] <= bound:
-            return planned
-        gave = False
-        while totals[worker] > limit and _give(planned, totals, worker, loads, costs, limit):
-            gave = True
-        if totals[worker] <= bound:
-            continue
-        if not _exchange(planned, totals, worker, loads, costs, bound) and not gave:
-            return planned
+        before = totals[worker]
+        while totals[worker] > limit and moves.give(worker):
+            pass
+        if totals[worker] > bound and not moves.exchange(worker) and totals[worker] == before:
+            break
+    return planned
 
 
-def _give(
-    planned: NDArray[np.int32],
-    totals: NDArray[np.float64],
-    worker: int,
-    loads: NDArray[np.float64],
-    costs: NDArray[np.float64],
-    limit: float,
-) -> bool:
-    """Move a partition of a worker to that with least load; return whether this lowers its load."""
-    mine = np.flatnonzero((planned == worker) & (loads > 0))
-    helping = mine[loads[mine] + totals.min() < totals[worker]]
-    helping = helping[helping != mine[loads[mine].argmax()]]
-    if not len(helping):
-        return False
-    fitting = helping[loads[helping] <= totals[worker] - limit]
-    if len(fitting):
-        partition = int(fitting[(loads[fitting] / costs[fitting]).argmax()])
-    else:
-        partition = int(helping[loads[helping].argmin()])
-    totals[worker] -= loads[partition]
-    _place(planned, totals, partition, loads)
-    return True
+@dataclass(frozen=True)
+class _Moves:
+    """Changes the workers of partitions, and with them the loads of the workers."""
 
+    planned: NDArray[np.int32]
+    totals: NDArray[np.float64]
+    loads: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    limit: float
+    bound: float
 
-def _exchange(
-    planned: NDArray[np.int32],
-    totals: NDArray[np.float64],
-    worker: int,
-    loads: NDArray[np.float64],
-    costs: NDArray[np.float64],
-    bound: float,
-) -> bool:
-    """Exchange a partition of a worker for one of another; return whether this lowers its load."""
-    others = np.flatnonzero(planned != worker)
-    best: tuple[float, float] | None = None
-    pair = (-1, -1)
-    for mine in np.flatnonzero(planned == worker).tolist():
-        less = loads[mine] - loads[others]
-        higher = np.maximum(totals[worker] - less, totals[planned[others]] + less)
-        # Below the bound, the least state counts; above it, the least load.
-        above = np.maximum(higher, bound)
-        for_state = np.where(above > bound, 0.0, costs[mine] + costs[others])
-        found = np.lexsort((for_state, above))[0]
-        if best is None or (above[found], for_state[found]) < best:
-            best, pair = (float(above[found]), float(for_state[found])), (mine, int(others[found]))
-    if best is None or best[0] > (1 - _GAIN) * totals[worker]:
-        return False
-    mine, other = pair
-    totals[worker] += loads[other] - loads[mine]
-    totals[planned[other]] += loads[mine] - loads[other]
-    planned[mine], planned[other] = planned[other], planned[mine]
-    return True
+    def place(self, partition: int) -> None:
+        """Give a partition to the worker with least load."""
+        least = int(self.totals.argmin())
+        self.planned[partition] = least
+        self.totals[least] += self.loads[partition]
 
+    def give(self, worker: int) -> bool:
+        """Move a partition of a worker to that with least load; return whether this helps."""
+        loads = self.loads
+        mine = np.flatnonzero((self.planned == worker) & (loads > 0))
+        helping = mine[loads[mine] + self.totals.min() < self.totals[worker]]
+        helping = helping[helping != mine[loads[mine].argmax()]]
+        if not len(helping):
+            return False
+        fitting = helping[loads[helping] <= self.totals[worker] - self.limit]
+        if len(fitting):
+            partition = int(fitting[(loads[fitting] / self.costs[fitting]).argmax()])
+        else:
+            partition = int(helping[loads[helping].argmin()])
+        self.totals[worker] -= loads[partition]
+        self.place(partition)
+        return True
 
-def _place(
-    planned: NDArray[np.int32],
-    totals: NDArray[np.float64],
-    partition: int,
-    loads: NDArray[np.float64],
-) -> None:
-    least = int(totals.argmin())
-    planned[partition] = least
-    totals[least] += loads[partition]
+    def exchange(self, worker: int) -> bool:
+        """Exchange a partition of a worker for one of another; return whether this helps."""
+        others = np.flatnonzero(self.planned != worker)
+        of_others = self.totals[self.planned[others]]
+        found: list[tuple[float, float, int, int]] = []
+        for mine in np.flatnonzero(self.planned == worker).tolist():
+            less = self.loads[mine] - self.loads[others]
+            # Below the bound, the least state counts; above it, the least load.
+            higher = np.maximum(self.totals[worker] - less, of_others + less).clip(self.bound)
+            state = np.where(higher > self.bound, 0.0, self.costs[mine] + self.costs[others])
+            best = np.lexsort((state, higher))[0]
+            found.append((float(higher[best]), float(state[best]), mine, int(others[best])))
+        load, _, mine, other = min(found)
+        if load > (1 - _GAIN) * self.totals[worker]:
+            return False
+        less = self.loads[mine] - self.loads[other]
+        self.totals[worker] -= less
+        self.totals[self.planned[other]] += less
+        self.planned[[mine, other]] = self.planned[[other, mine]]
+        return True
