@@ -37,7 +37,6 @@ import numpy as np
 from benchmarks import keyed_beside_spark
 from benchmarks.keyed_stream import keys_of, write_epoch
 from evenkey.core.stores import LocalStore
-from evenkey.spark.states.pieces import Version
 from evenkey.spark.states.state_log import StateLog
 from tests.processes import end_session
 
@@ -111,10 +110,7 @@ def states_of(log: StateLog, checkpoint: Path, keys: int) -> NDArray[np.int64]:
     """
     plan = plan_of(log, max(int(each.name) for each in (checkpoint / "commits").glob("[0-9]*")))
     assert plan is not None
-    heads = list(plan.heads)
-    for record in log.records(plan):
-        for partition in record.written:
-            heads[partition] = Version(plan.epoch, record.attempt)
+    heads = plan.after(log.records(plan)).heads
     counts = np.zeros(keys, dtype=np.int64)
     for partition, head in enumerate(heads):
         if head is not None:

@@ -135,7 +135,7 @@ def hashes_of(keys, bits=64):
     return hashed.view(np.int64) if bits == 64 else hashed.astype(np.int64)
 
 
-def table_of(rows, partitions, bits=64, *, timed=True):
+def table_of(rows, plan, bits=64, *, timed=True):
     """Make a task's input of rows (key, value, time in microseconds, content), without slots."""
     keys = [row[0] for row in rows]
     hashes = hashes_of(keys, bits)
@@ -144,7 +144,7 @@ def table_of(rows, partitions, bits=64, *, timed=True):
         "value": pa.array([row[1] for row in rows], pa.int64()),
         HASH: pa.array(hashes),
         CONTENT: pa.array([row[3] for row in rows], pa.int64()),
-        PARTITION: pa.array(np.mod(hashes, partitions).astype(np.int32)),
+        PARTITION: pa.array(plan.partitions_of(hashes).astype(np.int32)),
     }
     if timed:
         columns[TIME] = pa.array([row[2] for row in rows], pa.int64())
@@ -200,6 +200,7 @@ class Driver:
             workers=workers,
             most_workers=plans.pop("most_workers", workers),
             by_rows=True,
+            merges=merge is not None,
             clock=clock,
             **plans,
         )
@@ -221,7 +222,7 @@ class Driver:
 
     def inputs(self, rows, plan):
         """Return the batches of each slot, in a random order of rows."""
-        table = table_of(rows, self.plans.shape.partitions, self.bits, timed=self.event_time)
+        table = table_of(rows, plan, self.bits, timed=self.event_time)
         if self.merge is not None:
             table = self.combined(table, plan)
         slots = np.array(plan.owners, dtype=np.int32)[table[PARTITION].to_numpy()]
@@ -275,11 +276,14 @@ class Driver:
         return found
 
 
-def some_rows(random, epoch, count=60, keys=25, *, deletes=True):
-    """Draw rows of an epoch; times and contents differ, so that their order is known."""
+def some_rows(random, epoch, count=60, keys=25, *, deletes=True, shift=0):
+    """Draw rows of an epoch; times and contents differ, so that their order is known.
+
+    The hottest key has number 1, plus `shift`.
+    """
     rows = []
     for number in range(count):
-        key = int(random.zipf(1.5)) % keys
+        key = (int(random.zipf(1.5)) + shift) % keys
         value = -1 if deletes and random.random() < 0.05 else int(random.integers(0, 1000))
         time = epoch * 1_000_000 + int(random.permutation(count)[0]) * 10
         rows.append((None if key == 7 else key, value, time, epoch * count + number))

@@ -1,4 +1,4 @@
-"""Random histories of keyed state: kills, restarts, set-backs, moves, other numbers of workers."""
+"""Random histories of keyed state: kills, restarts, set-backs, moves, other workers, hot keys."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def history(directory, seed):
         seed=seed,
     )
     counts = [Count()]
-    epoch = 0
+    epoch = shift = 0
     for step in range(EPOCHS):
         event = random.random()
         if event < 0.1:
@@ -63,7 +63,8 @@ def history(directory, seed):
         elif event < 0.45 and epoch:
             epoch = max(0, epoch - int(random.integers(1, KEPT)))
             driver.restart()
-        rows = some_rows(random, step, count=int(random.integers(1, 50)))
+        shift = int(random.integers(25)) if random.random() < 0.3 else shift
+        rows = some_rows(random, step, count=int(random.integers(1, 50)), shift=shift)
         del counts[epoch + 1 :]
         count = Count()
         count.states = dict(counts[epoch].states)

@@ -124,10 +124,13 @@ def add_parts(batch):
 
 
 @pytest.mark.slow(9)
-def test_rows_of_hot_keys_are_combined_and_exact(session, tmp_path):
+@pytest.mark.parametrize("merge", [add_parts, None], ids=["merge", "whole"])
+def test_hot_keys_are_combined_or_get_partitions_and_are_exact(session, tmp_path, merge):
     random, count, epochs = np.random.default_rng(3), 1500, []
-    for epoch in range(3):
-        users = ["hot" if random.random() < 0.6 else f"user {n % 20}" for n in range(count)]
+    for epoch in range(4):
+        hot = None if epoch == 0 else "user 4"
+        users = [hot if random.random() < 0.6 else f"user {n % 20}" for n in range(count)]
+        users[:3] = [None, "user 4", "user 5"]
         rows = {"user": users, "amount": random.integers(0, 100, count)}
         at = pa.array([START + timedelta(seconds=epoch)] * count, pa.timestamp("us", "UTC"))
         epochs.append(pa.table({**rows, "at": at, "a.b": [{"x": 1}] * count}))
@@ -137,7 +140,8 @@ def test_rows_of_hot_keys_are_combined_and_exact(session, tmp_path):
         state=tmp_path / "state",
         workers=2,
         time="at",
-        merge=add_parts,
+        balance="rows",
+        merge=merge,
     )
     found = counted(run_epochs(df, tmp_path / "checkpoint"))
     sums: Counter[Any] = Counter()
@@ -146,7 +150,10 @@ def test_rows_of_hot_keys_are_combined_and_exact(session, tmp_path):
             sums[row["user"]] += row["amount"]
         assert found[epoch] == Counter(sums.items())
     plans = [*(tmp_path / "state").glob("queries/*/epochs/*/plan-*.json")]
-    assert [len(json.loads(plan.read_text())["hot"]) for plan in sorted(plans)] == [1, 1]
+    plans = [json.loads(plan.read_text()) for plan in sorted(plans)]
+    assert [len(plan["hot"]) for plan in plans] == [merge is not None] * 3
+    assert [len([*filter(None, plan["own"])]) for plan in plans] == [merge is None] * 3
+    assert [len(plan["regrouped"]) for plan in plans] == ([0, 0, 0] if merge else [1, 2, 0])
 
 
 @pytest.mark.soak(9)

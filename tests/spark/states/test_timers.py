@@ -225,7 +225,8 @@ def test_a_batch_without_event_times_may_have_states_that_expire(tmp_path):
     driver = Driver(
         tmp_path, count_rows, results=SESSIONS, event_time=False, expire_after=6 * SECOND
     )
-    rows = table_of([(1, 0, 0, 0), (1, 0, 0, 1), (2, 0, 0, 2)], 1, timed=False)
+    plan = driver.decide(0)
+    rows = table_of([(1, 0, 0, 0), (1, 0, 0, 1), (2, 0, 0, 2)], plan, timed=False)
     rows = rows.append_column(SLOT, pa.array([0, 0, 0], pa.int32()))
     task = SlotTask(driver.function, None, rows.schema, None, CACHE)
     found = [row for batch in task(rows.to_batches()) for row in batch.to_pylist()]

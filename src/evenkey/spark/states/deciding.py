@@ -11,7 +11,7 @@ import numpy as np
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.planners import SLACK, SLACK_OF_SECONDS, moved
 from evenkey.core.stores import SHARED, unseen
-from evenkey.spark.states.pieces import Version
+from evenkey.spark.states.own_partitions import chosen, loads_of_keys, regrouped
 from evenkey.spark.states.state_log import Generation, StateLog, unrecorded
 from evenkey.spark.states.state_plan import StatePlan
 from evenkey.spark.states.worker_count import asked_workers
@@ -55,6 +55,9 @@ class StatePlans:
     by_rows
         Whether the load of a partition is the number of rows that its slot gets, where a partial
         state is one row, and not the seconds of work.
+    merges
+        Whether the rows of hot keys are combined before they are shuffled. Otherwise hot keys have
+        partitions of their own.
     delay
         How far the clock of event time is behind the latest event time, in microseconds.
     clock
@@ -68,6 +71,7 @@ class StatePlans:
     most_workers: int
     scale: Scale | None = None
     by_rows: bool = False
+    merges: bool = False
     delay: int = 0
     clock: Callable[[], float] = time.time
 
@@ -201,38 +205,45 @@ class StatePlans:
         started = time.perf_counter()
         records = log.records(last)
         self._check_read(log, last, records)
-        heads, sizes, timers = list(last.heads), list(last.sizes), list(last.timers)
-        for record in records:
-            for partition, written in record.written.items():
-                heads[partition] = Version(last.epoch, record.attempt)
-                sizes[partition], timers[partition] = written.keys, written.timer
         times = [last.latest, *(record.latest for record in records)]
         latest = max((each for each in times if each is not None), default=None)
-        loads = np.array(last.loads) + self._measured(records)
+        loads = np.array(last.loads) + self._measured(last, records)
         rows = last.rows + sum(work.rows for each in records for work in each.work.values())
-        enough = rows >= _LEAST_ROWS
+        enough = bool(records) and rows >= _LEAST_ROWS
         workers = self._workers(last.workers, _seconds(last, records))
-        sized = replace(last, sizes=tuple(sizes))
-        hot = _hot(records, workers) if enough else last.hot
-        expected = _expected(loads, records, {*last.hot}, {*hot})
-        owners = self._owners(sized, expected, workers, enough=enough)
-        return StatePlan(
+        stored = last.after(records)
+        following = replace(
+            last,
             epoch=last.epoch + 1,
             generation=generation,
             operator=self.operator,
-            shape=last.shape,
-            workers=workers,
-            owners=owners,
-            heads=tuple(heads),
-            sizes=tuple(sizes),
-            timers=tuple(timers),
+            heads=tuple(stored.heads),
+            sizes=tuple(stored.sizes),
+            timers=tuple(stored.timers),
             latest=latest,
             now=self._now(latest, last.now),
-            loads=(0.0,) * len(loads) if enough else tuple(loads.tolist()),
-            rows=0 if enough else rows,
-            moved=tuple(np.flatnonzero(np.array(owners) != np.array(last.owners)).tolist()),
+            loads=tuple(loads.tolist()),
+            rows=rows,
             dropped=tuple(piece for record in records for piece in record.dropped),
-            hot=hot,
+            # Without records no task ran, so the keys are still in their previous partitions.
+            regrouped=() if records else last.regrouped,
+        )
+        expected = loads
+        if enough:
+            hot = _hot(records, workers) if self.merges else ()
+            whole = not self.merges and workers > 1
+            of_keys = loads_of_keys(last, records, loads) if whole else {}
+            own = chosen(last.own, of_keys, loads.sum() / workers)
+            expected = _expected(last, loads, records, {*hot})
+            following, expected = regrouped(following, own, of_keys, expected)
+            following = replace(following, hot=hot, rows=0, loads=(0.0,) * len(expected))
+        owners = self._owners(following, expected, workers, enough=enough)
+        changes = np.array(owners) != np.array(following.owners)
+        return replace(
+            following,
+            workers=workers,
+            owners=owners,
+            moved=tuple(np.flatnonzero(changes).tolist()),
             planning_seconds=time.perf_counter() - started,
         )
 
@@ -258,12 +269,12 @@ class StatePlans:
             )
             raise RunError(message)
 
-    def _measured(self, records: Sequence[SlotWork]) -> NDArray[np.float64]:
-        """Return the load of each partition in the epoch of some records, float64[P].
+    def _measured(self, plan: StatePlan, records: Sequence[SlotWork]) -> NDArray[np.float64]:
+        """Return the load of each partition in the epoch of a plan, float64[n].
 
         The work of making partial states does not count, because it does not move with a partition.
         """
-        loads = np.zeros(self.shape.partitions)
+        loads = np.zeros(len(plan.owners))
         for record in records:
             for partition, work in record.work.items():
                 loads[partition] += work.received if self.by_rows else work.seconds
@@ -328,28 +339,32 @@ def _hot(records: Sequence[SlotWork], workers: int) -> tuple[int, ...]:
 
 
 def _expected(
-    loads: NDArray[np.float64], records: Sequence[SlotWork], before: set[int], after: set[int]
+    last: StatePlan, loads: NDArray[np.float64], records: Sequence[SlotWork], after: set[int]
 ) -> NDArray[np.float64]:
-    """Return the load of each partition in the next epoch, in which other keys are hot, float64[P].
+    """Return the load of each partition in the next epoch, in which other keys are hot, float64[n].
 
     The rows of a key that becomes hot will not come to its partition, and those of a key that was
     hot will.
 
     Parameters
     ----------
+    last
+        Plan of the last epoch.
     loads
-        Loads that were measured, float64[P].
+        Loads that were measured, float64[n].
     records
         Records of the last epoch.
-    before, after
-        Hashes of the keys that were combined before the shuffle, and of those that will be.
+    after
+        Hashes of the keys that will be combined before the shuffle.
     """
-    received, more = np.zeros(len(loads)), np.zeros(len(loads))
+    received, more, before = np.zeros(len(loads)), np.zeros(len(loads)), {*last.hot}
     for record in records:
         for partition, work in record.work.items():
             received[partition] += work.received
-        for key, count in record.hottest:
-            more[key % len(loads)] += count * ((key in before) - (key in after))
+        keys = np.array([key for key, _ in record.hottest], dtype=np.int64)
+        partitions = last.partitions_of(keys).tolist()
+        for (key, count), partition in zip(record.hottest, partitions, strict=True):
+            more[partition] += count * ((key in before) - (key in after))
     # Rows that will not come took the time of the others there; nobody has seen those that will.
     all_alike = loads.sum() / max(received.sum(), 1)
     of_a_row = np.where(more < 0, loads / np.maximum(received, 1), all_alike)

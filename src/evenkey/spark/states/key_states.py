@@ -87,9 +87,12 @@ class KeyStates:
         stays = np.ones(self.table.num_rows, dtype=bool)
         stays[rows[rows != NONE]] = False
         added = changes.filter(pa.array(~gone)).cast(self.table.schema)
-        both = pa.concat_tables([self.table.filter(pa.array(stays)), added])
-        order = np.argsort(both[HASH].to_numpy(), kind="stable")
-        return KeyStates(both.take(pa.array(order)).combine_chunks(), self.keys)
+        return self.with_table(pa.concat_tables([self.table.filter(pa.array(stays)), added]))
+
+    def with_table(self, table: pa.Table) -> KeyStates:
+        """Return the states of a table with the same columns, whose rows have any order."""
+        order = np.argsort(table[HASH].to_numpy(), kind="stable")
+        return KeyStates(table.take(pa.array(order)).combine_chunks(), self.keys)
 
 
 def same_keys(

@@ -86,9 +86,11 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     """Process a stream key by key, with a state for each key, on balanced workers.
 
     Keys are divided into state partitions by their hash, and each worker slot owns some of the
-    partitions. Between two epochs, partitions move from overloaded slots to others. A slot that
-    gets a partition loads the states of this partition, and nothing else is loaded. In each epoch
-    the function is called once for each partition that has rows, or keys whose timers are due.
+    partitions. Without `merge`, a key with more than half of a slot's mean load has a partition of
+    its own, until it has less than a quarter. Between two epochs, partitions move from overloaded
+    slots to others. A slot that gets a partition loads the states of this partition, and nothing
+    else is loaded. In each epoch the function is called once for each partition that has rows, or
+    keys whose timers are due.
 
     Parameters
     ----------
@@ -128,8 +130,8 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         Number of slots that exist, each of them a Spark task. While the query runs, W can become at
         most this number. None: `workers`.
     partitions
-        Number of state partitions, P, which never changes. None: the number that `state` has, or 16
-        times `most_workers`.
+        Number of state partitions to which keys are hashed, P, which never changes. None: the
+        number that `state` has, or 16 times `most_workers`.
     time
         Timestamp column with event times. The clock is then the watermark: the latest event time of
         earlier epochs minus `delay`. Rows whose time is before the clock are late and are left out.
@@ -152,7 +154,7 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         the last epoch, float64[W], and returns the number of workers. None: W stays `workers`. In
         both cases, if `state` has an object ``workers`` with a number as text, this number is W.
     merge
-        Function that merges the partial states of hot keys. None: a hot key stays on one worker.
+        Function that merges the partial states of hot keys. None: a hot key is on one worker.
         With `merge`, the tasks that read the stream share the work on a hot key, because its rows
         are combined before they are shuffled:
 
@@ -265,6 +267,7 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
             most_workers=most,
             scale=scale,
             by_rows=balance == "rows",
+            merges=merge is not None,
             delay=lateness,
         )
     rows = _with_hashes(df, keys, time, shape if plans is None else plans.shape)
@@ -272,11 +275,7 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     if plans is None:
         rows = rows.withColumn(SLOT, F.pmod(F.col(PARTITION), F.lit(most)).cast("int"))
     else:
-        # A join, not a subquery: Spark removes a filter on an input without rows, and its subquery,
-        # so an epoch in which only another source of the query has rows would have no plan.
-        rows, owners = with_epoch_words(rows, _Owners(plans), beneath_state=True)
-        rows = rows.withColumn(SLOT, F.get(owners, F.col(PARTITION)).cast("int"))
-        rows = rows.drop(WORDS_COLUMN)
+        rows = _with_slots(rows, plans)
         if merge is not None:
             merging = replace(work, function=merge, name="merge")
             rows = _combined(rows, work, plans, columns, timezone)
@@ -288,14 +287,33 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
         return with_plain_names(placed).mapInArrow(sent, output)
 
 
-class _Owners:
-    """Decides the plan of an epoch, and returns the slot of each partition."""
+def _with_slots(rows: DataFrame, plans: StatePlans) -> DataFrame:
+    """Add the slots of rows, and give the rows of hot keys the partitions of these keys."""
+    # A join, not a subquery: Spark removes a filter on an input without rows, and its subquery,
+    # so an epoch in which only another source of the query has rows would have no plan.
+    rows, words = with_epoch_words(rows, _Routes(plans), beneath_state=True)
+    count = F.get(words, F.lit(0))
+    found = F.array_position(F.slice(words, F.lit(2), count.cast("int")), F.col(HASH))
+    own = F.get(words, (count + found).cast("int")).cast("int")
+    rows = rows.withColumn(PARTITION, F.when(found > 0, own).otherwise(F.col(PARTITION)))
+    owner = F.get(words, (F.lit(1) + F.lit(2) * count + F.col(PARTITION)).cast("int"))
+    return rows.withColumn(SLOT, owner.cast("int")).drop(WORDS_COLUMN)
+
+
+class _Routes:
+    """Decides the plan of an epoch, and returns what rows need of it.
+
+    This is the number of keys that have partitions of their own, the hashes of these keys, their
+    partitions, and the slot of each partition.
+    """
 
     def __init__(self, plans: StatePlans) -> None:
         self._plans = plans
 
     def __call__(self, task: TaskId) -> list[int]:
-        return [*self._plans.decide(task, current_run() or task.query).owners]
+        plan = self._plans.decide(task, current_run() or task.query)
+        own = plan.own_partitions
+        return [len(own), *own, *own.values(), *plan.owners]
 
 
 def _combined(
@@ -313,7 +331,7 @@ def _combined(
 def _with_hashes(
     df: DataFrame, keys: Sequence[str], time: str | None, shape: StateShape
 ) -> DataFrame:
-    """Add to rows the hashes of key and contents, the state partition, and the event time."""
+    """Add to rows the hashes of key and contents, the partition of the hash, and the event time."""
     columns = key_columns(df, keys)
     hashed = hash_of(columns, nulls_apart=True)
     partition = F.pmod(hashed, F.lit(shape.partitions)).cast("int")

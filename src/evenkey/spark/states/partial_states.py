@@ -94,7 +94,7 @@ class CombineTask:
         columns[CONTENT] = pa.array(np.zeros(len(hashes), dtype=np.int64))
         columns[COUNT] = pa.array(counts)
         columns[SECONDS] = pa.array(seconds * counts / counts.sum())
-        partitions = np.mod(hashes, self._plans.shape.partitions)
+        partitions = plan.partitions_of(hashes)
         columns[PARTITION] = pa.array(partitions)
         columns[SLOT] = pa.array(np.array(plan.owners)[partitions])
         if TIME in rows.column_names:
@@ -166,8 +166,12 @@ def combining_seconds(rows: pa.Table) -> float:
 
 def hottest(rows: pa.Table) -> tuple[tuple[int, int], ...]:
     """Return the hashes of the keys with most rows, and their numbers of rows."""
-    hashes, numbers = np.unique(rows[HASH].to_numpy(), return_inverse=True)
-    counts = np.bincount(numbers, _counts(rows), minlength=len(hashes))
+    of_rows = rows[HASH].to_numpy()
+    if COUNT not in rows.column_names:
+        hashes, counts = np.unique(of_rows, return_counts=True)
+    else:
+        hashes, numbers = np.unique(of_rows, return_inverse=True)
+        counts = np.bincount(numbers, _counts(rows), minlength=len(hashes)).astype(np.int64)
     most = np.argsort(-counts, kind="stable")[:_MOST_HOT]
     return tuple((int(hashes[each]), int(counts[each])) for each in most)
 

@@ -7,7 +7,7 @@ from typing import Final
 HASH: Final = "__evenkey_hash"
 """Int64: hash of the key."""
 PARTITION: Final = "__evenkey_partition"
-"""Int32: state partition of the key, which follows from its hash."""
+"""Int32: state partition of the key in the epoch."""
 SLOT: Final = "__evenkey_slot"
 """Int32: slot of the partition in the epoch."""
 CONTENT: Final = "__evenkey_content"

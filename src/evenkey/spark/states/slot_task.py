@@ -153,6 +153,8 @@ class _Slot:
         self._log = log
         self._number = number
         self._version = Version(plan.epoch, uuid.uuid4().hex[:16])
+        regrouped = {partition for _, *both in plan.regrouped for partition in both}
+        self._regrouped = regrouped.intersection(plan.of_slot(number)).difference(plan.unused)
         self._cache = process_cache(limit)
         self._cache.drop(self._useless)
         self._loaded: dict[int, float] = {}
@@ -168,7 +170,7 @@ class _Slot:
         own, nothing = _by_partition(rows), rows.slice(0, 0)
         results = [
             self._call(partition, own.get(partition, nothing))
-            for partition in sorted({*own, *self._due()})
+            for partition in sorted({*own, *self._due(), *self._regrouped})
         ]
         write = self._log.pieces.write
         at_once(lambda each: write(self._version, *each), [*self._pieces.items()])
@@ -186,7 +188,7 @@ class _Slot:
             tuple(self._dropped),
             latest,
             late,
-            hottest(rows) if self._merge is not None else (),
+            hottest(rows),
         )
         self._log.record(self._plan, record)
         self._cache.drop(self._replaced)
@@ -229,7 +231,8 @@ class _Slot:
         return found
 
     def _call(self, partition: int, rows: pa.Table) -> pa.Table:
-        held = self._states(partition)
+        regrouped = partition in self._regrouped
+        held = self._after_regrouping(partition) if regrouped else self._states(partition)
         started = thread_time()
         if self._merge is None:
             called = self._function(held.states, rows, self._plan.now)
@@ -240,7 +243,7 @@ class _Slot:
             rows_in(rows), spent, called.results.num_rows, rows.num_rows, combining_seconds(rows)
         )
         count = called.changes.num_rows
-        if count:
+        if count or regrouped:
             changed = held.changed + count
             if self._is_whole(partition, held, called.states, changed):
                 self._dropped += [(version, partition) for version in held.chain]
@@ -263,6 +266,25 @@ class _Slot:
             or len(held.chain) >= 2 * SNAPSHOT_EVERY
             or changed >= _SNAPSHOT_SHARE * states.table.num_rows
         )
+
+    def _after_regrouping(self, partition: int) -> Held:
+        """Return the states of the keys that a partition has from this epoch on.
+
+        These are written as a whole, so nobody needs the pieces of the previous epoch's partitions.
+        """
+        held, plan = self._states(partition), self._plan
+        states = held.states
+        self._dropped += [(version, partition) for version in held.chain]
+        lost = [key for key, source, _ in plan.regrouped if source == partition]
+        stays = ~np.isin(states.hashes, np.array(lost, dtype=np.int64))
+        tables = [states.table.filter(pa.array(stays))]
+        for key, source, target in plan.regrouped:
+            if target == partition:
+                other = self._states(source)
+                tables.append(other.states.table.filter(pa.array(other.states.hashes == key)))
+                if source in plan.unused:
+                    self._dropped += [(version, source) for version in other.chain]
+        return Held(states.with_table(pa.concat_tables(tables)), (), 0)
 
     def _states(self, partition: int) -> Held:
         head = self._plan.heads[partition]
@@ -291,9 +313,12 @@ class _Slot:
         """Return whether no task of this epoch, nor of the next one, needs a cached partition."""
         if key.store != self._log.store.url or not isinstance(key.version, Version):
             return False
-        head, owner = self._plan.heads[key.partition], self._plan.owners[key.partition]
-        needed = (key.version, key.slot) == (head, owner)
-        return key.version.epoch < self._plan.epoch and not needed
+        plan, partition = self._plan, key.partition
+        needed = partition < len(plan.heads) and (key.version, key.slot) == (
+            plan.heads[partition],
+            plan.owners[partition],
+        )
+        return key.version.epoch < plan.epoch and not needed
 
     def _replaced(self, key: CacheKey) -> bool:
         """Return whether this epoch has replaced the states of a cached partition."""

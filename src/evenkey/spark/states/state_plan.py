@@ -6,11 +6,15 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from evenkey.core.whole_files import check_format
 from evenkey.spark.states.pieces import FORMAT, NEW_STATE, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,13 @@ class StatePlan:
     workers
         Number of slots that have partitions, W.
     owners
-        Slot of each of the P partitions.
+        Slot of each partition: the P partitions of the shape, and then those of `own`.
     heads
         For each partition, the version of its states at the beginning of the epoch; None: there are
         no states.
     sizes
-        Number of states of each partition, at the beginning of the epoch.
+        Number of states of each partition, at the beginning of the epoch. For a partition that a
+        hot key gets in this epoch, of the partition in which the state of the key still is.
     timers
         The earliest timer of each partition, in microseconds; None: there is none.
     latest
@@ -55,6 +60,12 @@ class StatePlan:
         Hashes of the keys whose rows are combined before they are shuffled, if states merge.
     planning_seconds
         Seconds that the decision took.
+    own
+        The partitions beyond the first P, each of which has the states of one hot key: the hash of
+        its key. None: the partition is not used.
+    regrouped
+        Keys that come to another partition in this epoch: the hash of each, its partition in the
+        previous epoch, and its partition in this one. Their states are still in the former.
     """
 
     epoch: int
@@ -74,6 +85,48 @@ class StatePlan:
     dropped: tuple[tuple[Version, int], ...] = ()
     hot: tuple[int, ...] = ()
     planning_seconds: float = 0.0
+    own: tuple[int | None, ...] = ()
+    regrouped: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def hashed(self) -> int:
+        """Number of partitions to which keys are hashed, P."""
+        return len(self.owners) - len(self.own)
+
+    @property
+    def own_partitions(self) -> dict[int, int]:
+        """Partition of each hash that has one of its own."""
+        first = self.hashed
+        return {key: first + at for at, key in enumerate(self.own) if key is not None}
+
+    @property
+    def unused(self) -> list[int]:
+        """Partitions beyond the first P that no key has."""
+        return [at for at, key in enumerate(self.own, self.hashed) if key is None]
+
+    def partitions_of(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the partition of each key, int64[n]; `hashes` are int64[n]."""
+        found = np.mod(hashes, self.hashed)
+        for key, partition in self.own_partitions.items():
+            found[hashes == key] = partition
+        return found
+
+    def after(self, records: Sequence[SlotWork]) -> Stored:
+        """Return what is stored of each partition after the epoch.
+
+        Parameters
+        ----------
+        records
+            Records of the epoch, one for each slot. Empty: no task ran, so nothing has changed.
+        """
+        heads, sizes, timers = [*self.heads], [*self.sizes], [*self.timers]
+        for unused in self.unused if records else ():
+            heads[unused], sizes[unused], timers[unused] = None, 0, None
+        for record in records:
+            for partition, written in record.written.items():
+                heads[partition] = Version(self.epoch, record.attempt)
+                sizes[partition], timers[partition] = written.keys, written.timer
+        return Stored(heads, sizes, timers)
 
     def of_slot(self, slot: int) -> list[int]:
         """Return the partitions of a slot."""
@@ -93,9 +146,30 @@ class StatePlan:
         given = dict(fields)
         for name in ("owners", "sizes", "timers", "loads", "moved", "hot"):
             given[name] = tuple(given[name])
+        # Plans of earlier versions of evenkey have no partitions of hot keys.
+        given["own"] = tuple(given.get("own", ()))
+        given["regrouped"] = tuple((*each,) for each in given.get("regrouped", ()))
         given["heads"] = tuple(None if each is None else Version(*each) for each in given["heads"])
         given["dropped"] = tuple((Version(*piece), number) for piece, number in given["dropped"])
         return cls(**given)
+
+
+class Stored(NamedTuple):
+    """What is stored of each partition, as in a plan.
+
+    Parameters
+    ----------
+    heads
+        The version of its states; None: there are no states.
+    sizes
+        Number of its states.
+    timers
+        Its earliest timer, in microseconds; None: there is none.
+    """
+
+    heads: list[Version | None]
+    sizes: list[int]
+    timers: list[int | None]
 
 
 class Written(NamedTuple):
@@ -160,7 +234,7 @@ class SlotWork:
     late
         Number of rows that were left out because they were late.
     hottest
-        Hashes of the keys with most rows, and their numbers of rows, if states merge.
+        Hashes of the keys with most rows, and their numbers of rows.
     """
 
     slot: int
