@@ -89,6 +89,25 @@ for _ in range(3):
 spark.stop()
 """
 
+KILLED = """
+from pyspark import SparkContext
+from evenkey.core.errors import RunError
+from evenkey.spark.sessions.java_process import java_deaths_named
+from evenkey.spark.sessions.starting import session
+
+def initialize(context, settings):
+    SparkContext._gateway.proc.kill()
+    SparkContext._gateway.proc.wait()
+    return initialize_context(context, settings)
+
+initialize_context, SparkContext._initialize_context = SparkContext._initialize_context, initialize
+try:
+    with java_deaths_named():
+        session("local[1]")
+except RunError as error:
+    print(error)
+"""
+
 _DIES_LATE = "import os, time; time.sleep(1); os.kill(os.getpid(), 9)"
 
 
@@ -137,6 +156,14 @@ def test_a_java_that_does_not_start_is_one_line():
         "evenkey.core.errors.RunError: Spark's Java process ended before it was ready"
     )
     assert "EVENKEY_SPARK_LOG=INFO shows its output" in last
+
+
+@pytest.mark.slow(4)
+@pytest.mark.classic("what the driver's own Java says")
+def test_a_java_that_is_killed_before_the_session_has_started_is_one_line():
+    done = start(KILLED)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Spark's Java process has died (killed by SIGKILL")
 
 
 @pytest.mark.slow(4)
