@@ -203,7 +203,7 @@ class WorkersOfAHotKey(Experiment):
             Axis("seconds", "Stream time, s"),
             Axis("pool", "Workers"),
             "rule",
-            panels=Grid("course"),
+            panels=Grid("course", shared=True),
         ),
     )
 
