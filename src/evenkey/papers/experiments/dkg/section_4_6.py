@@ -79,7 +79,7 @@ _NAMES = {
     _NO_KEY_SPACE_NO_WARM_UP: "no key space, no warm-up",
     _A_CHECK_A_MINUTE: "a check a minute",
     _README_SCALE_IN: "scale-in at L - sqrt(L)",
-    _REFERENCE: "DKG, reference",
+    _REFERENCE: "DKG (reference)",
 }
 _RULES: Mapping[str, Sequence[str]] = {
     _STEADY: ("dkg", _A_CHECK_A_MINUTE),
@@ -203,7 +203,7 @@ class WorkersOfAHotKey(Experiment):
             Axis("seconds", "Stream time, s"),
             Axis("pool", "Workers"),
             "rule",
-            panels=Grid("course"),
+            panels=Grid("course", shared=True),
         ),
     )
 
