@@ -23,7 +23,7 @@ from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.plans.tables import CorruptTableError, RoutingTable, layout_kept
 from evenkey.spark.sessions.access import at_state
 from evenkey.spark.sessions.before_epoch import before_epoch
-from evenkey.spark.sessions.task_slots import shuffle_partitions
+from evenkey.spark.sessions.task_slots import check_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,13 +170,7 @@ def pinned_plan(rows: Rows, method: str, first: Callable[[], object] | None = No
     RunError
         The state cannot be read or written, or the pinned plan is lost.
     """
-    partitions = shuffle_partitions(rows.df.sparkSession)
-    if partitions != rows.workers:
-        message = (
-            f"spark.sql.shuffle.partitions = {partitions}: {method} needs as many partitions as "
-            f"workers; set it to {rows.workers} before the query starts"
-        )
-        raise ConfigurationError(message)
+    check_partitions(rows.df.sparkSession, rows.workers, method)
     tables = rows.plans.tables("whole")
     if tables is None:
         message = (
