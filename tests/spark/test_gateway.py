@@ -108,6 +108,27 @@ except RunError as error:
     print(error)
 """
 
+STOPPED = """
+import contextlib, threading
+from evenkey.core.errors import RunError
+from evenkey.spark.sessions.java_process import java_deaths_named
+from evenkey.spark.sessions.starting import session
+
+def end():
+    with contextlib.suppress(Exception):
+        java.System.exit(52)
+
+spark = session("local[1]")
+java = spark.sparkContext._jvm
+try:
+    with java_deaths_named():
+        spark.sparkContext._jsc.sc().stop()
+        threading.Timer(1, end).start()
+        spark.range(1).count()
+except RunError as error:
+    print(error)
+"""
+
 _DIES_LATE = "import os, time; time.sleep(1); os.kill(os.getpid(), 9)"
 
 
@@ -208,6 +229,15 @@ def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monk
     monkeypatch.setattr(SparkContext, "_gateway", Gateway)
     with pytest.raises(RunError, match="killed by SIGKILL"), gateway.java_deaths_named():
         raise Py4JError
+
+
+@pytest.mark.slow(4)
+@pytest.mark.classic("what the driver's own Java says")
+def test_a_java_that_stops_spark_before_it_ends_is_waited_for():
+    """So it ends for lack of memory. What a query raises then is any error, and not the cause."""
+    done = start(STOPPED)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Spark's Java process has died (out of memory)")
 
 
 def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):

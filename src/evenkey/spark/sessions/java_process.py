@@ -332,7 +332,7 @@ def _death(error: BaseException) -> str | None:
     if not isinstance(process, subprocess.Popen):
         return None
     code = process.poll()
-    if code is None and _lost(error):
+    if code is None and (_lost(error) or _has_stopped()):
         # Java is about to end: it may still be writing a heap dump.
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(_PATIENCE_SECONDS)
@@ -361,3 +361,19 @@ def _lost(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _has_stopped() -> bool:
+    """Return whether Java has stopped Spark itself, as it does before it ends for lack of memory.
+
+    Calls to Spark then raise any error until Java has ended.
+    """
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context  # noqa: SLF001 - None once the program stopped it
+    if context is None:
+        return False
+    try:
+        return bool(context._jsc.sc().isStopped())  # noqa: SLF001
+    except Exception as error:  # noqa: BLE001 - Java may end during this call
+        return _lost(error)
