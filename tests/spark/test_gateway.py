@@ -181,10 +181,17 @@ def test_a_java_that_does_not_start_is_one_line():
 
 @pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
-def test_a_java_that_is_killed_before_the_session_has_started_is_one_line():
-    done = start(KILLED)
+@pytest.mark.parametrize(
+    ("program", "cause"), [(KILLED, "(killed by SIGKILL"), (STOPPED, "(out of memory)")]
+)
+def test_a_java_that_dies_is_one_line(program, cause):
+    """It is killed before the session has started; or it stops Spark, and ends a second later.
+
+    In the second way it ends for lack of memory. A query then raises any error, not the cause.
+    """
+    done = start(program)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Spark's Java process has died (killed by SIGKILL")
+    assert done.stdout.startswith(f"Spark's Java process has died {cause}")
 
 
 @pytest.mark.slow(4)
@@ -229,15 +236,6 @@ def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monk
     monkeypatch.setattr(SparkContext, "_gateway", Gateway)
     with pytest.raises(RunError, match="killed by SIGKILL"), gateway.java_deaths_named():
         raise Py4JError
-
-
-@pytest.mark.slow(4)
-@pytest.mark.classic("what the driver's own Java says")
-def test_a_java_that_stops_spark_before_it_ends_is_waited_for():
-    """So it ends for lack of memory. What a query raises then is any error, and not the cause."""
-    done = start(STOPPED)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Spark's Java process has died (out of memory)")
 
 
 def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
