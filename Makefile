@@ -24,7 +24,8 @@ NAMES :=
 export PATH := $(CURDIR)/build/programs/bin:$(PATH)
 KILLS := 100
 MUTANTS := 100
-WHAT := --commit HEAD --commit . -- route_and_place
+# The shell splits it into words, and does not read the brackets of a case's options.
+export WHAT := --commit HEAD --commit . -- route_and_place
 SEED := 1
 KAFKA := build/kafka
 HADOOP := build/hadoop
@@ -90,8 +91,8 @@ bounds: $(READY) ## Test kernels with checks of array bounds
 bench: $(READY) ## Measure the speed of kernels and of routing
 	@$(PYTEST) -m benchmark benchmarks || [ $$? -eq 5 ]
 
-compare: $(READY) ## Compare two commits, or two ways, on an idle machine (WHAT="--commit HEAD --commit . -- route_and_place")
-	@$(BIN)/python -m tools.compare $(WHAT)
+compare: $(READY) ## Compare two commits, or two ways, on an idle machine (WHAT="--commit HEAD --commit . -- command(messages=200000)")
+	@set -f; $(BIN)/python -m tools.compare $$WHAT
 
 freeze: $(READY) ## Rewrite the expected figures of the quality regression tests
 	@$(BIN)/python -m tests.regression

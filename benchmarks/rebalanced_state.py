@@ -2,8 +2,9 @@
 
 1. A query of ``transformWithStateInPandas`` counts keys: each key once, then rows by Zipf's law.
 2. The state moves to another number of workers. The time of each phase is measured.
-3. With ``--kills``, the state moves once more, to another location, and the program is killed in
-   each phase, after half of the time that the phase took, and started again.
+3. With ``--kills``, the state moves once more, to another location. The program is killed in each
+   phase after half of the time that the phase took, and started again. At the beginning of a short
+   phase the program waits until it is killed.
 4. A new query begins with the state. With ``--kills``, it is killed in its first epoch.
 5. The states of the new query are compared with a count by NumPy.
 
@@ -62,6 +63,8 @@ PHASES: tuple[tuple[Any, str], ...] = (
     (moving, "_finish"),
 )
 """Functions of a move, in their order; `make` is within `write_states`."""
+LEAST_SECONDS = 1.0
+"""A kill takes some time. In a phase that is shorter than this, the program waits for the kill."""
 _ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -167,12 +170,17 @@ def count(spark: SparkSession, given: Any, state: str, checkpoint: str, **option
     say(epochs=seconds)
 
 
-def timed(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that also reports when it begins and how long it takes."""
+def timed(name: str, work: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:
+    """Return a function that also reports when it begins and how long it takes.
+
+    If it `waits`, the function does nothing else after this report, until the program is killed.
+    """
 
     @functools.wraps(work)
     def call(*given: Any, **named: Any) -> Any:
         say(phase=name)
+        if waits:
+            sys.stdin.read()
         began = time.perf_counter()
         try:
             return work(*given, **named)
@@ -194,7 +202,8 @@ def step(options: str) -> None:
     else:
         if given.step == "move":
             for owner, name in PHASES:
-                setattr(owner, name, timed(name, getattr(owner, name)))
+                waits = name == given.waits
+                setattr(owner, name, timed(name, getattr(owner, name), waits=waits))
         began = time.perf_counter()
         moved = eks.rebalance(
             spark,
@@ -229,15 +238,22 @@ def run(given: Any, step: str, kill: tuple[str, float] | None = None) -> list[di
     step
         Name of the step.
     kill
-        Phase, and the seconds after its begin at which the program is killed; None: it is not.
+        Phase, and the seconds after its begin at which the program is killed, or 0 if it waits for
+        the kill at the begin; None: it is not killed.
     """
-    options = json.dumps({**vars(given), "step": step})
+    waits = None if kill is None or kill[1] else kill[0]
+    options = json.dumps({**vars(given), "step": step, "waits": waits})
     # As a module and not as the main program, because executors import its classes.
     code = "import sys; from benchmarks.rebalanced_state import step; step(sys.argv[1])"
     command = [sys.executable, "-c", code, options]
     said: list[dict[str, Any]] = []
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, start_new_session=True, env=importable()
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=importable(),
     ) as program:
         assert program.stdout is not None
         for line in program.stdout:
@@ -247,7 +263,6 @@ def run(given: Any, step: str, kill: tuple[str, float] | None = None) -> list[di
             if kill is not None and said[-1] == {"phase": kill[0]}:
                 time.sleep(kill[1])
                 end_session(program.pid)
-                break
     if kill is None and program.returncode:
         message = f"step {step} ended with {program.returncode}"
         raise RuntimeError(message)
@@ -266,8 +281,10 @@ def measured(given: Any) -> dict[str, Any]:
     if given.kills:
         given.state = "killed"
         for _, name in PHASES:
-            said = run(given, "move", (name, phases[name] / 2))
-            killed.append({"phase": name, "ended": {"phase": "rebalance"} in said})
+            seconds = phases[name] / 2 if phases[name] >= LEAST_SECONDS else 0
+            said = run(given, "move", (name, seconds))
+            ended = any(each["phase"] == name and "seconds" in each for each in said)
+            killed.append({"phase": name, "ended": ended})
     began = [run(given, "new", ("epochs", given.new_kill))] if given.kills else []
     killed += [{"phase": "the first epoch of the new query"}] * len(began)
     new = run(given, "new")

@@ -36,12 +36,19 @@ NOT_RUN = {
 NOT_SHOWN = {
     "apply": "Spark's own is deprecated: use applyInPandas",
     "check": "the constructor calls it; the class shows its error",
+    "learned_of_workers": "operators call it with counts of a class that is not public",
     "functions_digest": "runs and streams compare it; docs/aggregators.md says what they log",
     "state_type": "the parameter of `fold`, which its examples show",
     "derive": "the constructor calls it; the class shows what follows",
     "restored": "the runner makes it of a finished run's directory; tests/runs",
 }
 """Methods that no example calls, with the reason."""
+
+NOT_PUBLIC = {
+    "evenkey.applications.Clusters": "it generates the records of an example",
+    "evenkey.applications.Documents": "it generates the records of an example",
+}
+"""Names that docs or examples use although they are private, with the reason."""
 
 NOT_NAMED = {
     "PlannedGrouping.plan_ahead": "`workers` and `memory` are as in `replan`",
@@ -125,6 +132,33 @@ def test_a_parameter_of_a_method_is_described_or_named():
         if lacking:
             missing[f"{kind.__name__}.{name}"] = lacking
     assert {*missing} == {*NOT_NAMED}, missing
+
+
+IMPORT = re.compile(r"^ *(?:>>> )?from (evenkey[.\w]*) import (\([^)]*\)|[^\n(]*)", re.MULTILINE)
+SPELLED = re.compile(r"`(evenkey(?:\.\w+)*)\.(\w+)\b")
+USER_DOCS = [Path("README.md"), *Path("docs").glob("*.md"), *Path("examples").glob("*.py")]
+
+
+def names_used(text):
+    """Yield each module of the public API and each name in it that a text imports or spells out."""
+    for module, imported in IMPORT.findall(text):
+        for line in imported.strip("()").split(","):
+            yield module, line.partition("#")[0].partition(" as ")[0].strip(" .>\n")
+    yield from SPELLED.findall(text)
+
+
+def test_names_that_docs_and_examples_use_are_public():
+    texts = {str(file): file.read_text("utf-8") for file in USER_DOCS}
+    texts |= {f"{module}.{name}": own_docstring(module, name) for module, name in NAMES}
+    texts |= {f"{kind.__name__}.{name}": text for kind, name, text, _ in public_methods()}
+    private = {
+        f"{module}.{name}": where
+        for where, text in texts.items()
+        for module, name in names_used(text)
+        if module in MODULES and name not in ("", "*") and f"{module}.{name}" not in MODULES
+        if name not in importlib.import_module(module).__all__
+    }
+    assert {*private} == {*NOT_PUBLIC}, private
 
 
 @pytest.mark.parametrize(

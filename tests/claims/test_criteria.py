@@ -169,6 +169,12 @@ def test_a_claim_needs_all_settings_that_it_names_to_hold():
     assert judged(rule, ("KG", "5", "1"), ("PKG", "5", "2")).verdict == "does not hold"
 
 
+def test_settings_that_are_not_run_are_listed_by_their_numbers():
+    rule = 'word = "more"\nmore = {W = ["1,000", "20"]}\nless = {W = ["5", "50"]}\n'
+    some = judged(rule, ("KG", "20", "2"), ("KG", "5", "1"))
+    assert (some.verdict, some.ours) == ("not run", "2x; not run at W = 50, 1,000")
+
+
 def test_an_order_needs_all_its_steps_to_hold():
     rule = 'word = "more"\nrising = {W = ["5", "10", "50"]}\n'
     some = judged(rule, ("KG", "5", "1"), ("KG", "50", "2"))

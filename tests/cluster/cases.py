@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
 
 _ROWS = 20_000
-_EPOCHS_TO_WAIT = 120.0
+_EPOCHS_TO_WAIT = 600.0
 
 
 def clicks(spark: SparkSession) -> DataFrame:
@@ -383,8 +383,7 @@ def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, An
 
     writer = counted.writeStream.outputMode("update").foreachBatch(look)
     query = writer.option("checkpointLocation", f"{at}/checkpoint").start()
-    # State on an object store is slow: each task has a state store of several files.
-    deadline = time.monotonic() + 4 * _EPOCHS_TO_WAIT
+    deadline = time.monotonic() + _EPOCHS_TO_WAIT
     while query.isActive and _last_epoch(query) < epochs - 1:
         assert time.monotonic() < deadline
         time.sleep(0.2)

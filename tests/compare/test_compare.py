@@ -26,6 +26,18 @@ def one(add=0):
 """
 
 
+def test_make_passes_the_options_of_a_case_without_quotes(tmp_path):
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / "ready").touch()
+    what = "--commit . -- command(messages=2000) *"
+    given = [f"BIN={tmp_path}", f"READY={tmp_path / 'ready'}", f"WHAT={what}"]
+    make = ["make", "--no-print-directory", "compare", *given]
+    made = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert made.stdout.split() == ["-m", "tools.compare", *what.split()]
+
+
 @pytest.mark.parametrize(
     ("second", "outcome"),
     [

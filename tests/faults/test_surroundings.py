@@ -122,9 +122,11 @@ def test_a_line_of_300_megabytes(tmp_path):
         lines.write("x" * (300 << 20) + ",1\n")
         lines.write("hot,1\n" * 1000)
     expected = counted(file)
-    assert_refused(run(file, tmp_path / "out"), "out of memory", "SPARK_DRIVER_MEMORY=")
+    assert_refused(
+        run(file, tmp_path / "out", seconds=800), "out of memory", "SPARK_DRIVER_MEMORY="
+    )
     around = environment(SPARK_DRIVER_MEMORY="6g")
-    ended = run(file, tmp_path / "out", environment=around)
+    ended = run(file, tmp_path / "out", environment=around, seconds=800)
     assert_exact(ended, tmp_path / "out", expected)
 
 

@@ -9,6 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from evenkey.reports.pictures import GROUPINGS, THEMES, Axis, Chart, Grid
+from evenkey.reports.pictures.coincidence import Points, coinciding
 
 FRAME = pd.DataFrame(
     {
@@ -75,9 +76,9 @@ def test_panels_are_below_each_other_on_a_phone():
 def test_dashes_distinguish_ours_and_the_papers():
     figure = drawn(dash="whose")
     lines = dict(zip(legend(figure), figure.axes[0].lines, strict=True))
-    assert lines["PKG, ours"].get_linestyle() == "-"
-    assert lines["PKG, paper"].get_linestyle() == ":"
-    assert lines["PKG, ours"].get_color() == lines["PKG, paper"].get_color()
+    assert lines["PKG (ours)"].get_linestyle() == "-"
+    assert lines["PKG (paper)"].get_linestyle() == ":"
+    assert lines["PKG (ours)"].get_color() == lines["PKG (paper)"].get_color()
 
 
 def test_a_grouping_has_one_colour_in_all_charts():
@@ -125,13 +126,22 @@ def test_the_note_names_the_lines_that_coincide():
     def note(frame, **options):
         return Chart("", X, RATIO, "grouping", note="1 is balanced.", **options).plot(frame).note
 
-    coincide = "1 is balanced. These lines coincide; the widest is beneath the others"
+    coincide = (
+        "1 is balanced. These lines coincide in most points; the widest is beneath the others"
+    )
     assert note(BALANCED) == f"{coincide}: sg, planned."
-    assert note(BALANCED, panels=Grid("stream")) == f"{coincide}: sg, planned (WP)."
+    assert note(BALANCED, panels=Grid("stream")) == f"{coincide}: sg, planned in “WP”."
     many = pd.concat(BALANCED.assign(stream=str(each)) for each in range(5))
-    generic = "1 is balanced. Some lines coincide; the widest is beneath the others."
+    generic = "1 is balanced. Some lines coincide in most points; the widest is beneath the others."
     assert note(many, panels=Grid("stream")) == generic
     assert note(BALANCED[:4]) == note(BALANCED, kind="bars") == "1 is balanced."
+
+
+def test_lines_that_each_coincide_with_a_third_are_no_group():
+    short, one = Points([3, 4], [1, 1]), Points(range(5), [8, 5, 2, 1, 1])
+    other = Points(range(5), [2, 7, 8, 1, 1])
+    assert coinciding([one, short, other]) == [[0, 1]]
+    assert coinciding([one, short, short, other]) == [[0, 1, 2]]
 
 
 def test_axes_have_titles_units_and_whole_decades():

@@ -12,6 +12,7 @@ import pytest
 
 import evenkey
 from evenkey.groupings import available
+from evenkey.papers.experiments.dkg.metrics import MEASURED, SIMULATED
 from evenkey.reports.pictures import (
     GROUPINGS,
     THEMES,
@@ -22,6 +23,7 @@ from evenkey.reports.pictures import (
     stacked,
     themed,
 )
+from evenkey.reports.pictures.theme import places_of
 
 PACKAGE = Path(next(iter(evenkey.__path__)))
 SHEETS = sorted(PACKAGE.rglob("style.css"))
@@ -60,6 +62,15 @@ def test_lines_and_bars_can_be_seen_on_cards(theme):
     for colour in (*theme.runs, theme.caution):
         assert contrast(colour, theme.surface) >= 3
     assert len(set(theme.runs)) == len(theme.runs)
+
+
+def test_a_metric_has_one_colour_whichever_others_are_beside_it():
+    simulated, measured = (
+        places_of(metric.short for metric in metrics.values()) for metrics in (SIMULATED, MEASURED)
+    )
+    common = simulated.keys() & measured.keys()
+    assert common == {"StdDev", "DistCost", "Throughput"}
+    assert {name: simulated[name] for name in common} == {name: measured[name] for name in common}
 
 
 SEEN = {

@@ -14,7 +14,7 @@ from evenkey.papers.claims import PAPERS, all_claims, register
 from evenkey.papers.experiments import available
 from tools.reproduction.__main__ import archive, known_commit, outcomes, pictures_of
 from tools.reproduction.links import linked
-from tools.reproduction.pages import _form, chapter, pages
+from tools.reproduction.pages import _form, _pictures, chapter, pages
 from tools.reproduction.records import (
     FOLDER,
     ROOT,
@@ -120,6 +120,20 @@ def test_each_plot_has_a_picture_or_one_for_each_screen():
         assert found in (old, new), record.id
         if drawn(record):
             assert found == new, "run `make reproduction`"
+
+
+def test_pictures_of_series_are_those_of_the_run(tmp_path, monkeypatch):
+    record = next(each for each in records() if each.id == "dkg-section-4")
+    assert not drawn(record)
+    monkeypatch.setattr("tools.reproduction.pages.FOLDER", tmp_path)
+    named = [
+        "![Load of each worker](dkg-section-4-1-laptop.svg#laptop)",
+        "![Load of each worker](dkg-section-4-1-phone.svg#phone)",
+    ]
+    assert [line for line in _pictures(record) if line.startswith("!")] == named
+    (tmp_path / "dkg-section-4-1.png").touch()
+    named = ["![Load of each worker](dkg-section-4-1.png)"]
+    assert [line for line in _pictures(record) if line.startswith("!")] == named
 
 
 def test_a_picture_is_drawn_from_the_cells_of_a_table():

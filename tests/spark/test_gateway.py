@@ -89,6 +89,46 @@ for _ in range(3):
 spark.stop()
 """
 
+KILLED = """
+from pyspark import SparkContext
+from evenkey.core.errors import RunError
+from evenkey.spark.sessions.java_process import java_deaths_named
+from evenkey.spark.sessions.starting import session
+
+def initialize(context, settings):
+    SparkContext._gateway.proc.kill()
+    SparkContext._gateway.proc.wait()
+    return initialize_context(context, settings)
+
+initialize_context, SparkContext._initialize_context = SparkContext._initialize_context, initialize
+try:
+    with java_deaths_named():
+        session("local[1]")
+except RunError as error:
+    print(error)
+"""
+
+STOPPED = """
+import contextlib, threading
+from evenkey.core.errors import RunError
+from evenkey.spark.sessions.java_process import java_deaths_named
+from evenkey.spark.sessions.starting import session
+
+def end():
+    with contextlib.suppress(Exception):
+        java.System.exit(52)
+
+spark = session("local[1]")
+java = spark.sparkContext._jvm
+try:
+    with java_deaths_named():
+        spark.sparkContext._jsc.sc().stop()
+        threading.Timer(1, end).start()
+        spark.range(1).count()
+except RunError as error:
+    print(error)
+"""
+
 _DIES_LATE = "import os, time; time.sleep(1); os.kill(os.getpid(), 9)"
 
 
@@ -137,6 +177,21 @@ def test_a_java_that_does_not_start_is_one_line():
         "evenkey.core.errors.RunError: Spark's Java process ended before it was ready"
     )
     assert "EVENKEY_SPARK_LOG=INFO shows its output" in last
+
+
+@pytest.mark.slow(4)
+@pytest.mark.classic("what the driver's own Java says")
+@pytest.mark.parametrize(
+    ("program", "cause"), [(KILLED, "(killed by SIGKILL"), (STOPPED, "(out of memory)")]
+)
+def test_a_java_that_dies_is_one_line(program, cause):
+    """It is killed before the session has started; or it stops Spark, and ends a second later.
+
+    In the second way it ends for lack of memory. A query then raises any error, not the cause.
+    """
+    done = start(program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Spark's Java process has died {cause}")
 
 
 @pytest.mark.slow(4)

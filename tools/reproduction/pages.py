@@ -13,6 +13,7 @@ from tools.reproduction.claim_pages import claim_pages, counts, definitions
 from tools.reproduction.links import linked
 from tools.reproduction.markdown import table
 from tools.reproduction.records import (
+    FOLDER,
     artefact,
     read_notes,
     read_shared,
@@ -188,10 +189,10 @@ def _pictures(record: Record) -> Iterable[str]:
             note = charts[number].note
         yield f"**{title}.** {note}".rstrip()
         yield ""
-        if drawn:
-            yield from (f"![{title}]({name}-{kind}.svg#{kind})" for kind in KINDS)
-        else:
+        if (FOLDER / f"{name}.png").exists():
             yield f"![{title}]({name}.png)"
+        else:
+            yield from (f"![{title}]({name}-{kind}.svg#{kind})" for kind in KINDS)
         yield ""
 
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from evenkey.applications.application_runs import run as run
     from evenkey.applications.classifying import classify, classify_by_words
     from evenkey.applications.hitting import heavy_hitters
-    from evenkey.pipeline.learn import LearnConfig, Models, train
-    from evenkey.pipeline.learn import rejected_records as rejected_records
+    from evenkey.pipeline.learn import LearnConfig, Models, rejected_records, train
 
 __all__ = [
     "ApplicationConfig",
@@ -49,6 +48,7 @@ __all__ = [
     "classify",
     "classify_by_words",
     "heavy_hitters",
+    "rejected_records",
     "train",
 ]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evenkey.core.lazy import lazy_names
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.client import Isolation as Isolation
-from evenkey.kafka.topic_address import Address as Address
+from evenkey.kafka.topic_address import Address
 
 if TYPE_CHECKING:
     from evenkey.kafka.admin import Admin as Admin
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from evenkey.kafka.source import kafka_lines as kafka_lines
     from evenkey.kafka.topic_producer import Produced as Produced
     from evenkey.kafka.topic_producer import produce
-    from evenkey.kafka.topic_records import Record as Record
+    from evenkey.kafka.topic_records import Record
     from evenkey.kafka.topic_records import ValueFormat as ValueFormat
     from evenkey.kafka.topic_records import find_records as find_records
     from evenkey.kafka.topic_results import read_topic
 
 __all__ = [
+    "Address",
     "ClientSettings",
+    "Record",
     "produce",
     "read_topic",
 ]

@@ -39,8 +39,8 @@ class Address:
     'localhost:9092,other:9092/clicks,views'
 
     >>> clicks = Address.parse_one("localhost:9092/clicks")
-    >>> clicks.topic
-    'clicks'
+    >>> clicks.topic, Address.check_topic("views")
+    ('clicks', 'views')
     >>> Address.parse_one("localhost:1/clicks").check_reachable()
     Traceback (most recent call last):
         ...

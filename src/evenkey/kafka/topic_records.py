@@ -20,7 +20,22 @@ _BATCH = 1 << 16
 
 
 class Record(NamedTuple):
-    """A record to send: key, value, and event time in seconds after the first record."""
+    """A record that `produce` sends.
+
+    Parameters
+    ----------
+    key
+        Key; None: the record has no key.
+    value
+        Value.
+    seconds
+        Event time in seconds after the first record.
+
+    Examples
+    --------
+    >>> Record(b"ann", b"click", 0.5).seconds
+    0.5
+    """
 
     key: bytes | None
     value: bytes

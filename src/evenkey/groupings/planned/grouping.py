@@ -150,14 +150,7 @@ class PlannedGrouping(Grouping):
     [3.98, 4.02]
     >>> ahead = grouping.plan_ahead(statistics, workers=2, memory={})
     >>> others = grouping.fitted(statistics, workers=2, memory=ahead, of_messages=True)
-    >>> ended = grouping.learned(others, statistics, workers=2)
-
-    After an epoch, its statistics can also be summed from the keys that each worker held. The
-    operators do this; the class of a worker's counts is not in the public API.
-
-    >>> from evenkey.groupings import KeyCounts
-    >>> held = {0: KeyCounts.of(np.array([7], np.uint64), np.array([9.0]), statistics)}
-    >>> learned = grouping.learned_of_workers(ended, held, workers=2)
+    >>> learned = grouping.learned(others, statistics, workers=2)
     """
 
     name: ClassVar[str] = "planned"

@@ -15,7 +15,13 @@ from evenkey.joins.matching.partition_join import PARTITION, RELATION
 from evenkey.joins.sides.division import StaticSpread, divide
 from evenkey.joins.sides.write_tasks import OUTCOME, WRITTEN, CommitTask, WriteTask
 from evenkey.spark.keys import NamedTask, hash_of, key_columns, with_plain_names
-from evenkey.spark.sessions import at_state, from_arrow_schema, in_workers, to_arrow_schema
+from evenkey.spark.sessions import (
+    at_state,
+    from_arrow_schema,
+    in_workers,
+    shuffle_partitions,
+    to_arrow_schema,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -87,9 +93,7 @@ def write_static(
         fingerprint=fingerprint,
         refreshed=refreshed,
     )
-    shuffled = str(session.conf.get("spark.sql.shuffle.partitions"))
-    # Some platforms set this option to "auto".
-    tasks = min(partitions, int(shuffled)) if shuffled.isdecimal() else partitions
+    tasks = min(partitions, shuffle_partitions(session))
     placed = spread.repartitionById(tasks, F.col(PARTITION))
     writing = in_workers(session, NamedTask(WriteTask(writer, on), placed.columns))
     written = with_plain_names(placed).mapInArrow(writing, from_arrow_schema(WRITTEN))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from evenkey.papers.claims.comparisons import compared, relative, where
 from evenkey.papers.claims.figures_in_words import named as worded
 from evenkey.papers.claims.results_in_words import result
-from evenkey.papers.claims.shown_values import Row
+from evenkey.papers.claims.shown_values import Row, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -178,7 +178,7 @@ class Criterion:
         for key, text in dict.fromkeys(named):
             if (key, text) not in known:
                 missing.setdefault(key, []).append(text)
-        return [worded(key, texts) for key, texts in missing.items()]
+        return [worded(key, sorted(texts, key=_number)) for key, texts in missing.items()]
 
     def _chosen(self, values: Sequence[Compared]) -> Compared:
         """Return the median setting, or the one that is furthest in the direction of the number."""
@@ -209,6 +209,12 @@ class Criterion:
         if each.one.least <= each.two.most or each.one.value <= each.two.value:
             return False
         return self.word.least <= each.ratio <= self.word.most
+
+
+def _number(text: str) -> float:
+    """Return the number of a setting; names are equal, and stay in the order of the criterion."""
+    shown = Shown.read(text)
+    return 0.0 if shown is None else shown.value
 
 
 def _over(one: float, other: float) -> float:

@@ -24,6 +24,7 @@ from evenkey.papers.experiments.result_frames import series, spelled
 from evenkey.papers.experiments.run_scenarios import Progress, run
 from evenkey.papers.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.papers.experiments.scenario import Measurement, Scenario
+from evenkey.papers.experiments.several_streams import SeveralStreams
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import Timed, TimedRun, medians
 
@@ -42,6 +43,7 @@ __all__ = [
     "Progress",
     "Scale",
     "Scenario",
+    "SeveralStreams",
     "Simulation",
     "Timed",
     "TimedRun",

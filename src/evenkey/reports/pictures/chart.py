@@ -130,12 +130,13 @@ class Chart:
             labels = [label for label, _ in self._lines(part)]
             for group in self._coinciding(part, rows):
                 names = ", ".join(labels[place] for place in group)
-                named.append(f"{names} ({title})" if title else names)
+                named.append(f"{names} in “{title}”" if title else names)
         if len(named) > _MOST_NAMED:
-            return "Some lines coincide; the widest is beneath the others."
+            return "Some lines coincide in most points; the widest is beneath the others."
         if not named:
             return ""
-        return f"These lines coincide; the widest is beneath the others: {'; '.join(named)}."
+        lines = "; ".join(named)
+        return f"These lines coincide in most points; the widest is beneath the others: {lines}."
 
     def _coinciding(self, part: pd.DataFrame, frame: pd.DataFrame) -> list[list[int]]:
         """Return the groups of lines of a panel that coincide; bars do not."""
@@ -244,8 +245,8 @@ class Chart:
     def _lines(self, part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield the label and the rows of each colour and line style."""
         styles = [self.group, self.dash] if self.dash else [self.group]
-        for names, rows in part.groupby(styles, sort=False):
-            yield ", ".join(map(str, names)), rows
+        for (group, *dash), rows in part.groupby(styles, sort=False):
+            yield f"{group} ({dash[0]})" if dash else str(group), rows
 
     def _draw_points(self, panel: Axes, part: pd.DataFrame, frame: pd.DataFrame) -> dict[str, Any]:
         """Draw the points of a panel, and return the mark of each label in the legend."""

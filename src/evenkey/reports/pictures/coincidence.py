@@ -29,6 +29,8 @@ class Points(NamedTuple):
 def coinciding(lines: Sequence[Points]) -> list[list[int]]:
     """Return the groups of lines that coincide, as positions in `lines`.
 
+    All lines of a group coincide with each other. A line is in one group at most, the first.
+
     Examples
     --------
     >>> lines = [Points([8, 16], [1, 1]), Points([8, 16], [5, 10])]
@@ -40,12 +42,13 @@ def coinciding(lines: Sequence[Points]) -> list[list[int]]:
     near = _NEAR * (max(every, default=0) - min(every, default=0))
     groups: list[list[int]] = []
     for place, one in enumerate(heights):
-        with_it = [
-            group for group in groups if any(_coincide(one, heights[each], near) for each in group)
-        ]
-        groups = [group for group in groups if group not in with_it]
-        groups.append(sorted([*(each for group in with_it for each in group), place]))
-    return sorted(group for group in groups if len(group) > 1)
+        for group in groups:
+            if all(_coincide(one, heights[each], near) for each in group):
+                group.append(place)
+                break
+        else:
+            groups.append([place])
+    return [group for group in groups if len(group) > 1]
 
 
 def _coincide(one: dict[float, float], other: dict[float, float], near: float) -> bool:

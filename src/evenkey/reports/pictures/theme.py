@@ -41,6 +41,11 @@ _PREFERRED = {
     "dynamic-lb-strl": 3,
     "static-strl": 4,
     "dynamic-db-strl": 5,
+    "StdDev": 0,
+    "DistCost": 1,
+    "Maximum load": 2,
+    "Throughput": 3,
+    "Latency": 4,
 }
 """Positions of other names that occur in several charts: used if no grouping of the chart has them.
 """
@@ -133,8 +138,8 @@ class Theme:
 def places_of(names: Iterable[object]) -> dict[str, int]:
     """Return the positions of names' colours in `Theme.runs`.
 
-    A grouping, in any case and with any parameters, has its own position. Join modes, and figures
-    of ours and of a paper, have their own too if no grouping takes it. Other names get the
+    A grouping, in any case and with any parameters, has its own position. Join modes, metrics, and
+    figures of ours and of a paper, have their own too if no grouping takes it. Other names get the
     positions that are left, in order.
 
     Examples

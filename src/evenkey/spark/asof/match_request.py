@@ -30,6 +30,7 @@ from evenkey.spark.asof.matched_keys import MatchedKeys
 from evenkey.spark.groups.group_keys import Keys
 from evenkey.spark.groups.weights import cost_column
 from evenkey.spark.keys.given_columns import check_frame, check_own_names
+from evenkey.spark.plans.batch_plans import stored_workers
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import default_workers
 from evenkey.spark.windows.column_parts import unquoted_text
@@ -123,7 +124,9 @@ class MatchRequest:
         rule = MatchRule(direction, tolerance, allow_exact_matches)
         check_state(state)
         check_one_of("exact", exact, (True, False))
-        workers = default_workers(left.sparkSession) if workers is None else workers
+        if workers is None:
+            session = left.sparkSession
+            workers = stored_workers(session, state) or default_workers(session)
         check_workers(workers)
         keys = MatchedKeys.of(left, right, on, how)
         times = GivenTimes.of((left, right), (left_time, right_time))

@@ -62,8 +62,8 @@ def asof_join(  # noqa: PLR0913 - all options of a join, most of them by name on
     how
         ``left``: all left rows, with nulls if there is no match. ``inner``: left rows with a match.
     workers
-        Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``, or 1 if the session
-        runs one task at a time.
+        Number of tasks, at least 1; None: the number of the plan in `state`. If there is no plan,
+        ``spark.sql.shuffle.partitions``, or 1 if the session runs one task at a time.
     direction
         ``backward``: the last right row at or before the time of the left row. ``forward``: the
         first right row at or after it. ``nearest``: the nearer of both; if they are equally far

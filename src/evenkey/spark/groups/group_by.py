@@ -54,8 +54,9 @@ def groupBy(  # noqa: N802 - Spark's name
     keys
         As for ``df.groupBy``: names, columns or positions, which start at 1; or one list of these.
     workers
-        Number of tasks over which the keys are spread, at least 1. None: the number of tasks that
-        the session runs concurrently; in a stream, ``spark.sql.shuffle.partitions``.
+        Number of tasks over which the keys are spread, at least 1. None: the number of the plan in
+        `state`. If there is no plan, the number of tasks that the session runs concurrently; in a
+        stream, ``spark.sql.shuffle.partitions``.
     grouping
         ``auto``: keys are split only if `merge` of `Grouped.applyInPandas` merges their parts.
         ``whole``: no key is split. ``planned``, with or without parameters: keys are split.

@@ -19,7 +19,7 @@ from evenkey.groupings import Plan, unplanned, whole_plan
 from evenkey.spark.groups.learning import learn_later, learn_now
 from evenkey.spark.groups.weights import heaviest_of
 from evenkey.spark.keys.explanation import counted_in, speedup
-from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.batch_plans import KeptPlan, stored_workers
 from evenkey.spark.plans.learned_loads import LearnedLoads
 from evenkey.spark.plans.places import store_of
 from evenkey.spark.plans.plan_source import Fixed
@@ -42,6 +42,10 @@ logger = logging.getLogger(__name__)
 Way = Literal["whole", "planned"]
 
 _WHOLE = "whole"
+PINNED, COPY = "pinned", "copy"
+"""Folders of a pinned plan, below the plans with whole keys, and of its copy, below the plan."""
+_OF_BATCH = (_WHOLE, "")
+_OF_STREAM = (f"{_WHOLE}/{PINNED}", f"{_WHOLE}/{PINNED}/{COPY}", _WHOLE)
 _ABOUT = "about"
 BY_HASH = "no rows: keys are placed by their hash"
 """Origin of a plan that was made when a stream with state began without one."""
@@ -371,6 +375,27 @@ class GroupPlans:
         )
         memory = self._fitted(way, statistics, before, of_rows=True)
         KeptPlan(self._session, self.tables(way)).keep(_stating(memory, about))
+
+
+def planned_workers(
+    session: SparkSession, state: str | Path | Store | None, *, streams: bool
+) -> int | None:
+    """Return the number of workers of the plan that a groupBy finds in `state`; None: no plan.
+
+    Parameters
+    ----------
+    session, state
+        As for `GroupPlans`.
+    streams
+        Whether the rows are a stream, which follows the pinned plan.
+
+    Raises
+    ------
+    RunError
+        `state` cannot be read.
+    """
+    learn_now()
+    return stored_workers(session, state, _OF_STREAM if streams else _OF_BATCH)
 
 
 def _stating(memory: Snapshot, about: About) -> Snapshot:

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.spark.groups.group_plans import BY_HASH
+from evenkey.spark.groups.group_plans import BY_HASH, COPY, PINNED
 from evenkey.spark.plans.arrays import encoded
 from evenkey.spark.plans.places import mark_at
 from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.plans.tables import CorruptTableError, RoutingTable, layout_kept
 from evenkey.spark.sessions.access import at_state
 from evenkey.spark.sessions.before_epoch import before_epoch
-from evenkey.spark.sessions.task_slots import shuffle_partitions
+from evenkey.spark.sessions.task_slots import check_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PINNED, _COPY, _QUERIES = "pinned", "copy", "queries"
+_QUERIES = "queries"
 _WHY = "each key's state is in one of Spark's state partitions, whose number the checkpoint pins"
 
 
@@ -170,13 +170,7 @@ def pinned_plan(rows: Rows, method: str, first: Callable[[], object] | None = No
     RunError
         The state cannot be read or written, or the pinned plan is lost.
     """
-    partitions = shuffle_partitions(rows.df.sparkSession)
-    if partitions != rows.workers:
-        message = (
-            f"spark.sql.shuffle.partitions = {partitions}: {method} needs as many partitions as "
-            f"workers; set it to {rows.workers} before the query starts"
-        )
-        raise ConfigurationError(message)
+    check_partitions(rows.df.sparkSession, rows.workers, method)
     tables = rows.plans.tables("whole")
     if tables is None:
         message = (
@@ -203,7 +197,7 @@ def pinned_plan(rows: Rows, method: str, first: Callable[[], object] | None = No
 
 def queries_of(tables: RoutingTables) -> Store:
     """Return the store with a record of each query that follows the pinned plan."""
-    return tables.under(_PINNED).under(_QUERIES).store
+    return tables.under(PINNED).under(_QUERIES).store
 
 
 def digest_of(memory: Snapshot) -> str:
@@ -217,8 +211,8 @@ def _pin(tables: RoutingTables, why: str, otherwise: Snapshot) -> Snapshot:
     If there is no plan, the plan `otherwise` is pinned. The pinned plan is stored twice: if one of
     the two objects is lost, corrupt or not the plan that queries began with, the other replaces it.
     """
-    pinned = tables.under(_PINNED)
-    copy = pinned.under(_COPY)
+    pinned = tables.under(PINNED)
+    copy = pinned.under(COPY)
     with layout_kept(tables, why):
         found, broken = _found(pinned)
         kept, also_broken = _found(copy)
@@ -270,6 +264,6 @@ def _found(tables: RoutingTables) -> tuple[RoutingTable | None, str]:
 
 def _ways_out(tables: RoutingTables) -> str:
     return (
-        f"restore {tables.store.path(_PINNED)} as it was when the query began, or start with a new "
+        f"restore {tables.store.path(PINNED)} as it was when the query began, or start with a new "
         "checkpoint and a new state, where all keys begin without state"
     )

@@ -11,7 +11,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.choosing import Choice, choose, read_grouping
 from evenkey.spark.groups.exchange import SPLIT, exchanged
 from evenkey.spark.groups.group_keys import Keys, expression_of, keyed, listed
-from evenkey.spark.groups.group_plans import GroupPlans
+from evenkey.spark.groups.group_plans import GroupPlans, planned_workers
 from evenkey.spark.groups.weights import Side, Weights, cost_column
 from evenkey.spark.keys.explanation import counted_in
 from evenkey.spark.keys.given_columns import check_frame
@@ -108,11 +108,15 @@ class Rows:
 
     @cached_property
     def workers(self) -> int:
-        """Number of workers; by default the session's slots, or a stream's shuffle partitions."""
+        """Number of workers; by default that of the plan in `state`, else that of the session.
+
+        The session's number is its slots, or for a stream its shuffle partitions.
+        """
         if self._workers is not None:
             return self._workers
-        session = self.df.sparkSession
-        return shuffle_partitions(session) if self.df.isStreaming else slots_of(session)
+        session, streams = self.df.sparkSession, self.df.isStreaming
+        known = planned_workers(session, self.state, streams=streams)
+        return known or (shuffle_partitions(session) if streams else slots_of(session))
 
     @cached_property
     def plans(self) -> GroupPlans:

@@ -28,7 +28,7 @@ from evenkey.spark.keys.given_columns import (
     find_columns,
 )
 from evenkey.spark.keys.spark_placement import no_gain
-from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.batch_plans import KeptPlan, stored_workers
 from evenkey.spark.plans.costly_inputs import warn_of_costly
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.printed_plans import printed_plan
@@ -128,11 +128,13 @@ class JoinRequest(NamedTuple):
         check_one_of("weigh", weigh, get_args(Weigh))
         check_state(state)
         check_one_of("exact", exact, (True, False))
-        partitions = shuffle_partitions(left.sparkSession)
+        session = left.sparkSession
+        partitions = shuffle_partitions(session)
         is_open = state is None and workers in (None, partitions)
         if workers is None:
             streams = left.isStreaming or right.isStreaming
-            workers = partitions if streams else default_workers(left.sparkSession)
+            otherwise = partitions if streams else default_workers(session)
+            workers = stored_workers(session, state) or otherwise
         check_workers(workers)
         check_stream(left, right, kind)
         shown = names

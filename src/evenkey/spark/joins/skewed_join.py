@@ -66,8 +66,8 @@ def join(
         ``inner``, ``left``, ``right``, ``full``, ``semi``, ``anti``, or any other name that Spark
         has for one of these.
     workers
-        Number of tasks of the join, at least 1; None: ``spark.sql.shuffle.partitions``. If the
-        session runs one task at a time, the default is 1.
+        Number of tasks of the join, at least 1; None: the number of the plan in `state`. If there
+        is no plan, ``spark.sql.shuffle.partitions``, or 1 if the session runs one task at a time.
     weigh
         What counts as work in a join of two batches. ``output``: each row of the result counts 1
         and each row of either side 0.1, so a key with 5,000 left rows and 10,000 right rows counts

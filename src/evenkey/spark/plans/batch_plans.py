@@ -12,11 +12,16 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.plans.places import store_of
-from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.plans.tables import (
+    CorruptTableError,
+    OtherLayoutError,
+    RoutingTable,
+    RoutingTables,
+)
 from evenkey.spark.sessions.access import at_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -84,6 +89,46 @@ class KeptPlan:
             # An epoch reads the newest table up to its own number, so every epoch can find table 0.
             write = functools.partial(self.tables.write, 0, RoutingTable(memory))
             at_state(self.session, write)
+
+
+def stored_workers(
+    session: SparkSession, state: str | Path | Store | None, folders: Sequence[str] = ("",)
+) -> int | None:
+    """Return the number of workers of the newest plan in `state`; None: there is no plan.
+
+    An operator takes this number if the user passed none. The session's own number may differ from
+    run to run, as executors come and go, and a plan is for one number of workers.
+
+    Parameters
+    ----------
+    session
+        Session of the query. Over Connect, a task of this session reads the plan.
+    state
+        Storage location of plans; None: plans are not stored.
+    folders
+        Folders of `state` that may have a plan; the first plan that can be read counts.
+
+    Raises
+    ------
+    RunError
+        The state cannot be read.
+    """
+    if state is None:
+        return None
+    store = store_of(session, state)
+    stores = [store.under(each) if each else store for each in folders]
+    return at_state(session, functools.partial(_workers_in, stores))
+
+
+def _workers_in(stores: Sequence[Store]) -> int | None:
+    for store in stores:
+        try:
+            RoutingTables(store, "", 1).latest()  # no table has this layout
+        except OtherLayoutError as other:
+            return other.workers
+        except CorruptTableError:  # reading the plan for use repairs it, or raises its error
+            continue
+    return None
 
 
 def plan_of_batch(

@@ -10,7 +10,7 @@ from pyspark.sql.types import IntegralType, LongType
 from evenkey.core.checking import check_one_of, check_text, check_workers, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.given_columns import absent, check_frame, find_columns, key_columns, quoted
-from evenkey.spark.sessions.task_slots import shuffle_partitions
+from evenkey.spark.sessions.task_slots import check_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,13 +89,7 @@ def place(
     split = df.withColumn("split", split_column(checked, keys, workers))
     if not df.isStreaming:
         return split.repartition(workers, *keys, "split")
-    partitions = shuffle_partitions(df.sparkSession)
-    if partitions != workers:
-        message = (
-            f"spark.sql.shuffle.partitions = {partitions}: by='split' needs as many partitions as "
-            f"workers in a stream; set it to {workers} before the query starts"
-        )
-        raise ConfigurationError(message)
+    check_partitions(df.sparkSession, workers, "by='split'")
     return split
 
 

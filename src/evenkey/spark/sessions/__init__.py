@@ -8,6 +8,7 @@ from evenkey.spark.sessions.local_checkpoints import fewer_processes
 from evenkey.spark.sessions.session_change import change_session
 from evenkey.spark.sessions.starting import local_master, temporary_directory
 from evenkey.spark.sessions.task_id import BATCH, TaskId, current_epoch, current_task, within_query
+from evenkey.spark.sessions.task_slots import shuffle_partitions
 from evenkey.spark.sessions.versions import (
     check_sources,
     from_arrow_schema,
@@ -33,6 +34,7 @@ __all__ = [
     "java_deaths_named",
     "local_master",
     "returned",
+    "shuffle_partitions",
     "temporary_directory",
     "to_arrow_schema",
     "within_query",

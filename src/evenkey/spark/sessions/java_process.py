@@ -95,7 +95,8 @@ def start_java(settings: Mapping[str, str]) -> None:
     With a local master, the Java process ignores SIGTERM, which programs such as `timeout` send to
     the whole process group. So this program can finish the running epoch, and Java ends when this
     program ends. Java's standard error is passed on, except for lines that Java prints at every
-    start. If ``EVENKEY_SPARK_LOG`` is set, these lines are passed on too.
+    start. If ``EVENKEY_SPARK_LOG`` is set, these lines are passed on too. Otherwise py4j logs no
+    stack traces of connections that end because Java died: the program raises these errors anyway.
 
     Parameters
     ----------
@@ -113,12 +114,16 @@ def start_java(settings: Mapping[str, str]) -> None:
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
+    shown = LOG_VARIABLE in os.environ
+    if not shown:
+        # Before Java starts: it can die from its first second on.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        logging.getLogger().addFilter(_not_of_py4j)
     if SparkContext._gateway is not None or "SPARK_REMOTE" in os.environ:  # noqa: SLF001
         return
     limit = most_handles(hard=True)
     if limit is not None and limit < _LEAST_HANDLES:
         raise too_few_handles(limit)
-    shown = LOG_VARIABLE in os.environ
     reading, writing = os.pipe()
     thread = threading.Thread(
         target=_pass_on, args=(os.fdopen(reading, "rb"), shown), name="evenkey-java-stderr"
@@ -202,8 +207,8 @@ os.register_at_fork(after_in_child=_deaf_children.after_fork)
 def keep_quiet(context: SparkContext) -> None:
     """Keep Spark from printing stack traces of errors that the program raises anyway.
 
-    Spark's Python code prints stack traces for failed calls from Java, and for connections that end
-    because Java died. Spark's Java code prints them for failed tasks.
+    Spark's Java code prints them for failed tasks, and the thread that gets the values of
+    accumulators prints one if Java dies.
     """
     log4j: Any = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
     if LOG_VARIABLE in os.environ:
@@ -213,8 +218,6 @@ def keep_quiet(context: SparkContext) -> None:
         return
     for logger in _RAISED_ANYWAY:
         log4j.core.config.Configurator.setLevel(logger, log4j.Level.OFF)
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_not_of_py4j)
     server: Any = context._accumulatorServer  # noqa: SLF001
     print_trace = server.handle_error
 
@@ -329,7 +332,7 @@ def _death(error: BaseException) -> str | None:
     if not isinstance(process, subprocess.Popen):
         return None
     code = process.poll()
-    if code is None and _lost(error):
+    if code is None and (_lost(error) or _has_stopped()):
         # Java is about to end: it may still be writing a heap dump.
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(_PATIENCE_SECONDS)
@@ -358,3 +361,19 @@ def _lost(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _has_stopped() -> bool:
+    """Return whether Java has stopped Spark itself, as it does before it ends for lack of memory.
+
+    Calls to Spark then raise any error until Java has ended.
+    """
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context  # noqa: SLF001 - None once the program stopped it
+    if context is None:
+        return False
+    try:
+        return bool(context._jsc.sc().isStopped())  # noqa: SLF001
+    except Exception as error:  # noqa: BLE001 - Java may end during this call
+        return _lost(error)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.printed_plans import printed_plan
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MOST = 1 << 16
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_BY_DEFAULT = 200
+"""Spark's default of this setting."""
 _SPLITS = re.compile(r"\bsplits=(\d+)")
 
 
@@ -52,8 +56,35 @@ def _scheduled(session: SparkSession) -> int:
 
 
 def shuffle_partitions(session: SparkSession) -> int:
-    """Return the number of partitions that Spark uses for its own shuffles and for state."""
-    return int(session.conf.get("spark.sql.shuffle.partitions") or 1)
+    """Return the number of partitions that Spark uses for its own shuffles and for state.
+
+    If the setting leaves the number to the platform, as ``auto`` does on Databricks, this returns
+    Spark's default.
+    """
+    setting = _setting(session)
+    return int(setting) if setting.isdecimal() else _BY_DEFAULT
+
+
+def check_partitions(session: SparkSession, workers: int, operator: str) -> None:
+    """Check that Spark's shuffles in a stream have as many partitions as there are workers.
+
+    Raises
+    ------
+    ConfigurationError
+        They do not, or the platform chooses their number. The message begins with the setting, and
+        says that `operator` needs another value.
+    """
+    setting = _setting(session)
+    if setting != str(workers):
+        message = (
+            f"{_PARTITIONS} = {setting}: {operator} needs as many partitions as workers in a "
+            f"stream; set it to {workers} before the query starts"
+        )
+        raise ConfigurationError(message)
+
+
+def _setting(session: SparkSession) -> str:
+    return str(session.conf.get(_PARTITIONS))
 
 
 def default_workers(session: SparkSession) -> int:

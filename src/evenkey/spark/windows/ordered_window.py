@@ -80,8 +80,9 @@ def over(
         Frame of the aggregate functions in values of the order, as for ``Window.rangeBetween``: a
         pair of bounds, such as ``(-10, 0)``. Pass this or `rows_between`, not both.
     workers
-        Number of tasks, at least 1; None: ``spark.sql.shuffle.partitions``, or 1 if the session
-        runs one task at a time. With one task, Spark's own windows run, and nothing is counted.
+        Number of tasks, at least 1; None: the number of the plan in `state`. If there is no plan,
+        ``spark.sql.shuffle.partitions``, or 1 if the session runs one task at a time. With one
+        task, Spark's own windows run, and nothing is counted.
     state
         Storage location of the plan: the hot keys, and where they are cut. A later call uses the
         plan, also for other rows. None: each call counts the keys.

@@ -20,6 +20,7 @@ from evenkey.spark.keys.given_columns import (
     quoted,
     unlogged_errors,
 )
+from evenkey.spark.plans.batch_plans import stored_workers
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.sessions.task_slots import default_workers
 from evenkey.spark.windows.collected_tables import why_not_collected
@@ -115,7 +116,8 @@ class WindowRequest:
         check_state(state)
         check_one_of("exact", exact, (True, False))
         if workers is None:
-            workers = default_workers(df.sparkSession)
+            session = df.sparkSession
+            workers = stored_workers(session, state) or default_workers(session)
         check_workers(workers)
         by, ordering = key_list(partition_by), order_list(df, order_by)
         given = given_columns(df, by, order_by, columns, frame)

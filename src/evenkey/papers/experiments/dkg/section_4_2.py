@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,18 +14,14 @@ from evenkey.papers.experiments import (
     Dataset,
     Experiment,
     Frame,
-    Measurement,
     Scale,
     Scenario,
+    SeveralStreams,
     Simulation,
-    medians,
 )
 from evenkey.papers.experiments.dkg.methods import NO_KEY_SPACE, SPLITTERS, SPOUTS, dataset
 from evenkey.papers.experiments.dkg.section_4 import WorkerLoads
 from evenkey.reports.pictures import Column, Table
-
-if TYPE_CHECKING:
-    from evenkey.papers.experiments.scenario import OnMessages
 
 _MESSAGES, _RATE = 100_000, 250.0
 _PART = 1_000_000
@@ -39,35 +35,26 @@ _OLD = 2
 
 
 @dataclass(frozen=True)
-class PoolsBySpace(Scenario):
+class PoolsBySpace(SeveralStreams):
     """Reads the pools of all keys every 5 s; one source routes by DKG.
 
     Parameters
     ----------
     workers
         Number of workers.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
     """
 
     kind: ClassVar[str] = "pools-by-space"
 
     workers: int = 10
-    seeds: int = field(default=3, kw_only=True)
 
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Route the streams."""
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        runs = [self._once(seed) for seed in seeds]
-        messages = self.seeds * (self.dataset.messages or 0)
-        if on_messages is not None:
-            on_messages(messages)
-        return Measurement({"messages": messages, **medians(runs)})
-
-    def _once(self, seed: int) -> dict[str, float]:
+    def once(self) -> tuple[dict[str, float], None]:
         """Return the largest pools of keys that were old and of others, and counts of entries."""
         stream = generated(
-            self.dataset.name, messages=self.dataset.messages, seed=seed, rate=self.dataset.rate
+            self.dataset.name,
+            messages=self.dataset.messages,
+            seed=self.dataset.seed,
+            rate=self.dataset.rate,
         )
         hashes = murmur3_strings(stream.texts(np.arange(stream.key_count)))
         router = parse("dkg").router(self.workers)
@@ -82,44 +69,36 @@ class PoolsBySpace(Scenario):
                 largest[key in old] = max(largest[key in old], pool)
             entries.append(len(items))
             grown.append(np.count_nonzero(items["pool"] > _INITIAL))
-        return {
+        figures = {
             "pool_of_old": float(largest[True]),
             "pool_of_others": float(largest[False]),
             "entries": float(np.mean(entries)),
             "grown": float(np.mean(grown)),
         }
+        return figures, None
 
 
 @dataclass(frozen=True)
-class WorkersOfKeys(Scenario):
+class WorkersOfKeys(SeveralStreams):
     """Counts the workers that the hot key and the other keys had; one source routes by DKG.
 
     Parameters
     ----------
     workers
         Number of workers.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
     """
 
     kind: ClassVar[str] = "workers-of-keys"
 
     workers: int = 10
-    seeds: int = field(default=3, kw_only=True)
 
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Route the streams."""
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        runs = [self._once(seed) for seed in seeds]
-        messages = self.seeds * (self.dataset.messages or 0)
-        if on_messages is not None:
-            on_messages(messages)
-        return Measurement({"messages": messages, **medians(runs)})
-
-    def _once(self, seed: int) -> dict[str, float]:
+    def once(self) -> tuple[dict[str, float], None]:
         """Return the workers of the most frequent key, and those of the others."""
         stream = generated(
-            self.dataset.name, messages=self.dataset.messages, seed=seed, rate=self.dataset.rate
+            self.dataset.name,
+            messages=self.dataset.messages,
+            seed=self.dataset.seed,
+            rate=self.dataset.rate,
         )
         hashes = murmur3_strings(stream.texts(np.arange(stream.key_count)))
         router = parse("dkg").router(self.workers)
@@ -131,12 +110,13 @@ class WorkersOfKeys(Scenario):
         held = np.count_nonzero(counts, axis=1)
         others = np.delete(held, hot)
         others = others[others > 0]
-        return {
+        figures = {
             "of_hot": float(held[hot]),
             "of_others": float(others.mean()) if len(others) else 0.0,
             "others_grown": float(np.count_nonzero(others > _INITIAL)),
             "dist_cost": float(held[held > 0].mean()),
         }
+        return figures, None
 
 
 class KeysWithMoreWorkers(Experiment):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,10 +16,8 @@ from evenkey.papers.experiments import (
     Dataset,
     Experiment,
     Frame,
-    Measurement,
     Scale,
-    Scenario,
-    medians,
+    SeveralStreams,
     series,
 )
 from evenkey.papers.experiments.dkg.methods import NO_KEY_SPACE
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from evenkey.papers.experiments.scenario import OnMessages
 
     _Share = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -79,7 +75,7 @@ _NAMES = {
     _NO_KEY_SPACE_NO_WARM_UP: "no key space, no warm-up",
     _A_CHECK_A_MINUTE: "a check a minute",
     _README_SCALE_IN: "scale-in at L - sqrt(L)",
-    _REFERENCE: "DKG, reference",
+    _REFERENCE: "DKG (reference)",
 }
 _RULES: Mapping[str, Sequence[str]] = {
     _STEADY: ("dkg", _A_CHECK_A_MINUTE),
@@ -92,7 +88,7 @@ _RULES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True)
-class HotKeyPool(Scenario):
+class HotKeyPool(SeveralStreams):
     """Observes the workers of a key whose share of the messages changes; one source routes.
 
     Parameters
@@ -103,8 +99,6 @@ class HotKeyPool(Scenario):
         How the share of the key changes, by its name in `COURSES`.
     workers
         Number of workers.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
     """
 
     kind: ClassVar[str] = "hot-key-pool"
@@ -112,17 +106,6 @@ class HotKeyPool(Scenario):
     grouping: str
     course: str
     workers: int = 10
-    seeds: int = field(default=3, kw_only=True)
-
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Route the streams; the series is that of the first, with one row per look at the pool."""
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        runs = [self.seeded(seed).once() for seed in seeds]
-        messages = self.seeds * (self.dataset.messages or 0)
-        if on_messages is not None:
-            on_messages(messages)
-        figures = medians([figures for figures, _ in runs])
-        return Measurement({"messages": messages, **figures}, runs[0][1])
 
     def once(self) -> tuple[dict[str, float], pa.Table]:
         """Route one stream; return the figures, and the size of the pool every `_LOOK` seconds."""
@@ -203,7 +186,7 @@ class WorkersOfAHotKey(Experiment):
             Axis("seconds", "Stream time, s"),
             Axis("pool", "Workers"),
             "rule",
-            panels=Grid("course"),
+            panels=Grid("course", shared=True),
         ),
     )
 

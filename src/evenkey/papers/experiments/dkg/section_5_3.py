@@ -41,7 +41,7 @@ _OFFSETS = (0.0, 5.0, 20.0, 50.0)
 _PERIODS = (1, 15, 60)
 _REFERENCE = "dkg(variant=reference)"
 _THROUGH_TIME = ("kg", "pkg", "dkg", _REFERENCE)
-_NAMES = {**dict(zip(METHODS, PAPERS_METHODS, strict=True)), _REFERENCE: "DKG, reference"}
+_NAMES = {**dict(zip(METHODS, PAPERS_METHODS, strict=True)), _REFERENCE: "DKG (reference)"}
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class BehindTableThree(Experiment):
         "the look-alike of the other experiments, the second key is hot too. With a larger offset "
         "the frequent ones of the other hashtags are about equal, and the rare ones as before. The "
         "second table has the maximum load in each period of the stream, in place of that of the "
-        "whole stream: “DKG, reference” is the paper's program, which checks a key once a minute."
+        "whole stream: “DKG (reference)” is the paper's program, which checks a key once a minute."
     )
 
     def scenarios(self, scale: Scale) -> list[Simulation]:
@@ -191,7 +191,7 @@ class BehindTableThree(Experiment):
             method=methods,
             second_percent=frame["offset"].map(seconds),
             paper_dist_cost=methods.map({name: row.dist_cost for name, row in _PAPER.items()}),
-            paper_slower=methods.map({**slower, "DKG, reference": slower["DKG"]}),
+            paper_slower=methods.map({**slower, "DKG (reference)": slower["DKG"]}),
             period=(frame["epoch_messages"] / frame["rate"]).round(),
         )
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from evenkey.papers.experiments import Frame
 
 _WORKERS = (10, 50, 100)
+_NONE_UNDER_SG = "stddev_percent"
+"""The metric that is 0 under SG, which a logarithmic axis would leave out."""
 
 
 class MoreWorkersAndSkew(Comparison):
@@ -37,9 +39,9 @@ class MoreWorkersAndSkew(Comparison):
             Chart(
                 metric.title,
                 self.varied,
-                Axis(name, metric.title),
+                Axis(name, metric.title, "linear" if name == _NONE_UNDER_SG else "log"),
                 "method",
-                panels=Grid("panel", "Skewness ratio {}", shared=True),
+                panels=Grid("panel", "Skewness ratio {}", width=3, shared=True),
             ).plot(frame.assign(panel=[f"{skewness:.0f} %" for skewness in frame["skewness"]]))
             for name, metric in SIMULATED.items()
         ]

@@ -13,7 +13,7 @@ import shapely
 
 from evenkey.core.metrics import max_load_distance, max_over_mean
 from evenkey.joins import DynamicDistributor, leaves_of
-from evenkey.papers.experiments import Measurement, Scenario, medians
+from evenkey.papers.experiments import SeveralStreams
 from evenkey.papers.publish_subscribe.places import (
     CandidateOwners,
     PublicationMix,
@@ -26,7 +26,6 @@ from evenkey.papers.publish_subscribe.places import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.papers.experiments.scenario import OnMessages
 
 _WORKERS, _PARTITIONS, _SUBSCRIPTIONS = 16, 64, 10_000
 _HOT = skewed_workers(_WORKERS)
@@ -58,7 +57,7 @@ _MIXES = {
 
 
 @dataclass(frozen=True)
-class SkewReached(Scenario):
+class SkewReached(SeveralStreams):
     """Draws publications, and measures the skew of the rows that they become.
 
     Parameters
@@ -69,8 +68,6 @@ class SkewReached(Scenario):
         Nominal skew.
     mix
         Kinds of the publications, by their name in `_MIXES`.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
     """
 
     kind: ClassVar[str] = "skew-reached"
@@ -78,18 +75,10 @@ class SkewReached(Scenario):
     pipeline: str
     skew: float
     mix: str = SPREAD
-    seeds: int = field(default=3, kw_only=True)
 
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Draw the streams."""
-        count = self.dataset.messages or 0
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        runs = [self._once(seed, count) for seed in seeds]
-        if on_messages is not None:
-            on_messages(self.seeds * count)
-        return Measurement({"messages": self.seeds * count, **medians(runs)})
-
-    def _once(self, seed: int, count: int) -> dict[str, float]:
+    def once(self) -> tuple[dict[str, float], None]:
+        """Draw one stream."""
+        seed, count = self.dataset.seed, self.dataset.messages or 0
         atlas, mix = synthetic_atlas(), _MIXES[self.mix]
         subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)
         leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", mix.partitions)
@@ -102,10 +91,10 @@ class SkewReached(Scenario):
         shapes = shapely.from_wkb(made.make(np.arange(count))["geometry"].to_numpy())
         if owners is not None:
             every, of_hot = owners.rows(shapes, np.arange(mix.partitions) % _WORKERS < _HOT)
-            return {"realised": float(of_hot.sum() / every.sum())}
+            return {"realised": float(of_hot.sum() / every.sum())}, None
         rows = np.bincount(leaves.touched(shapely.bounds(shapes))[1] % _WORKERS)
         realised = float(rows[:_HOT].sum() / rows.sum())
-        return {"realised": realised, "max_over_mean": max_over_mean(rows)}
+        return {"realised": realised, "max_over_mean": max_over_mean(rows)}, None
 
 
 class _Work(NamedTuple):
@@ -132,7 +121,7 @@ def _work(skew: float, name: str, seed: int, count: int) -> _Work:
 
 
 @dataclass(frozen=True)
-class RehearsedJoin(Scenario):
+class RehearsedJoin(SeveralStreams):
     """Plays the epochs of sPS: the Distributor places partitions by the load of earlier epochs.
 
     Parameters
@@ -147,8 +136,6 @@ class RehearsedJoin(Scenario):
         As for `evenkey.joins.DynamicDistributor`.
     shifting
         Whether other partitions become the skewed ones every 20 s.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
     """
 
     kind: ClassVar[str] = "rehearsed-join"
@@ -158,19 +145,10 @@ class RehearsedJoin(Scenario):
     mix: str = SPREAD
     wait_periods: int = 3
     shifting: bool = False
-    seeds: int = field(default=3, kw_only=True)
 
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Play the streams; the series is that of the first, with one row per epoch."""
-        count = self.dataset.messages or 0
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        runs = [self._once(_work(self.skew, self.mix, seed, count), count) for seed in seeds]
-        if on_messages is not None:
-            on_messages(self.seeds * count)
-        figures = medians([each for each, _ in runs])
-        return Measurement({"messages": self.seeds * count, **figures}, runs[0][1])
-
-    def _once(self, work: _Work, count: int) -> tuple[dict[str, float], pa.Table]:
+    def once(self) -> tuple[dict[str, float], pa.Table]:
+        """Play one stream; the series has one row per epoch."""
+        work, count = self._work(), self.dataset.messages or 0
         rows, load = (self._shifted(each) if self.shifting else each for each in work)
         placed = self._distributor().rehearse(
             rows if self.mode == DATA else load, _WORKERS, epoch_seconds=_LENGTH
@@ -205,6 +183,9 @@ class RehearsedJoin(Scenario):
             figures["pause_seconds"] = float(np.diff(moves).min())
         return figures, pa.table({"seconds": ends, "throughput": throughput, "mldc": mldc})
 
+    def _work(self) -> _Work:
+        return _work(self.skew, self.mix, self.dataset.seed, self.dataset.messages or 0)
+
     def _distributor(self) -> DynamicDistributor:
         """Return the Distributor of the mode, without copies as in the paper."""
         return DynamicDistributor(
@@ -227,8 +208,9 @@ class RehearsedMoves(RehearsedJoin):
 
     kind: ClassVar[str] = "rehearsed-moves"
 
-    def _once(self, work: _Work, count: int) -> tuple[dict[str, float], pa.Table]:
-        figures, table = super()._once(work, count)
+    def once(self) -> tuple[dict[str, float], pa.Table]:
+        """Play one stream, and add figures of its moves."""
+        (figures, table), work = super().once(), self._work()
         balanced = work.rows if self.mode == DATA else work.load
         placed = self._distributor().rehearse(balanced, _WORKERS, epoch_seconds=_LENGTH)
         falls = [
@@ -260,8 +242,9 @@ class MovedPartitions(RehearsedJoin):
 
     check_seconds: float = field(default=0.0, kw_only=True)
 
-    def _once(self, work: _Work, count: int) -> tuple[dict[str, float], pa.Table]:
-        figures, table = super()._once(work, count)
+    def once(self) -> tuple[dict[str, float], pa.Table]:
+        """Play one stream, and add figures of its moves."""
+        (figures, table), work = super().once(), self._work()
         load = self._shifted(work.load) if self.shifting else work.load
         placed = self._distributor().rehearse(load, _WORKERS, epoch_seconds=_LENGTH)
         moved = (

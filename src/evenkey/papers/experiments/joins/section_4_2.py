@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -13,10 +13,8 @@ from evenkey.papers.experiments import (
     Dataset,
     Experiment,
     Frame,
-    Measurement,
     Scale,
-    Scenario,
-    medians,
+    SeveralStreams,
 )
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
@@ -29,7 +27,6 @@ from evenkey.reports.pictures import Column, Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.papers.experiments.scenario import OnMessages
 
 _PUBLICATIONS = 6000
 _WORKERS, _PARTITIONS = 16, 128
@@ -39,7 +36,7 @@ _NAMES = {"sps": "sPS", "spis": "sPIS", "rips": "RIhPS and RIsPS"}
 
 
 @dataclass(frozen=True)
-class ComparedRows(Scenario):
+class ComparedRows(SeveralStreams):
     """Draws subscriptions and publications, and counts those that a pipeline compares.
 
     Parameters
@@ -50,28 +47,16 @@ class ComparedRows(Scenario):
         partition.
     subscriptions
         Number of subscriptions.
-    seeds
-        Number of streams. The result has the medians, minima and maxima.
     """
 
     kind: ClassVar[str] = "compared-rows"
 
     pipeline: str
     subscriptions: int
-    seeds: int = field(default=3, kw_only=True)
 
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Draw the streams."""
-        count = self.dataset.messages or 0
-        seeds = range(self.dataset.seed, self.dataset.seed + self.seeds)
-        runs = [self._once(seed, count) for seed in seeds]
-        if on_messages is not None:
-            on_messages(self.seeds * count)
-        return Measurement({"messages": self.seeds * count, **medians(runs)})
-
-    def _once(self, seed: int, count: int) -> dict[str, float]:
+    def once(self) -> tuple[dict[str, float], None]:
         """Return the mean subscriptions of a partition, and those compared per publication."""
-        atlas = synthetic_atlas()
+        atlas, seed, count = synthetic_atlas(), self.dataset.seed, self.dataset.messages or 0
         drawn = draw_subscriptions(atlas, self.subscriptions, seed)
         shapes = shapely.from_wkb(drawn["geometry"].to_numpy())
         leaves = leaves_of(drawn["geometry"].to_numpy(), "kdb", _PARTITIONS)
@@ -87,10 +72,11 @@ class ComparedRows(Scenario):
             "spis": int((asked[publication] * held[subscription]).sum()),
             "rips": len(publication),
         }
-        return {
+        figures = {
             "of_partition": float(held.sum() / _PARTITIONS),
             "compared": compared[self.pipeline] / count,
         }
+        return figures, None
 
 
 class ComparedSubscriptions(Experiment):

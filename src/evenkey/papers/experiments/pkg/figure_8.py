@@ -47,7 +47,7 @@ class SkewedSources(Experiment):
             Axis("sources", "Sources, S", "category"),
             IMBALANCE,
             "workers",
-            "Workers W, split",
+            "Workers W (split)",
             panels=Grid("graph"),
             dash="split",
         ),

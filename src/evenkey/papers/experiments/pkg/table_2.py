@@ -56,7 +56,7 @@ class KeySplitting(Experiment):
             BY_WORKERS,
             Axis("imbalance", "Imbalance at the end, fraction", "log"),
             "method",
-            panels=Grid("symbol", "{} (look-alike)"),
+            panels=Grid("symbol", "{} look-alike"),
             dash="whose",
             beside={"ours": "imbalance_fraction", "paper": "paper"},
             note="An imbalance of 0, to which loads can come at the end, has no place on the axis.",

@@ -89,7 +89,7 @@ class BesideTheFigures(Experiment):
             Axis("sources", "Sources, S", "category"),
             IMBALANCE,
             "workers",
-            "Workers W, split",
+            "Workers W (split)",
             panels=Grid("symbol"),
             dash="split",
         ),
