@@ -257,6 +257,20 @@ def test_old_objects_are_deleted_and_the_query_can_still_be_set_back(tmp_path, m
     assert driver.epoch(37, others[37]) == counts[37].epoch(others[37])
 
 
+@pytest.mark.parametrize("epoch", [1, 2, 4])
+def test_a_query_that_is_set_back_too_far_is_refused(tmp_path, monkeypatch, epoch):
+    """The first plan of a run is kept with the run, and the states after it are deleted."""
+    monkeypatch.setattr(state_log, "KEPT", 2)
+    driver = Driver(tmp_path)
+    for number, rows in enumerate(drawn(8)):
+        if number == 3:
+            driver.restart()
+        driver.epoch(number, rows)
+    driver.restart()
+    with pytest.raises(RunError, match=f"has no plan of epoch {epoch} or {epoch - 1}"):
+        driver.decide(epoch)
+
+
 def test_partitions_move_to_balance_and_only_these_are_loaded(tmp_path):
     driver = Driver(tmp_path, partitions=16, workers=4)
     rows = [[(key, 1, epoch, key) for key in range(400)] for epoch in range(5)]

@@ -50,7 +50,7 @@ def history(directory, seed):
         seed=seed,
     )
     counts = [Count()]
-    epoch = shift = 0
+    epoch = shift = reached = 0
     for step in range(EPOCHS):
         event = random.random()
         if event < 0.1:
@@ -61,7 +61,7 @@ def history(directory, seed):
             workers = int(random.integers(1, 5))
             driver.restart(workers=workers, most_workers=workers)
         elif event < 0.45 and epoch:
-            epoch = max(0, epoch - int(random.integers(1, KEPT)))
+            epoch = max(0, reached - KEPT + 1, epoch - int(random.integers(1, KEPT)))
             driver.restart()
         shift = int(random.integers(25)) if random.random() < 0.3 else shift
         rows = some_rows(random, step, count=int(random.integers(1, 50)), shift=shift)
@@ -72,6 +72,7 @@ def history(directory, seed):
         expected = count.epoch(rows)
         counts.append(count)
         assert run_killed(driver, random, epoch, rows) == expected, (seed, step, epoch)
+        reached = max(reached, epoch)
         epoch += 1
     driver.restart()
     assert driver.states(epoch) == counts[epoch].states, seed

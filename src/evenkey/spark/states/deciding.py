@@ -107,6 +107,8 @@ class StatePlans:
             )
             raise RunError(message)
         stored, last = log.plans(generation, task.epoch, task.epoch - 1)
+        if stored is generation.first:
+            log.settle(stored)
         if stored is not None:
             return self._own(stored)
         if last is None:

@@ -111,7 +111,7 @@ class StateLog:
         It is the plan of the epoch or, if the epoch has none, the plan of the previous epoch: that
         of the newest generation that has one of the two. A plan of the previous epoch whose slots
         have not all recorded their work is taken only if there is no other: its run was stopped in
-        that epoch. None: no generation has a plan.
+        that epoch. None: no generation has a plan, or what the slots did has been deleted.
         """
         otherwise = None
         for number in reversed(generations):
@@ -121,9 +121,13 @@ class StateLog:
             own, before = self.plans(found, epoch, epoch - 1)
             if own is not None:
                 return own
-            if before is not None and not unrecorded(before, self.records(before)):
+            if before is None:
+                continue
+            records = self.records(before)
+            if not unrecorded(before, records):
                 return before
-            otherwise = otherwise or before
+            if records or self._has(before):
+                otherwise = otherwise or before
         return otherwise
 
     def settle(self, plan: StatePlan) -> StatePlan:
@@ -162,7 +166,8 @@ class StateLog:
         """Delete what only epochs needed that are more than `KEPT` epochs before a plan.
 
         These are the pieces that the plan of such an epoch dropped, the pieces of attempts that
-        never counted, and the plans and records of the epoch.
+        never counted, and the plans and records of the epoch. Plans are deleted before records, so
+        that an epoch whose records are gone does not look like one without rows.
         """
         epoch = plan.epoch - KEPT
         if epoch < 0:
@@ -175,7 +180,13 @@ class StateLog:
             name_of(head, number) for number, head in enumerate(after.heads) if head is not None
         }
         names = [name for name in self._names(epoch_folder(epoch)) if name not in heads]
-        at_once(partial(forget, self.store), names)
+        plans = [name for name in names if name.startswith(_plans(epoch))]
+        at_once(partial(forget, self.store), plans)
+        at_once(partial(forget, self.store), [*{*names}.difference(plans)])
+
+    def _has(self, plan: StatePlan) -> bool:
+        """Return whether a plan is stored in the folder of its epoch, until that is deleted."""
+        return find(self.store, _plan(plan.generation, plan.epoch)) is not None
 
     def _in_force(self, generation: Generation, epoch: int) -> StatePlan | None:
         """Return the plan of an epoch of a generation, or of an earlier one that it continued."""
@@ -214,7 +225,11 @@ def unrecorded(plan: StatePlan, records: Sequence[SlotWork]) -> list[int]:
 
 
 def _plan(generation: int, epoch: int) -> str:
-    return f"{epoch_folder(epoch)}/plan-{generation:08d}.json"
+    return f"{_plans(epoch)}{generation:08d}.json"
+
+
+def _plans(epoch: int) -> str:
+    return f"{epoch_folder(epoch)}/plan-"
 
 
 def _records(plan: StatePlan) -> str:
