@@ -49,12 +49,13 @@ def children(process):
     found = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
-            number, name, _, parent = (
-                status.read_text().replace("(", "").replace(")", "").split()[:4]
-            )
-        except (OSError, ValueError):
+            text = status.read_text()
+        except OSError:
             continue
-        if int(parent) == process.pid:
+        # A name may have spaces and parentheses.
+        before, _, after = text.rpartition(")")
+        number, _, name = before.partition(" (")
+        if int(after.split()[1]) == process.pid:
             found[name] = int(number)
     return found
 
