@@ -245,7 +245,7 @@ def test_a_query_can_be_set_back_to_other_hot_keys_and_old_objects_are_deleted(
 
 
 def test_a_plan_of_an_earlier_version_is_continued(tmp_path):
-    """It stores the first plan of a run once, and names no partitions of hot keys or hottest keys."""
+    """It stores the first plan of a run once, and names no partitions of hot keys, nor hot keys."""
     driver, count = Driver(tmp_path, partitions=4, workers=2), Count()
     epochs = [rows_of(each, at) for at, each in enumerate(drifting(6, hot=[colliding(2, 4)]))]
     assert driver.epoch(0, epochs[0]) == count.epoch(epochs[0])
