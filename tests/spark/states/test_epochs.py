@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.planners import SLACK
 from evenkey.spark.states import slot_task, state_log
 from evenkey.spark.states.pieces import name_of
+from evenkey.spark.states.state_log import unrecorded
 from tests.spark.states.driven import Count, Driver, Killed, MortalStore, some_rows
 
 
@@ -269,6 +272,25 @@ def test_a_query_that_is_set_back_too_far_is_refused(tmp_path, monkeypatch, epoc
     driver.restart()
     with pytest.raises(RunError, match=f"has no plan of epoch {epoch} or {epoch - 1}"):
         driver.decide(epoch)
+
+
+def test_records_of_an_epoch_stay_while_its_plan_cannot_be_deleted(tmp_path, monkeypatch):
+    """Otherwise it would look like an epoch without rows."""
+    monkeypatch.setattr(state_log, "KEPT", 2)
+
+    class Sticky(MortalStore):
+        def delete(self, name):
+            if "/plan-" in name:
+                raise OSError
+            super().delete(name)
+
+    driver = Driver(tmp_path)
+    driver.plans = replace(driver.plans, root=Sticky(tmp_path))
+    for number, rows in enumerate(drawn(6)):
+        driver.epoch(number, rows)
+    log = driver.plans.log("q")
+    plans = log.plans(log.generation(1), *range(6))
+    assert all(not unrecorded(plan, log.records(plan)) for plan in plans)
 
 
 def test_partitions_move_to_balance_and_only_these_are_loaded(tmp_path):

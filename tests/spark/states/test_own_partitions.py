@@ -131,6 +131,38 @@ def test_one_hot_key_gets_a_partition_once(tmp_path):
     assert regrouped == [(), ((hashed, partition, 16),), *[()] * 6]
 
 
+def test_a_small_epoch_without_a_hot_key_changes_nothing(tmp_path, monkeypatch):
+    """Loads are those of all epochs since partitions were considered, also the loads of keys."""
+    monkeypatch.setattr(deciding, "_LEAST_ROWS", 700)
+    driver, (hot, cold) = Driver(tmp_path, partitions=16, workers=4), colliding(2)
+    with_hot = {**dict.fromkeys(range(100), 1), hot: 200}
+    epochs = 2 * [with_hot, with_hot, {**dict.fromkeys(range(99), 1), cold: 1}]
+    own = []
+    for epoch, counts in enumerate(epochs):
+        driver.epoch(epoch, rows_of(counts, epoch))
+        own.append([*driver.decide(epoch + 1).own_partitions])
+    assert own == [[], [], *4 * [[int(hashes_of([hot])[0])]]]
+    assert driver.decide(6).of_keys == ()
+
+
+def test_a_key_with_few_costly_rows_keeps_its_partition(tmp_path, monkeypatch):
+    """More than 64 keys of its worker have more rows."""
+    ticks = [0.0]
+    monkeypatch.setattr(slot_task, "thread_time", lambda: ticks[0])
+    driver, key = Driver(tmp_path, partitions=16, workers=4), colliding(1)[0]
+
+    def timed(batch):
+        ticks[0] += 14 if key in batch.states["key"].to_pylist() else 4
+        return folded(batch)
+
+    driver.function = replace(driver.function, function=timed)
+    driver.plans = replace(driver.plans, by_rows=False)
+    for epoch, rows in enumerate((800, 1, 1, 1)):
+        counts = {**dict.fromkeys(range(1600), 2), key: rows}
+        driver.epoch(epoch, rows_of(counts, epoch))
+        assert [*driver.decide(epoch + 1).own_partitions] == [int(hashes_of([key])[0])], epoch
+
+
 def test_the_number_of_partitions_is_bounded(tmp_path):
     """In each epoch other keys are hot, and all of them are hot enough for a partition."""
     driver, count = Driver(tmp_path, partitions=8, workers=4), Count()
@@ -294,6 +326,25 @@ def test_a_single_worker_needs_no_partitions_of_hot_keys(tmp_path):
         rows = rows_of({**dict.fromkeys(range(40), 1), **dict.fromkeys(colliding(1, 4), 60)}, epoch)
         assert driver.epoch(epoch, rows) == count.epoch(rows)
         assert driver.decide(epoch).own == ()
+
+
+def test_a_query_may_merge_no_more_after_a_restart(tmp_path, monkeypatch):
+    """The key that was combined is combined no more, also in an epoch that runs again."""
+    key = colliding(1, 4)[0]
+    counts = {**dict.fromkeys(range(100), 1), key: 300}
+    driver = Driver(tmp_path, summed, merge=merged, partitions=4, workers=2)
+    driver.epoch(0, rows_of(counts, 0))
+    assert driver.decide(1).hot == (int(hashes_of([key])[0]),)
+    monkeypatch.setattr(deciding, "_LEAST_ROWS", 1000)
+    driver = Driver(tmp_path, summed, partitions=4, workers=2)
+    for epoch in (1, 2, 3):
+        assert driver.decide(epoch).hot == ()
+        driver.epoch(epoch, rows_of(counts, epoch))
+        received = loads_of(driver, epoch)
+        assert received.sum() == 400
+    plan = driver.decide(4)
+    assert [*plan.own_partitions] == [int(hashes_of([key])[0])]
+    assert driver.states(4)[key][0] == 1200
 
 
 def test_a_query_may_merge_after_a_restart(tmp_path):

@@ -12,7 +12,7 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.planners import SLACK, SLACK_OF_SECONDS, moved
 from evenkey.core.stores import SHARED, unseen
 from evenkey.spark.states.own_partitions import chosen, loads_of_keys, regrouped
-from evenkey.spark.states.state_log import Generation, StateLog, unrecorded
+from evenkey.spark.states.state_log import KEPT, Generation, StateLog, unrecorded
 from evenkey.spark.states.state_plan import StatePlan
 from evenkey.spark.states.worker_count import asked_workers
 
@@ -183,7 +183,12 @@ class StatePlans:
         workers = self._workers(found.workers, None)
         owners = self._owners(found, np.array(found.loads), workers, enough=False)
         first = replace(
-            found, generation=number, operator=self.operator, workers=workers, owners=owners
+            found,
+            generation=number,
+            operator=self.operator,
+            workers=workers,
+            owners=owners,
+            hot=found.hot if self.merges else (),
         )
         return first, found.generation
 
@@ -209,10 +214,13 @@ class StatePlans:
         self._check_read(log, last, records)
         times = [last.latest, *(record.latest for record in records)]
         latest = max((each for each in times if each is not None), default=None)
-        loads = np.array(last.loads) + self._measured(last, records)
+        workers = self._workers(last.workers, _seconds(last, records))
+        measured = self._measured(last, records)
+        loads = np.array(last.loads) + measured
+        whole = not self.merges and workers > 1
+        of_keys = loads_of_keys(last, records, measured) if whole else {}
         rows = last.rows + sum(work.rows for each in records for work in each.work.values())
         enough = bool(records) and rows >= _LEAST_ROWS
-        workers = self._workers(last.workers, _seconds(last, records))
         stored = last.after(records)
         following = replace(
             last,
@@ -225,7 +233,9 @@ class StatePlans:
             latest=latest,
             now=self._now(latest, last.now),
             loads=tuple(loads.tolist()),
+            of_keys=tuple(of_keys.items()),
             rows=rows,
+            hot=last.hot if self.merges else (),
             dropped=tuple(piece for record in records for piece in record.dropped),
             # Without records no task ran, so the keys are still in their previous partitions.
             regrouped=() if records else last.regrouped,
@@ -233,12 +243,11 @@ class StatePlans:
         expected = loads
         if enough:
             hot = _hot(records, workers) if self.merges else ()
-            whole = not self.merges and workers > 1
-            of_keys = loads_of_keys(last, records, loads) if whole else {}
             own = chosen(last.own, of_keys, loads.sum() / workers)
             expected = _expected(last, loads, records, {*hot})
             following, expected = regrouped(following, own, of_keys, expected)
-            following = replace(following, hot=hot, rows=0, loads=(0.0,) * len(expected))
+            none = (0.0,) * len(expected)
+            following = replace(following, hot=hot, rows=0, loads=none, of_keys=())
         owners = self._owners(following, expected, workers, enough=enough)
         changes = np.array(owners) != np.array(following.owners)
         return replace(
@@ -329,7 +338,8 @@ class StatePlans:
     def _lost(self, log: StateLog, epoch: int) -> RunError:
         return RunError(
             f"state {log.store.url} has no plan of epoch {epoch} or {epoch - 1}: call stateful in "
-            "each epoch, restore the state, or start with a new checkpoint and a new state"
+            f"each epoch, set a checkpoint back by at most {KEPT} epochs, restore the state, or "
+            "start with a new checkpoint and a new state"
         )
 
 

@@ -86,10 +86,11 @@ def stateful(  # noqa: PLR0913 - all options of the operator, most of them by na
     """Process a stream key by key, with a state for each key, on balanced workers.
 
     Keys are divided into state partitions by their hash, and each worker slot owns some of the
-    partitions. Without `merge`, a key with more than half of a slot's mean load has a partition of
-    its own, until it has less than a quarter. Between two epochs, partitions move from overloaded
-    slots to others. A slot that gets a partition loads the states of this partition, and nothing
-    else is loaded. In each epoch the function is called once for each partition that has rows, or
+    partitions. Without `merge`, a key with more than half of the mean load of a slot has a
+    partition of its own, until it has less than a quarter. Between two epochs, partitions move from
+    overloaded slots to others. A slot that gets a partition loads the states of this partition; the
+    first slot of a hot key's own partition loads those among which the key was. Nothing else is
+    loaded. In each epoch the function is called once for each partition that has rows, or
     keys whose timers are due.
 
     Parameters
@@ -294,8 +295,8 @@ def _with_slots(rows: DataFrame, plans: StatePlans) -> DataFrame:
     rows, words = with_epoch_words(rows, _Routes(plans), beneath_state=True)
     count = F.get(words, F.lit(0))
     found = F.array_position(F.slice(words, F.lit(2), count.cast("int")), F.col(HASH))
-    own = F.get(words, (count + found).cast("int")).cast("int")
-    rows = rows.withColumn(PARTITION, F.when(found > 0, own).otherwise(F.col(PARTITION)))
+    own = F.get(words, (count + F.nullif(found, F.lit(0))).cast("int")).cast("int")
+    rows = rows.withColumn(PARTITION, F.coalesce(own, F.col(PARTITION)))
     owner = F.get(words, (F.lit(1) + F.lit(2) * count + F.col(PARTITION)).cast("int"))
     return rows.withColumn(SLOT, owner.cast("int")).drop(WORDS_COLUMN)
 

@@ -25,11 +25,12 @@ COLD = 0.25
 
 
 def loads_of_keys(
-    plan: StatePlan, records: Sequence[SlotWork], loads: NDArray[np.float64]
+    plan: StatePlan, records: Sequence[SlotWork], measured: NDArray[np.float64]
 ) -> dict[int, float]:
-    """Return the loads of the keys with most rows, by their hashes.
+    """Return loads, since partitions were last considered, of keys with most rows, by their hashes.
 
-    The load of a partition is divided among its keys by their numbers of rows.
+    The load of a partition in an epoch is divided among its keys by their numbers of rows. A key
+    with a partition of its own has the load of this partition.
 
     Parameters
     ----------
@@ -37,20 +38,23 @@ def loads_of_keys(
         Plan of an epoch.
     records
         Records of the epoch.
-    loads
-        Load of each partition, float64[n].
+    measured
+        Load of each partition in the epoch, float64[n].
     """
-    received = np.zeros(len(loads))
+    received = np.zeros(len(measured))
     for record in records:
         for partition, work in record.work.items():
             received[partition] += work.received
-    of_a_row = loads / np.maximum(received, 1)
-    found = [pair for record in records for pair in record.hottest]
-    partitions = plan.partitions_of(np.array([key for key, _ in found], dtype=np.int64))
-    return {
-        key: float(of_a_row[partition] * count)
-        for (key, count), partition in zip(found, partitions.tolist(), strict=True)
-    }
+    of_a_row = measured / np.maximum(received, 1)
+    own, loads = plan.own_partitions, dict(plan.of_keys)
+    shared = [pair for record in records for pair in record.hottest if pair[0] not in own]
+    partitions = plan.partitions_of(np.array([key for key, _ in shared], dtype=np.int64))
+    found = {key: measured[partition] for key, partition in own.items()}
+    for (key, count), partition in zip(shared, partitions.tolist(), strict=True):
+        found[key] = of_a_row[partition] * count
+    for key, load in found.items():
+        loads[key] = loads.get(key, 0.0) + float(load)
+    return loads
 
 
 def chosen(
@@ -58,7 +62,7 @@ def chosen(
 ) -> tuple[int | None, ...]:
     """Choose the keys that have partitions of their own.
 
-    As loads add up to the workers' loads, fewer than 4 keys per worker have such a partition.
+    As loads add up to the workers' loads, at most 4 keys per worker have such a partition.
 
     Parameters
     ----------

@@ -124,12 +124,13 @@ class Pieces:
         at_once(partial(forget, self._store), [name_of(*each) for each in named])
 
 
-def forget(store: Store, name: str) -> None:
-    """Delete an object that is not needed any more; it does no harm if this is impossible."""
+def forget(store: Store, name: str) -> bool:
+    """Delete an object that is not needed any more; return whether this was possible."""
     try:
         store.delete(name)
     except OSError:
-        return
+        return False
+    return True
 
 
 def epoch_folder(epoch: int) -> str:

@@ -181,8 +181,8 @@ class StateLog:
         }
         names = [name for name in self._names(epoch_folder(epoch)) if name not in heads]
         plans = [name for name in names if name.startswith(_plans(epoch))]
-        at_once(partial(forget, self.store), plans)
-        at_once(partial(forget, self.store), [*{*names}.difference(plans)])
+        if all(at_once(partial(forget, self.store), plans)):
+            at_once(partial(forget, self.store), [*{*names}.difference(plans)])
 
     def _has(self, plan: StatePlan) -> bool:
         """Return whether a plan is stored in the folder of its epoch, until that is deleted."""

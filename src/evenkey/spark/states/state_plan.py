@@ -49,10 +49,13 @@ class StatePlan:
         Time of the clock in the epoch, in microseconds; None: no event time is known.
     loads
         Load of each partition in the epochs since partitions were last considered.
+    of_keys
+        Hashes and loads, in these epochs, of the keys with most rows, unless states merge.
     rows
         Number of rows in these epochs.
     moved
-        Partitions that were on another slot in the previous epoch.
+        Partitions that were on another slot in the previous epoch; for a partition that a hot key
+        gets in this epoch, the partition in which the state of the key still is.
     dropped
         Pieces that this plan does not need any more, and the previous plan did: epoch, attempt and
         partition of each.
@@ -80,6 +83,7 @@ class StatePlan:
     latest: int | None = None
     now: int | None = None
     loads: tuple[float, ...] = ()
+    of_keys: tuple[tuple[int, float], ...] = ()
     rows: int = 0
     moved: tuple[int, ...] = ()
     dropped: tuple[tuple[Version, int], ...] = ()
@@ -149,6 +153,7 @@ class StatePlan:
         # Plans of earlier versions of evenkey have no partitions of hot keys.
         given["own"] = tuple(given.get("own", ()))
         given["regrouped"] = tuple((*each,) for each in given.get("regrouped", ()))
+        given["of_keys"] = tuple((*each,) for each in given.get("of_keys", ()))
         given["heads"] = tuple(None if each is None else Version(*each) for each in given["heads"])
         given["dropped"] = tuple((Version(*piece), number) for piece, number in given["dropped"])
         return cls(**given)
@@ -222,9 +227,9 @@ class SlotWork:
     attempt
         Random text of the attempt, as of `Version`.
     written
-        The partitions whose states changed.
+        The partitions whose states or keys changed.
     work
-        The partitions that had rows or timers that were due.
+        The partitions that had rows or timers that were due, or whose keys changed.
     loaded
         Seconds that loading took, for each partition that was read from the store.
     dropped
