@@ -289,8 +289,11 @@ def test_records_of_an_epoch_stay_while_its_plan_cannot_be_deleted(tmp_path, mon
     for number, rows in enumerate(drawn(6)):
         driver.epoch(number, rows)
     log = driver.plans.log("q")
-    plans = log.plans(log.generation(1), *range(6))
-    assert all(not unrecorded(plan, log.records(plan)) for plan in plans)
+    generation = log.generation(1)
+    assert generation is not None
+    for plan in log.plans(generation, *range(6)):
+        assert plan is not None
+        assert not unrecorded(plan, log.records(plan))
 
 
 def test_partitions_move_to_balance_and_only_these_are_loaded(tmp_path):
