@@ -40,7 +40,8 @@ COMMANDS = {
     "advise": "advise {place}/clicks.csv --key user",
     "diagnose": "diagnose tests/diagnosis/logs/apply-skewed.gz",
     "run": "run --input {place}/clicks.csv --key user --workers 4 --output {place}/run",
-    "compare": "compare --dataset zipf(z=1.4) --messages 20000 --groupings kg,pkg --workers 4",
+    "compare": "compare --dataset zipf(z=1.4,keys=10000) --messages 20000 --groupings kg,pkg "
+    "--workers 4",
     "join-run": "join run --pipeline spis --skew 0.7 --workers 4 --publications 2000 "
     "--subscriptions 500 --epochs 3",
 }
