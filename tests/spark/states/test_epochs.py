@@ -70,6 +70,28 @@ def test_requests_of_an_epoch_grow_with_what_changes_and_moves(tmp_path):
         assert made - 3 == 3 * 2 + partitions
 
 
+def check_each_kill(directory, epochs, at, requests, *, late, workers_after=lambda _: {}):
+    """Check that a kill at any request of epoch `at` changes nothing.
+
+    `workers_after` returns the numbers of workers that are other after a kill.
+    """
+    for killed in range(requests + 1):
+        driver, count = Driver(directory / str(killed), partitions=4, workers=2), Count()
+        for epoch, rows in enumerate(epochs):
+            expected = count.epoch(rows)
+            MortalStore.late, MortalStore.left = late, killed if epoch == at else None
+            while True:
+                try:
+                    results = driver.epoch(epoch, rows)
+                    break
+                except Killed:
+                    MortalStore.left = None
+                    driver.restart(**workers_after(killed))
+            MortalStore.left = None
+            assert results == expected, (killed, epoch)
+        assert driver.states(len(epochs)) == count.states, killed
+
+
 @pytest.mark.slow(8)
 @pytest.mark.parametrize(
     "late",
@@ -83,21 +105,7 @@ def test_a_kill_at_each_request_of_an_epoch_changes_nothing(tmp_path, monkeypatc
     epochs = drawn(5)
     requests = requests_of_an_epoch(tmp_path / "whole", epochs[:4])
     assert requests > 20
-    for killed in range(requests + 1):
-        driver, count = Driver(tmp_path / str(killed), partitions=4, workers=2), Count()
-        for epoch, rows in enumerate(epochs):
-            expected = count.epoch(rows)
-            MortalStore.late, MortalStore.left = late, killed if epoch == 3 else None
-            while True:
-                try:
-                    results = driver.epoch(epoch, rows)
-                    break
-                except Killed:
-                    MortalStore.left = None
-                    driver.restart()
-            MortalStore.left = None
-            assert results == expected, (killed, epoch)
-        assert driver.states(len(epochs)) == count.states, killed
+    check_each_kill(tmp_path, epochs, 3, requests, late=late)
 
 
 @pytest.mark.soak(4)

@@ -17,13 +17,12 @@ from evenkey.spark.states.own_partitions import COLD, HOT, chosen
 from tests.spark.states.driven import (
     Count,
     Driver,
-    Killed,
     MortalStore,
     folded,
     hashes_of,
     some_rows,
 )
-from tests.spark.states.test_epochs import check_needed
+from tests.spark.states.test_epochs import check_each_kill, check_needed
 from tests.spark.states.test_partial_states import merged, summed, sums
 from tests.spark.states.test_timers import SESSIONS, sessions
 
@@ -218,21 +217,14 @@ def test_a_kill_at_each_request_changes_nothing(tmp_path, monkeypatch, late):
     requests = requests_in(driver, 4, epochs[4])
     assert sorted(at >= 4 for _, _, at in driver.decide(4).regrouped) == [False, True]
     assert requests > 20
-    for killed in range(requests + 1):
-        driver, count = Driver(tmp_path / str(killed), partitions=4, workers=2), Count()
-        for epoch, rows in enumerate(epochs):
-            expected = count.epoch(rows)
-            MortalStore.late, MortalStore.left = late, killed if epoch == 4 else None
-            while True:
-                try:
-                    results = driver.epoch(epoch, rows)
-                    break
-                except Killed:
-                    MortalStore.left = None
-                    driver.restart(workers=2 + killed % 2, most_workers=3)
-            MortalStore.left = None
-            assert results == expected, (killed, epoch)
-        assert driver.states(len(epochs)) == count.states, killed
+    check_each_kill(
+        tmp_path,
+        epochs,
+        4,
+        requests,
+        late=late,
+        workers_after=lambda killed: {"workers": 2 + killed % 2, "most_workers": 3},
+    )
 
 
 def test_an_epoch_without_tasks_leaves_the_keys_where_they_are(tmp_path):
