@@ -11,7 +11,7 @@ import numpy as np
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.planners import SLACK, SLACK_OF_SECONDS, moved
 from evenkey.core.stores import SHARED, unseen
-from evenkey.spark.states.own_partitions import chosen, loads_of_keys, regrouped
+from evenkey.spark.states.own_partitions import chosen, loads_of_keys, received, regrouped
 from evenkey.spark.states.state_log import KEPT, Generation, StateLog, unrecorded
 from evenkey.spark.states.state_plan import StatePlan
 from evenkey.spark.states.worker_count import asked_workers
@@ -285,10 +285,12 @@ class StatePlans:
 
         The work of making partial states does not count, because it does not move with a partition.
         """
+        if self.by_rows:
+            return received(plan, records)
         loads = np.zeros(len(plan.owners))
         for record in records:
             for partition, work in record.work.items():
-                loads[partition] += work.received if self.by_rows else work.seconds
+                loads[partition] += work.seconds
         return loads
 
     def _owners(
@@ -369,17 +371,15 @@ def _expected(
     after
         Hashes of the keys that will be combined before the shuffle.
     """
-    received, more, before = np.zeros(len(loads)), np.zeros(len(loads)), {*last.hot}
+    rows, more, before = received(last, records), np.zeros(len(loads)), {*last.hot}
     for record in records:
-        for partition, work in record.work.items():
-            received[partition] += work.received
         keys = np.array([key for key, _ in record.hottest], dtype=np.int64)
         partitions = last.partitions_of(keys).tolist()
         for (key, count), partition in zip(record.hottest, partitions, strict=True):
             more[partition] += count * ((key in before) - (key in after))
     # Rows that will not come took the time of the others there; nobody has seen those that will.
-    all_alike = loads.sum() / max(received.sum(), 1)
-    of_a_row = np.where(more < 0, loads / np.maximum(received, 1), all_alike)
+    all_alike = loads.sum() / max(rows.sum(), 1)
+    of_a_row = np.where(more < 0, loads / np.maximum(rows, 1), all_alike)
     return np.maximum(loads + more * of_a_row, 0.0)
 
 

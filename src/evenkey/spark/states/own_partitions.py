@@ -24,6 +24,15 @@ COLD = 0.25
 """It goes back to the partition of its hash if its load is less than this share."""
 
 
+def received(plan: StatePlan, records: Sequence[SlotWork]) -> NDArray[np.float64]:
+    """Return the number of rows that the slot of each partition got in an epoch, float64[n]."""
+    rows = np.zeros(len(plan.owners))
+    for record in records:
+        for partition, work in record.work.items():
+            rows[partition] += work.received
+    return rows
+
+
 def loads_of_keys(
     plan: StatePlan, records: Sequence[SlotWork], measured: NDArray[np.float64]
 ) -> dict[int, float]:
@@ -41,11 +50,7 @@ def loads_of_keys(
     measured
         Load of each partition in the epoch, float64[n].
     """
-    received = np.zeros(len(measured))
-    for record in records:
-        for partition, work in record.work.items():
-            received[partition] += work.received
-    of_a_row = measured / np.maximum(received, 1)
+    of_a_row = measured / np.maximum(received(plan, records), 1)
     own, loads = plan.own_partitions, dict(plan.of_keys)
     shared = [pair for record in records for pair in record.hottest if pair[0] not in own]
     partitions = plan.partitions_of(np.array([key for key, _ in shared], dtype=np.int64))
