@@ -90,6 +90,45 @@ def test_tables_go_with_their_query(stream, home, tmp_path_factory):
     eventually(lambda: places_in(home) == [])
 
 
+@pytest.mark.slow(5)
+@pytest.mark.classic("over Connect tables are deleted once")
+def test_what_a_task_writes_before_spark_kills_it_goes_too(stream, home, tmp_path_factory):
+    routed = operators.route(stream, "u", "dkg", WORKERS)
+    checkpoint = tmp_path_factory.mktemp("checkpoint")
+    query = routed.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    eventually(lambda: tables_in(home))
+    table = tables_in(home)[0]
+    query.stop()
+    eventually(lambda: places_in(home) == [])
+    table.parent.mkdir(parents=True)
+    table.touch()
+    eventually(lambda: places_in(home) == [])
+
+
+@pytest.mark.slow(5)
+@pytest.mark.classic("over Connect tables are deleted once")
+def test_the_end_of_a_run_leaves_the_tables_of_the_next_run(
+    stream, home, tmp_path_factory, monkeypatch
+):
+    monkeypatch.setattr("evenkey.spark.sessions.query_events._KILLED_WITHIN", 1.0)
+    routed = operators.route(stream, "u", "dkg", WORKERS)
+    checkpoint = str(tmp_path_factory.mktemp("checkpoint"))
+    writer = routed.writeStream.format("noop").option("checkpointLocation", checkpoint)
+    first = writer.start()
+    eventually(lambda: tables_in(home))
+    first.stop()
+    second = writer.start()
+    assert second.id == first.id
+    eventually(lambda: tables_in(home))
+    kept = tables_in(home)[0].parent / "kept"
+    kept.touch()
+    # The source has new rows once per second.
+    eventually(lambda: second.lastProgress is not None and second.lastProgress.batchId > 4)
+    assert kept.exists()
+    second.stop()
+    eventually(lambda: places_in(home) == [])
+
+
 def test_of_two_queries_of_a_frame_one_goes_on(stream, home, tmp_path_factory):
     routed = operators.route(stream, "u", "dkg", WORKERS)
     first, second = (

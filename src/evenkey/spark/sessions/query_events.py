@@ -1,8 +1,8 @@
 """React to events of a session's queries: the metrics of an epoch, and the end of a query.
 
 Spark keeps a listener, and the threads that call it, until the listener is removed. So evenkey adds
-one listener per session, for all routed streams. The listener holds no state of a query: functions
-find it by the query's id or by the name of the metric.
+one listener per session, for all routed streams. The listener holds only which queries run:
+functions find the state of a query by the query's id or by the name of the metric.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ _listening: weakref.WeakKeyDictionary[object, dict[str, _Listener]] = weakref.We
 _lock = threading.Lock()
 _logger = logging.getLogger(__name__)
 _PATIENCE_MS = 5000
+_KILLED_WITHIN = 5.0
+"""Seconds after which Spark has killed the tasks of a query that ended; by default it gives a task
+two seconds."""
 _OTHER_STATES = "SCHEMA_NOT_COMPATIBLE"
 """Part of the names of Spark's errors for states whose types differ from the query's."""
 
@@ -81,12 +84,13 @@ class _Listener(StreamingQueryListener):
         # Over Connect the manager refers to its session, and the listener would keep both alive.
         self._manager = None if is_remote(session) else session.streams
         self.metrics: dict[str, Receive] = {}
+        self._running: set[tuple[str, str]] = set()
 
     def _set_spark_session(self, session: SparkSession) -> None:
         """Ignore the session that Spark passes: this listener would keep the session alive."""
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
+        self._running.add((str(event.id), str(event.runId)))
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         session = self._session()
@@ -111,10 +115,23 @@ class _Listener(StreamingQueryListener):
                 "change spark.sql.streaming.stateStore.stateSchemaCheck",
                 event.id,
             )
-        with contextlib.suppress(RuntimeError):  # a program that is ending can run no more tasks
-            remove_temporary_of(self._session(), str(event.id))
+        query = str(event.id)
+        self._running.discard((query, str(event.runId)))
+        self._remove_tables(query)
         if self._manager is not None:
+            # A task that Spark has not killed yet may write a file after its directory is deleted.
+            again = threading.Timer(_KILLED_WITHIN, self._remove_tables, (query,))
+            again.daemon = True
+            with contextlib.suppress(RuntimeError):  # a program that is ending starts no thread
+                again.start()
             _end_idle_threads()
+
+    def _remove_tables(self, query: str) -> None:
+        """Delete the temporary tables of a query that has ended and has not started again."""
+        if query in {each for each, _ in self._running.copy()}:
+            return
+        with contextlib.suppress(RuntimeError):  # a program that is ending can run no more tasks
+            remove_temporary_of(self._session(), query)
 
     def leave(self) -> None:
         """Remove this listener from its session."""
