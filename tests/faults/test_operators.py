@@ -8,6 +8,7 @@ import sys
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyarrow import parquet
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
@@ -99,11 +100,13 @@ def test_keys_of_a_megabyte(spark):
     assert compare(rows) == EQUAL
 
 
-def test_5_000_columns(spark):
+def test_5_000_columns(spark, tmp_path):
     narrow = skewed(spark, 200, 2).toArrow()
     more = {f"c{number}": pc.add(narrow["id"], number) for number in range(4998)}
-    # Values, as Spark's optimizer would compare each of 4,998 expressions with each other.
-    wide = spark.createDataFrame(pa.table({"id": narrow["id"], "key": narrow["key"], **more}))
+    # A file: over local rows, Spark's optimizer would itself compute each plan, and slowly.
+    file = tmp_path / "wide.parquet"
+    parquet.write_table(pa.table({"id": narrow["id"], "key": narrow["key"], **more}), file)
+    wide = spark.read.parquet(str(file))
     same = contents(wide)
     for name in ("route and place, planned", "route and place, dkg", "partition_for_write"):
         assert contents(OURS[name](wide)) == same, name
