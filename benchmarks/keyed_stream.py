@@ -62,12 +62,14 @@ def keys_of(given: Any) -> Iterator[NDArray[np.int64]]:
 
 
 def write_epoch(directory: Path, epoch: int, keys: NDArray[np.int64], files: int) -> None:
-    """Write the files of an epoch; none is seen before it is complete."""
+    """Write the files of an epoch; a query that runs sees all of them at once."""
+    hidden = directory / f".{epoch:04d}"
+    hidden.mkdir(parents=True)
     for number, part in enumerate(np.array_split(keys, files)):
-        file = directory / f".{epoch:04d}-{number:03d}.parquet"
+        file = hidden / f"{number:03d}.parquet"
         pq.write_table(pa.table({"key": part}), file)
         os.utime(file, (epoch + 1, epoch + 1))  # Spark reads the oldest files first
-        file.rename(directory / file.name[1:])
+    hidden.rename(directory / hidden.name[1:])
 
 
 def importable() -> dict[str, str]:
@@ -85,7 +87,7 @@ def session(master: str) -> Any:
 def stream(spark: Any, directory: Path, files: int) -> DataFrame:
     """Return the stream of the files of all epochs."""
     reader = spark.readStream.schema("key bigint").option("maxFilesPerTrigger", files)
-    rows: DataFrame = reader.parquet(str(directory))
+    rows: DataFrame = reader.option("recursiveFileLookup", "true").parquet(str(directory))
     return rows
 
 
