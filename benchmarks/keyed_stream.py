@@ -62,7 +62,7 @@ def keys_of(given: Any) -> Iterator[NDArray[np.int64]]:
 
 
 def write_epoch(directory: Path, epoch: int, keys: NDArray[np.int64], files: int) -> None:
-    """Write the files of an epoch; a query that runs sees all of them at once."""
+    """Write the files of an epoch; a query that runs sees none of them before all."""
     hidden = directory / f".{epoch:04d}"
     hidden.mkdir(parents=True)
     for number, part in enumerate(np.array_split(keys, files)):
