@@ -65,11 +65,11 @@ def test_a_restart_needs_a_gain_and_gives_nearly_the_best_plan(loads, workers, d
         assert best <= found <= best * 4 / 3
 
 
-def test_a_restart_waits():
+@pytest.mark.parametrize(("policy", "epochs"), [(ByRestart(), 3), (ByRestart(wait=5), 5)])
+def test_a_restart_waits(policy, epochs):
     loads, owners = [9, 9, 9, 9], [0, 0, 0, 1]
-    policy = ByRestart(wait=3)
-    assert policy.replan(observed(owners, loads, 2, unchanged=2)) is None
-    planned = policy.replan(observed(owners, loads, 2, unchanged=3))
+    assert policy.replan(observed(owners, loads, 2, unchanged=epochs - 1)) is None
+    planned = policy.replan(observed(owners, loads, 2, unchanged=epochs))
     assert planned is not None
     assert sorted(planned) == [0, 0, 1, 1]
 
@@ -95,7 +95,12 @@ def test_spellings(spelling):
 def test_moves_give_little_state_away_first():
     state = np.array([50.0, 50.0, 10.0, 10.0])
     seen = observed([0, 0, 0, 1], [3, 3, 3, 3], 2)._replace(sizes=state)
-    for policy, owners in ((ByMoves(), [0, 0, 1, 1]), (ByMoves(slack=0.5), [0, 0, 0, 1])):
+    away, stays = [0, 0, 1, 1], [0, 0, 0, 1]
+    for policy, owners in (
+        (ByMoves(), away),
+        (ByMoves(slack=0), away),
+        (ByMoves(slack=0.5), stays),
+    ):
         planned = policy.replan(seen)
         assert planned is not None
         assert planned.tolist() == owners

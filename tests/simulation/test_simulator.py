@@ -103,10 +103,11 @@ def test_probing_and_senders(stream, grouping, feed, route_by, observe_by):
 @pytest.mark.parametrize("grouping", ["sg", "kg", "pkg", "dkg"])
 def test_imbalance_never_exceeds_the_sum_of_the_sources_own(grouping, feed):
     stream = generated("zipf(z=1.2,keys=300)", messages=20_000)
-    series = simulate(stream, grouping, workers=7, feed=feed, samples=20_000).series
-    imbalance, own = (series[name].to_numpy() for name in ("imbalance", "local_imbalance"))
+    report = simulate(stream, grouping, workers=7, feed=feed, samples=20_000)
+    imbalance, own = (report.series[name].to_numpy() for name in ("imbalance", "local_imbalance"))
     assert (imbalance <= own + 1e-6).all()
     assert own.max() > 0
+    assert report.average_imbalance == pytest.approx(imbalance.mean())
 
 
 def test_one_source_shuffles_in_turn():
