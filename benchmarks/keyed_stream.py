@@ -62,9 +62,9 @@ def keys_of(given: Any) -> Iterator[NDArray[np.int64]]:
 
 
 def write_epoch(directory: Path, epoch: int, keys: NDArray[np.int64], files: int) -> None:
-    """Write the files of an epoch; a query that runs sees none of them before all."""
+    """Write the files of an epoch; a running query sees all of them or none."""
     hidden = directory / f".{epoch:04d}"
-    hidden.mkdir(parents=True)
+    hidden.mkdir()
     for number, part in enumerate(np.array_split(keys, files)):
         file = hidden / f"{number:03d}.parquet"
         pq.write_table(pa.table({"key": part}), file)

@@ -103,10 +103,12 @@ def test_keys_of_a_megabyte(spark):
 def test_5_000_columns(spark, tmp_path):
     narrow = skewed(spark, 200, 2).toArrow()
     more = {f"c{number}": pc.add(narrow["id"], number) for number in range(4998)}
-    # A file: over local rows, Spark's optimizer would itself compute each plan, and slowly.
-    file = tmp_path / "wide.parquet"
-    parquet.write_table(pa.table({"id": narrow["id"], "key": narrow["key"], **more}), file)
-    wide = spark.read.parquet(str(file))
+    # Files: over local rows, Spark's optimizer would itself compute each plan, and slowly.
+    rows = pa.table({"id": narrow["id"], "key": narrow["key"], **more})
+    for number in range(2):
+        parquet.write_table(rows.slice(100 * number, 100), tmp_path / f"{number}.parquet")
+    wide = spark.read.parquet(str(tmp_path))
+    assert wide.rdd.getNumPartitions() == 2
     same = contents(wide)
     for name in ("route and place, planned", "route and place, dkg", "partition_for_write"):
         assert contents(OURS[name](wide)) == same, name

@@ -60,9 +60,14 @@ def queries_in(home):
     return {path.relative_to(home).parts[2] for path in tables_in(home)}
 
 
+def start(df, directory):
+    """Start a query with a checkpoint directory."""
+    return df.writeStream.format("noop").option("checkpointLocation", str(directory)).start()
+
+
 def run(df, directory):
     """Run a query for at least two epochs, and return its id."""
-    query = df.writeStream.format("noop").option("checkpointLocation", str(directory)).start()
+    query = start(df, directory)
     eventually(lambda: query.lastProgress is not None and query.lastProgress.batchId > 1)
     query.stop()
     return str(query.id)
@@ -79,7 +84,7 @@ def test_tables_go_with_their_query(stream, home, tmp_path_factory):
     routed = operators.route(stream, "u", "dkg", WORKERS)
     assert tables_in(home) == []
     checkpoint = tmp_path_factory.mktemp("checkpoint")
-    query = routed.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    query = start(routed, checkpoint)
     eventually(lambda: tables_in(home))
     assert all(str(query.id) in path.parts for path in tables_in(home))
     query.stop()
@@ -95,7 +100,7 @@ def test_tables_go_with_their_query(stream, home, tmp_path_factory):
 def test_what_a_task_writes_before_spark_kills_it_goes_too(stream, home, tmp_path_factory):
     routed = operators.route(stream, "u", "dkg", WORKERS)
     checkpoint = tmp_path_factory.mktemp("checkpoint")
-    query = routed.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    query = start(routed, checkpoint)
     eventually(lambda: tables_in(home))
     table = tables_in(home)[0]
     query.stop()
@@ -112,12 +117,11 @@ def test_the_end_of_a_run_leaves_the_tables_of_the_next_run(
 ):
     monkeypatch.setattr("evenkey.spark.sessions.query_events._KILLED_WITHIN", 1.0)
     routed = operators.route(stream, "u", "dkg", WORKERS)
-    checkpoint = str(tmp_path_factory.mktemp("checkpoint"))
-    writer = routed.writeStream.format("noop").option("checkpointLocation", checkpoint)
-    first = writer.start()
+    checkpoint = tmp_path_factory.mktemp("checkpoint")
+    first = start(routed, checkpoint)
     eventually(lambda: tables_in(home))
     first.stop()
-    second = writer.start()
+    second = start(routed, checkpoint)
     assert second.id == first.id
     eventually(lambda: tables_in(home))
     kept = tables_in(home)[0].parent / "kept"
@@ -131,12 +135,7 @@ def test_the_end_of_a_run_leaves_the_tables_of_the_next_run(
 
 def test_of_two_queries_of_a_frame_one_goes_on(stream, home, tmp_path_factory):
     routed = operators.route(stream, "u", "dkg", WORKERS)
-    first, second = (
-        routed.writeStream.format("noop")
-        .option("checkpointLocation", str(tmp_path_factory.mktemp("checkpoint")))
-        .start()
-        for _ in range(2)
-    )
+    first, second = (start(routed, tmp_path_factory.mktemp("checkpoint")) for _ in range(2))
     eventually(lambda: queries_in(home) == {str(first.id), str(second.id)})
     first.stop()
     eventually(lambda: queries_in(home) == {str(second.id)})
@@ -157,7 +156,7 @@ def test_plans_made_of_samples_go_with_their_query(stream, home, tmp_path_factor
     routed = operators.route(stream, "u", "planned", WORKERS)
     assert tables_in(home) == []
     checkpoint = tmp_path_factory.mktemp("checkpoint")
-    query = routed.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    query = start(routed, checkpoint)
     eventually(lambda: tables_in(home))
     (place,) = {path.parent for path in tables_in(home)}
     tables = RoutingTables(place, "planned", WORKERS)
