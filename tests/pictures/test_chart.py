@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -144,6 +145,12 @@ def test_lines_that_each_coincide_with_a_third_are_no_group():
     assert coinciding([one, short, short, other]) == [[0, 1, 2]]
 
 
+def test_lines_that_share_half_of_their_points_do_not_coincide():
+    one = Points(range(4), [1, 2, 3, 9])
+    assert coinciding([one, Points(range(4), [1, 2, 8, 4])]) == []
+    assert coinciding([one, Points(range(4), [1, 2, 3, 4])]) == [[0, 1]]
+
+
 def test_axes_have_titles_units_and_whole_decades():
     (panel,) = drawn(kind="bars").axes
     assert panel.get_xlabel() == "Workers"
@@ -177,6 +184,21 @@ def test_long_names_on_an_axis_are_turned_and_many_numbers_are_left_out():
     weeks = pd.DataFrame({"workers": range(100), "imbalance": 0.1, "method": "PKG"})
     (panel,) = drawn(weeks, width=NARROW).axes
     assert len(panel.get_xticklabels()) < 20
+
+
+def test_ticks_are_apart_by_the_width_of_a_number_below_and_by_a_line_beside():
+    frame = pd.DataFrame(
+        {
+            "workers": range(0, 2_600_000, 100_000),
+            "imbalance": range(0, 2_600_000, 100_000),
+            "method": "PKG",
+        }
+    )
+    figure = drawn(frame, NARROW, Axis("workers", "Workers"), Axis("imbalance", "Messages"))
+    figure.draw_without_rendering()
+    (panel,) = figure.axes
+    assert {*np.diff(panel.get_xticks())} == {1_000_000}
+    assert {*np.diff(panel.get_yticks())} == {500_000}
 
 
 def test_columns_beside_each_other_are_distinguished_by_whose_they_are():
@@ -222,8 +244,7 @@ def test_lying_bars_have_the_names_beside_them_from_the_top():
     figure = drawn(x=X, y=Axis("imbalance", "Imbalance"), kind="bars", sideways=True)
     (panel,) = figure.axes
     assert [each.get_text() for each in panel.get_yticklabels()] == ["5", "10"]
-    low, high = panel.get_ylim()
-    assert low > high
+    assert panel.get_ylim() == (1.6, -0.6)  # Names are at 0 and 1, and a group is 0.8 high.
     assert panel.get_xlabel() == "Imbalance"
     assert max(bar.get_width() for bar in panel.patches) == FRAME["imbalance"].max()
     many = FRAME.assign(workers=range(5))
