@@ -66,7 +66,7 @@ def _run(
     scale: Annotated[
         str,
         typer.Option(
-            metavar="quick|full", help="quick takes about a minute; full has the papers' sizes."
+            metavar="quick|full", help="quick takes minutes at most; full has the papers' sizes."
         ),
     ] = "quick",
     output: Annotated[

@@ -37,13 +37,7 @@ class Comparison(Experiment):
         return self.way is ON_SPARK
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
-        chosen = self.chosen(scale)
-        return [each for setting in chosen for each in self.way.measured(setting, scale)]
-
-    def chosen(self, scale: Scale) -> Sequence[Setting]:
-        """Return the settings to measure at a scale; by default all of them."""
-        del scale
-        return self.settings
+        return [each for setting in self.settings for each in self.way.measured(setting, scale)]
 
     def labelled(self, frame: Frame) -> Frame:
         return named(frame).assign(spouts=frame[self.way.spouts])
@@ -62,6 +56,3 @@ class Skewness(Comparison):
 
     varied = Axis("skewness", "Skewness ratio, %")
     settings = tuple(Setting(f"country-skew-r{percent}") for percent in range(0, 101, 10))
-
-    def chosen(self, scale: Scale) -> tuple[Setting, ...]:
-        return self.settings[::3] if self.on_spark and not scale.whole else self.settings
