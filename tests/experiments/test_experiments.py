@@ -137,7 +137,7 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 
 
 @figures_of.register(JoinRun)
-def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     of_epochs = ("throughput", "modelled_throughput", "mldc")
     times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
     counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
@@ -145,6 +145,8 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
         name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)
     }
     figures["realised_skew"] = rng.uniform(0.2, 0.7)
+    if not scenario.mode.startswith("static"):
+        figures["longest_move"] = rng.uniform(1, 9)
     figures["series"] = [
         {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
         for epoch in range(1, 4)

@@ -195,7 +195,13 @@ def _timings(report: JoinReport) -> dict[str, float]:
     figures = report.to_json()
     moves = figures["redistributions"]
     modelled = report.modelled_makespan_seconds
+    pauses = [
+        each["epoch_duration_ms"] / each["usual_epoch_duration_ms"]["p50"]
+        for each in moves
+        if each["epoch_duration_ms"] and each["usual_epoch_duration_ms"]["p50"]
+    ]
     return {
+        **({"longest_move": max(pauses)} if pauses else {}),
         "realised_skew": report.realised_skew,
         "throughput": figures["messages_per_second"],
         "latency_mean_ms": float(np.mean(figures["epoch_duration_ms"])),
