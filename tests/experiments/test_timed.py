@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
 
 from evenkey.core.errors import RunError
-from evenkey.papers.experiments import QUICK, run, write_page
+from evenkey.papers.experiments import QUICK, available, find, run, write_page
 from evenkey.papers.experiments.experiment_data import Dataset
+from evenkey.papers.experiments.run_scenarios import _passes
 from evenkey.papers.experiments.timed import MACHINE, Timed, TimedRun
 from tests.experiments.conftest import Squares
 
@@ -54,6 +55,22 @@ def test_figures_that_are_no_timings_must_not_differ_between_runs():
     CLOCK[:] = [5.0, 5.0, 3.0]
     with pytest.raises(RunError, match=r"load differs between runs \(\['3.0', '5.0'\]\)"):
         Clocked(STREAM, 1, steady=False).measure()
+
+
+def test_the_runs_of_scenarios_that_are_compared_alternate():
+    CLOCK[:] = [1.0, 10.0, 2.0, 20.0, 30.0]
+    one, other = Clocked(STREAM, 1, repeats=2), Clocked(STREAM, 2, repeats=3)
+    first, second = Clocked.measure_all([one, other])
+    assert (first.figures["elapsed_ms"], second.figures["elapsed_ms"]) == (1.5, 20.0)
+
+
+@pytest.mark.parametrize("name", [name for name in available() if find(name).timed])
+def test_methods_alternate_in_the_experiments(name):
+    scenarios: list[Any] = [*find(name).scenarios(QUICK)]
+    column = "mode" if name.startswith("joins") else "grouping"
+    methods = {getattr(each, column) for each in scenarios}
+    for alternating in _passes(scenarios, 1):
+        assert {getattr(each, column) for each in alternating} == methods
 
 
 @dataclass(frozen=True)

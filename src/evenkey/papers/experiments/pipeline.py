@@ -30,6 +30,9 @@ _SLOTS = 100
 """Task slots of the Spark session, which all scenarios share. This is the maximum number of workers
 of a scenario, so that all workers can sleep at the same time."""
 
+_METHODS = 5
+"""Each experiment compares three or four methods of its paper, and adds up to two."""
+
 _PREPARED: set[int] = set()
 """Numbers of workers for which this process has already started Python workers. The next run with
 the same number of workers reuses the Python workers, so it needs no small run before it."""
@@ -87,6 +90,11 @@ class PipelineRun(Timed):
     kafka: str | None = None
     route_by: By = "messages"
     observe_by: By = "messages"
+
+    @property
+    def at_once(self) -> int:
+        """The number of methods that an experiment compares."""
+        return _METHODS
 
     def through(self, kafka: str) -> Self:
         """Return the same scenario with its stream read from a Kafka topic."""

@@ -15,6 +15,7 @@ from evenkey.papers.experiments.scenario import Measurement, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Self
 
     import pyarrow as pa
 
@@ -52,9 +53,9 @@ class Timed(Scenario):
     """A scenario with figures that depend on time.
 
     The runner measures such a scenario in its own process, with no other measurement in parallel.
-    The result has the figures that are the same in every run, the median of each timing, and
-    ``machine``. If there are several runs, it also has the minimum and maximum of each timing. Its
-    series is that of the first run.
+    The runs of up to `at_once` scenarios on the same stream alternate. The result has the figures
+    that are the same in every run, the median of each timing, and ``machine``. If there are several
+    runs, it also has the minimum and maximum of each timing. Its series is that of the first run.
 
     Parameters
     ----------
@@ -86,19 +87,29 @@ class Timed(Scenario):
         RunError
             Two runs differ in a figure that must be the same; the message names the figure.
         """
-        seeds = [self.dataset.seed + number * self.fresh for number in range(self.repeats)]
-        runs = [self.seeded(seed).once(on_messages) for seed in seeds]
-        figures = runs[0].figures
-        for name, value in figures.items():
-            others = {run.figures[name] for run in runs}
-            if others != {value}:
-                message = (
-                    f"scenario {self.id}: {name} differs between runs ({sorted(map(str, others))}) "
-                    "but must not: run it again, and report it if it happens again"
-                )
-                raise RunError(message)
-        timings = medians([run.timings for run in runs])
-        return Measurement({**figures, **timings, MACHINE: machine()}, runs[0].series)
+        return self.measure_all([self], on_messages)[0]
+
+    @classmethod
+    def measure_all(
+        cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
+    ) -> list[Measurement]:
+        """Run all scenarios once, then all of them again, until each has its runs.
+
+        Runs alternate, because a machine does not keep its speed: if all runs of a scenario
+        followed each other, a slower hour would look like a slower scenario.
+
+        Raises
+        ------
+        RunError
+            Two runs of a scenario differ in a figure that must be the same.
+        """
+        runs: list[list[TimedRun]] = [[] for _ in scenarios]
+        for number in range(max(each.repeats for each in scenarios)):
+            for each, done in zip(scenarios, runs, strict=True):
+                if number < each.repeats:
+                    seed = each.dataset.seed + number * each.fresh
+                    done.append(each.seeded(seed).once(on_messages))
+        return [_summary(each, done) for each, done in zip(scenarios, runs, strict=True)]
 
 
 def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -125,3 +136,17 @@ def machine() -> str:
     place = f"{cluster}, driven from {cores}" if cluster else cores
     spark = importlib.metadata.version("pyspark")
     return f"{place}, Spark {spark}, Python {platform.python_version()}"
+
+
+def _summary(scenario: Timed, runs: Sequence[TimedRun]) -> Measurement:
+    figures = runs[0].figures
+    for name, value in figures.items():
+        others = {run.figures[name] for run in runs}
+        if others != {value}:
+            message = (
+                f"scenario {scenario.id}: {name} differs between runs ({sorted(map(str, others))}) "
+                "but must not: run it again, and report it if it happens again"
+            )
+            raise RunError(message)
+    timings = medians([run.timings for run in runs])
+    return Measurement({**figures, **timings, MACHINE: machine()}, runs[0].series)

@@ -48,6 +48,15 @@ _OPTIONS = (
     *("force_redistribution", "partitions", "polygon_share", "polygon_clustering"),
 )
 
+MODES = (
+    "static-strl",
+    "static-stal",
+    "dynamic-db-strl",
+    "dynamic-db-stal",
+    "dynamic-lb-strl",
+    "dynamic-lb-stal",
+)
+
 _REVISION = 2
 """Revision of the measuring code. Since revision 2, skew in RIhPS and RIsPS is made according to
 the workers that own the candidate subscriptions."""
@@ -85,6 +94,11 @@ class JoinRun(Timed):
     polygon_share: float = 0.6
     polygon_clustering: float = 0.0
     revision: int = 1
+
+    @property
+    def at_once(self) -> int:
+        """The number of modes that are compared."""
+        return len(MODES)
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline."""

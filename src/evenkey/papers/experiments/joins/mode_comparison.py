@@ -9,17 +9,9 @@ as well as its seconds do, and the modes DB and LB would balance the same.
 from __future__ import annotations
 
 from evenkey.papers.experiments import Experiment, Frame, Scale
-from evenkey.papers.experiments.joins.join_run import JoinRun, join_run, skews
+from evenkey.papers.experiments.joins.join_run import MODES, JoinRun, join_run, skews
 from evenkey.reports.pictures import Axis, Chart, Column, Grid
 
-MODES = (
-    "static-strl",
-    "static-stal",
-    "dynamic-db-strl",
-    "dynamic-db-stal",
-    "dynamic-lb-strl",
-    "dynamic-lb-stal",
-)
 CLUSTERED = (
     "Publications are 30 % polygons, which fill their own regions, on 128 partitions: if polygons "
     "were spread uniformly, balancing items and balancing load would be the same."
