@@ -59,7 +59,7 @@ PAPERS = {
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
-    *(f"joins-section-{number}" for number in ("3-2", "3-3", "4-2", "4-6")),
+    *(f"joins-section-{number}" for number in ("3-2", "3-3", "4-2", "4-3", "4-6")),
 }
 
 PLANS = ("greedy", "fewest", "best")
@@ -139,7 +139,13 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(JoinRun)
 def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     of_epochs = ("throughput", "modelled_throughput", "mldc")
-    times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
+    times = (
+        "work_us",
+        "latency_mean_ms",
+        "modelled_latency_ms",
+        "redistribution_seconds",
+        "load_seconds",
+    )
     counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
     figures: dict[str, Any] = {
         name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)

@@ -221,6 +221,9 @@ def _timings(report: JoinReport) -> dict[str, float]:
         "latency_mean_ms": float(np.mean(figures["epoch_duration_ms"])),
         "modelled_throughput": report.publications / modelled,
         "modelled_latency_ms": 1000 * modelled / len(report.epochs),
+        "work_us": 1e6
+        * sum(float(each.seconds.sum()) for each in report.epochs)
+        / report.publications,
         "mldc_first": report.mldc[0],
         "mldc_last": report.mldc[-1],
         "redistributions": float(len(moves)),
