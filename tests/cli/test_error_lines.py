@@ -8,9 +8,11 @@ import resource
 import signal
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
+from evenkey import __main__
 from evenkey.cli import error_lines
 from evenkey.cli.error_lines import explain
 from evenkey.core.errors import ConfigurationError, RunError
@@ -218,6 +220,18 @@ def test_too_few_file_handles_are_one_line_that_names_the_limit(make):
     assert f"may have {limit} files open; raise the limit (ulimit -n 65536)" in explanation.message
     with pytest.raises(RunError, match="ulimit -n"), file_handles_named():
         raise make()
+
+
+def test_a_program_that_cannot_open_its_own_files_says_so(monkeypatch, capsys):
+    class Unopened(ModuleType):
+        def __getattr__(self, name):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), name)
+
+    monkeypatch.setitem(sys.modules, "evenkey.cli", Unopened("evenkey.cli"))
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.startswith("error: too few file handles (Too many open files)")
 
 
 @pytest.mark.slow(5)
