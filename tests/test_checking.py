@@ -66,6 +66,19 @@ def test_a_field_that_holds_something_else_is_named(field, value, words):
     assert str(caught.value) == words
 
 
+@dataclass(frozen=True)
+class Unsure(Thing):
+    """A class with a hint that cannot be resolved when it runs."""
+
+    count: OnlyForTypeCheckers = "four"  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_a_hint_that_cannot_be_resolved_replaces_that_of_the_base_class():
+    check_fields(Unsure())
+    with pytest.raises(ConfigurationError, match="Unsure: share = 'x': must be a number"):
+        check_fields(Unsure(share="x"))  # type: ignore[arg-type]
+
+
 def test_numbers_at_a_bound():
     assert number("z", 2, least=2) == 2.0
     assert whole_number("k", 2, 2) == 2
