@@ -8,7 +8,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.reports.advice import Setting, advise
-from evenkey.reports.advice.advice_page import check_page, write_page
+from evenkey.reports.advice.advice_page import _tables, check_page, write_page
 from tests.advice.conftest import sample_of
 
 
@@ -30,6 +30,14 @@ def test_the_page_has_all_in_it(tmp_path, dataset, title):
     assert "Maximum load over the mean" in text
     assert str(advice.skew.top[0].key) in text
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+
+
+def test_the_hottest_keys_have_their_share_in_percent():
+    setting = Setting(("a.csv",), "csv", "k")
+    advice = advise(sample_of("country-skew-r80", 2000), setting, [4], groupings=["planned"])
+    hottest, _ = _tables(advice)
+    messages = advice.skew.top[0].messages
+    assert hottest.cells()[0][1:] == [f"{messages:,}", f"{messages / 20:.2f}"]
 
 
 def test_a_missing_folder_is_an_error(tmp_path):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from tests.streams import naive
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "streams" / "golden.json").read_text())
 MIMICKING = [entry.spelling for entry in catalogue() if entry.published is not None]
+PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text("utf-8")
 CHEAP = ["cashtags-like", "slashdot0811-like", "slashdot0902-like", "twitter-ticker-like"]
 
 
@@ -67,6 +70,33 @@ def test_length_and_top_share(name):
     else:  # by the formula, because computing millions of weights takes seconds
         top = 1 / harmonic(stream.law.keys, stream.law.exponent)
     assert 100 * top == pytest.approx(published.top_percent, abs=0.005)
+
+
+def test_the_page_states_the_published_figures_of_all_streams():
+    rows = re.findall(
+        r"\| `(.+?)` \|[^|]+\| ([\d,]+).*? \| ([\d,]+|not published) \| ([\d.]+)", PAGE
+    )
+    found = {}
+    for name in MIMICKING:
+        stated = generated(name).published
+        assert stated is not None
+        keys = "not published" if stated.keys is None else f"{stated.keys:,}"
+        found[name] = (f"{stated.messages:,}", keys, f"{stated.top_percent:g}")
+    assert {name: tuple(stated) for name, *stated in rows} == found
+
+
+@pytest.mark.parametrize(
+    ("name", "records", "keys"),
+    [
+        ("wikipedia-pageviews-by-lang-like", 130_000_000, 300),
+        ("wikipedia-clickstream-like", 25_000_000, 3_000_000),
+    ],
+)
+def test_streams_of_records_have_the_records_that_the_page_states(name, records, keys):
+    stream: Any = generated(name)
+    assert (stream.length, stream.key_count) == (records, keys)
+    assert f"`{name}`" in PAGE
+    assert f"{records:,}" in PAGE
 
 
 @pytest.mark.parametrize("name", CHEAP)

@@ -14,6 +14,7 @@ import pytest
 from evenkey.core.errors import ConfigurationError
 from evenkey.reports.diagnosis import diagnose
 from evenkey.reports.diagnosis.reading import limits
+from evenkey.reports.diagnosis.reading.spark_plans import node_of
 from tests.diagnosis.writing import Log, adaptive, applied, skewed
 
 GOOD = skewed().text().encode()
@@ -70,6 +71,15 @@ def test_input_beyond_a_limit_is_not_read(tmp_path, monkeypatch, limit, value, s
     else:
         with pytest.raises(ConfigurationError, match=said):
             diagnose(tmp_path / "log.gz")
+
+
+def test_a_plan_may_be_as_deep_as_the_limit(monkeypatch):
+    monkeypatch.setattr(limits, "PLAN_DEPTH", 3)
+    scan = {"nodeName": "Scan", "simpleString": "", "children": [], "metrics": []}
+    deepest = {**scan, "children": [{**scan, "children": [scan]}]}
+    assert node_of(deepest).name == "Scan"
+    with pytest.raises(ValueError, match="more than 3 operators"):
+        node_of({**scan, "children": [deepest]})
 
 
 def test_a_plan_that_is_too_deep_is_left_out(tmp_path):

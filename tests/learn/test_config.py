@@ -53,6 +53,7 @@ def test_a_learner_reads_generated_records_by_default():
     assert config.dataset == config.resolved().dataset == Documents().name
     stream = labelled(config.dataset, NaiveBayes.streams, messages=70, seed=4)
     assert stream == Documents(length=70, seed=4)
+    assert labelled(config.dataset, NaiveBayes.streams) == Documents() == Documents(seed=0)
     other = config.with_options(dataset="documents(classes=3)")
     assert other.dataset == Documents(classes=3).name
 
