@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import connector
-from evenkey.kafka.connector import check_findable, connector_settings
+from evenkey.kafka.connector import check_findable, check_loaded, connector_settings
 
 SECRET = [
     "kafka.ssl.keystore.key",
@@ -41,3 +43,16 @@ def test_without_jars_nothing_is_found(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENKEY_KAFKA_JARS", str(tmp_path))
     with pytest.raises(ConfigurationError, match="it has no jars"):
         connector_settings()
+
+
+def test_a_session_must_have_loaded_only_the_module_that_is_asked_for(monkeypatch):
+    asked: list[str] = []
+    loader = SimpleNamespace(loadClass=asked.append)
+    thread = SimpleNamespace(getContextClassLoader=lambda: loader)
+    java = SimpleNamespace(Thread=SimpleNamespace(currentThread=lambda: thread))
+    monkeypatch.setattr(connector, "_jvm", lambda _: java)
+    session: Any = None
+    check_loaded(session)
+    assert asked == ["org.apache.spark.sql.kafka010.KafkaSourceProvider"]
+    check_loaded(session, avro=True)
+    assert asked[1:] == ["org.apache.spark.sql.avro.AvroDataToCatalyst"]

@@ -65,6 +65,11 @@ def test_it_is_reached_when_every_partition_is(ends, reached):
     assert not OffsetRange(EARLIEST, None).reached(OffsetRange.ends_of([ends]))
 
 
+def test_a_partition_without_records_in_the_range_is_reached_without_being_read():
+    empty = OffsetRange({"a": {0: 5}}, {"a": {0: 5}})
+    assert empty.reached({})
+
+
 def test_given_offsets_override_the_earliest():
     assert _chosen('{"a": {"0": -1, "1": 2}}', EARLIEST, LATEST) == {"a": {0: 9, 1: 2}, "b": {0: 0}}
     assert _chosen('{"a": {"0": -2}}', EARLIEST, LATEST) == EARLIEST
