@@ -41,8 +41,6 @@ _QUICK_PUBLICATIONS = 6000
 _KAFKA_PARTITIONS = 32
 _SECONDS = 120.0
 _TRIGGER_SECONDS = 0.5
-SKEWS = (0.3, 0.4, 0.5, 0.6, 0.7)
-"""The paper's nominal skews."""
 _OPTIONS = (
     *("pipeline", "mode", "skew", "subscriptions", "workers", "sources", "epochs"),
     *("force_redistribution", "partitions", "polygon_share", "polygon_clustering"),
@@ -153,8 +151,8 @@ def _size(scale: Scale, epochs: int, publications: int) -> _Size:
 
 
 def skews(scale: Scale) -> tuple[float, ...]:
-    """Return the nominal skews of figures 4 and 5 at a scale."""
-    return SKEWS if scale.whole else (SKEWS[0], SKEWS[-1])
+    """Return the nominal skews of the figures at a scale."""
+    return (0.3, 0.4, 0.5, 0.6, 0.7) if scale.whole else (0.3, 0.7)
 
 
 def join_run(

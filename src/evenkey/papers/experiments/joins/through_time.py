@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.papers.experiments import Experiment, Frame, Scale, series
-from evenkey.papers.experiments.joins.join_run import SKEWS, JoinRun, join_run
+from evenkey.papers.experiments.joins.join_run import JoinRun, join_run, skews
 from evenkey.reports.pictures import Axis, Chart, Grid, Plot
 
 _MODES = ("dynamic-lb-stal", "static-stal")
@@ -40,7 +40,7 @@ class ThroughTime(Experiment):
                 publications=_QUICK_PUBLICATIONS,
                 subscriptions=_SUBSCRIPTIONS,
             )
-            for skew in SKEWS
+            for skew in skews(scale)
             for mode in _MODES
         ]
 
