@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from evenkey import __main__
+from evenkey.__main__ import main
 from evenkey.cli import error_lines
 from evenkey.cli.error_lines import explain
 from evenkey.core.errors import ConfigurationError, RunError
@@ -229,7 +229,7 @@ def test_a_program_that_cannot_open_its_own_files_says_so(monkeypatch, capsys):
 
     monkeypatch.setitem(sys.modules, "evenkey.cli", Unopened("evenkey.cli"))
     with pytest.raises(SystemExit) as ended:
-        __main__.main()
+        main()
     assert ended.value.code == 1
     assert capsys.readouterr().err.startswith("error: too few file handles (Too many open files)")
 
