@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-import tomllib
 import zipfile
 
 import pytest
@@ -18,7 +17,6 @@ from tools.reproduction.pages import _form, _pictures, chapter, pages
 from tools.reproduction.records import (
     FOLDER,
     ROOT,
-    RUNS,
     Record,
     read_notes,
     read_shared,
@@ -182,13 +180,6 @@ def test_a_page_says_that_its_experiment_has_changed():
     said = ["earlier form" in "\n".join(_form(each)) for each in (record, other)]
     assert said == [False, True]
     assert (record.summary, other.summary) == (record.experiment.summary, "Ten messages.")
-
-
-def test_runs_are_those_of_the_stored_results():
-    ran = tomllib.loads(RUNS.read_text("utf-8"))
-    assert {*ran} == {record.id for record in records()}
-    changed = {record.id for record in records() if record.changed}
-    assert changed == {name for name, entry in ran.items() if "summary" in entry}
 
 
 def test_an_archive_of_the_same_results_has_the_same_bytes(tmp_path):
