@@ -9,7 +9,7 @@ from evenkey.reports.diagnosis.reading.spark_application import Execution, Task
 from evenkey.reports.diagnosis.reading.spark_plans import keyed_reads, node_of
 from evenkey.reports.diagnosis.remedies import Remedy
 from evenkey.reports.diagnosis.stage_runs import Run
-from evenkey.reports.diagnosis.task_times import hottest_rows
+from evenkey.reports.diagnosis.task_times import fit_line, hottest_rows
 from tests.diagnosis.writing import applied, exchange, node
 
 SPLIT, WHOLE = (Remedy(how, "", "") for how in ("split", "whole"))
@@ -102,6 +102,8 @@ def test_a_join_is_measured_by_its_output_if_that_explains_its_time():
     seconds = [0.001 * each for each in outputs]
     work = Work.of([run_of(rows, seconds, JOIN, None, outputs)], 4)
     assert work.by_output
+    assert work.line == fit_line(outputs, seconds)
     assert work.predicted(SPLIT) == pytest.approx(0.001 * sum(outputs) / 4)
     taken = Work.of([run_of(rows, [0.01 * each for each in rows], JOIN, None, outputs)], 4)
     assert not taken.by_output
+    assert taken.line == fit_line(rows, [0.01 * each for each in rows])
