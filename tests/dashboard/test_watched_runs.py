@@ -12,7 +12,9 @@ import pytest
 from dash import html
 
 from evenkey.core.metrics import FIGURES
+from evenkey.core.stores import LocalStore
 from evenkey.pipeline.exporters import History
+from evenkey.reports.dashboard import watched_runs
 from evenkey.reports.dashboard.cards import cards, standing
 from evenkey.reports.dashboard.watched_runs import Runs
 from evenkey.reports.pictures import THEMES
@@ -68,6 +70,15 @@ def test_runs_are_found_and_read_on(tmp_path, begin):
         text_of(standing(runs.read()))
         == "The stream is running: kg, dkg (waiting for the first epoch)"
     )
+
+
+def test_runs_in_a_store_are_found_by_the_names_of_its_objects(tmp_path, begin, monkeypatch):
+    monkeypatch.setattr(watched_runs, "store_at", lambda _: LocalStore(tmp_path))
+    runs = Runs(["s3://bucket/runs"])
+    begin("history", "kg")
+    begin("compared/dkg/history", "dkg")
+    begin("one/folder/too/deep/history", "sg")
+    assert [each.info.grouping for each in runs.read()] == ["kg", "dkg"]
 
 
 def test_a_directory_that_is_not_there_yet_is_waited_for(tmp_path, begin):
