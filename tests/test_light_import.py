@@ -128,7 +128,7 @@ def test_the_program_says_what_it_lacks():
     )
 
 
-@pytest.mark.soak
+@pytest.mark.soak(110)
 def test_an_environment_of_these_and_pandas_groups_routes_and_joins(tmp_path):
     """The packages have the lock's versions; Spark's own ``mapInArrow`` also needs pandas."""
     environment = tmp_path / "environment"

@@ -83,7 +83,7 @@ def test_own_aggregator(example):
     assert medians == pytest.approx({"ann": 251, "bob": 251}, rel=0.02)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(140)
 def test_demo(tmp_path):
     program = [sys.executable, EXAMPLES / "demo.py", tmp_path / "demo"]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
@@ -103,7 +103,7 @@ def prints_what_it_says(name):
     assert printed(notebook) == texts
 
 
-@pytest.mark.soak
+@pytest.mark.soak(100)
 @pytest.mark.parametrize("name", ["balanced.ipynb", "compare_schemes.ipynb", "moving_join.ipynb"])
 def test_a_notebook_prints_its_output(name):
     prints_what_it_says(name)

@@ -13,7 +13,7 @@ COMMENT = re.compile(r"<!-- (?P<name>[\w-]+): (?P<path>\S+) (?P<form>\S+) -->")
 SHORT = {"zipf-epochs"}
 """Results that take seconds; the others take a minute or more."""
 NAMES = [
-    pytest.param(name, marks=pytest.mark.slow(8) if name in SHORT else pytest.mark.soak)
+    pytest.param(name, marks=pytest.mark.slow(8) if name in SHORT else pytest.mark.soak(120))
     for name, entry in catalog().items()
     if entry.deterministic
 ]

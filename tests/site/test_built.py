@@ -16,7 +16,7 @@ from tools.site.looks import main
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.soak
+@pytest.mark.soak(300)
 def test_the_site(tmp_path):
     """One test, as the processes of a test run would build the site in the same folder."""
     done = subprocess.run(["make", "site"], capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S607 - make from the PATH
