@@ -154,3 +154,10 @@ def test_the_own_words_of_a_class_are_shifted(own, hottest):
     for record in records.to_pylist():
         texts[record["label"]].update(record["text"].split())
     assert [each.most_common(1)[0][0] for each in texts.values()] == hottest
+
+
+def test_documents_may_have_one_word():
+    texts = Documents(size=1, length=20).records(0, 20)["text"].to_pylist()
+    assert {len(each.split()) for each in texts} == {1}
+    with pytest.raises(ConfigurationError, match="documents: size = 0: must be at least 1"):
+        Documents(size=0)

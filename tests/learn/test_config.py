@@ -108,3 +108,8 @@ def test_every_application_is_parsed_from_its_spelling():
         assert parse(str(cls())) == cls()
     assert str(parse("naive-bayes(alpha=0.5)")) == "naive-bayes(alpha=0.5)"
     assert parse(NaiveBayes(2.0)) == NaiveBayes(2.0)
+
+
+def test_an_application_is_spelled_with_the_parameters_that_are_not_the_usual_ones():
+    assert str(parse("heavy-hitters(k=10)")) == "heavy-hitters(k=10)"
+    assert str(parse("naive-bayes")) == "naive-bayes"
