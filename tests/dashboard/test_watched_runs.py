@@ -77,8 +77,9 @@ def test_runs_in_a_store_are_found_by_the_names_of_its_objects(tmp_path, begin, 
     runs = Runs(["s3://bucket/runs"])
     begin("history", "kg")
     begin("compared/dkg/history", "dkg")
+    begin("begun/history", "pkg", epochs=0)
     begin("one/folder/too/deep/history", "sg")
-    assert [each.info.grouping for each in runs.read()] == ["kg", "dkg"]
+    assert [each.info.grouping for each in runs.read()] == ["kg", "dkg", "pkg"]
 
 
 def test_a_directory_that_is_not_there_yet_is_waited_for(tmp_path, begin):

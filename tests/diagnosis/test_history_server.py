@@ -408,6 +408,16 @@ def test_an_invalid_answer_is_refused_in_one_line(answer):
         assert f"{address}: no Spark answers there (" in refusal(address)
 
 
+def test_a_redirection_to_another_server_is_followed():
+    empty, last = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+    to = f"HTTP/1.1 302 Found\r\nLocation: {last}/api/v1/applications\r\nContent-Length: 0\r\n\r\n"
+    listening, address = answering(to.encode())
+    with empty, listening:
+        said = refusal(address)
+        assert "no Spark answers there" not in said
+        assert said == refusal(last).replace(last, address)
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [
