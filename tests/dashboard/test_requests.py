@@ -58,6 +58,17 @@ def test_requests_of_the_page_are_answered(url, question):
     assert "Waiting for a run" in text
 
 
+def test_a_page_that_has_seen_the_present_state_gets_only_an_answer(url, question):
+    status, text = answer(url, UPDATE, json.dumps(question).encode())
+    seen = json.loads(text)["response"]["seen"]["data"]
+    asked = deepcopy(question)
+    for each in asked["state"]:
+        each["value"] = seen
+    status, text = answer(url, UPDATE, json.dumps(asked).encode())
+    assert status == 200
+    assert json.loads(text)["response"] == {"answered": {"data": 1}}
+
+
 def refused(url, path, body=None, kind="application/json"):
     status, text = answer(url, path, body, kind)
     assert status == 400

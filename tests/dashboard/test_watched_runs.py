@@ -78,7 +78,6 @@ def test_runs_in_a_store_are_found_by_the_names_of_its_objects(tmp_path, begin, 
     begin("history", "kg")
     begin("compared/dkg/history", "dkg")
     begin("begun/history", "pkg", epochs=0)
-    (tmp_path / "begun/history/alive").unlink()  # only the description is left
     begin("one/folder/too/deep/history", "sg")
     assert [each.info.grouping for each in runs.read()] == ["kg", "dkg", "pkg"]
 
