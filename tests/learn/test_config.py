@@ -9,6 +9,7 @@ import pytest
 from evenkey.applications import APPLICATIONS, ApplicationConfig, Documents, NaiveBayes, parse
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.application import Application
 from evenkey.pipeline.learn.labelled_streams import labelled
 
 STREAM = {"dataset": "zipf(z=1,keys=9)"}
@@ -111,5 +112,7 @@ def test_every_application_is_parsed_from_its_spelling():
 
 
 def test_an_application_is_spelled_with_the_parameters_that_are_not_the_usual_ones():
-    assert str(parse("heavy-hitters(k=10)")) == "heavy-hitters(k=10)"
-    assert str(parse("naive-bayes")) == "naive-bayes"
+    for text in ("heavy-hitters(k=10)", "naive-bayes"):
+        application = parse(text)
+        assert isinstance(application, Application)
+        assert str(application) == text
