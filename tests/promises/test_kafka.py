@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from evenkey.pipeline.exporters import History
 from tests.brokers import consume, fill
 from tests.runs.killing import finish, kill_in_the_middle, started
 
@@ -39,6 +40,9 @@ def test_a_killed_run_goes_on_from_kafka_and_gives_exact_sums(broker, tmp_path):
     refill(broker, more)
     report = finish(command(broker, output, cost_ms=0))
     assert (report["messages"], report["rejected"], report["late"]) == (RECORDS, 0, 0)
+    ended = History(output / "history").ended()
+    assert ended is not None
+    assert ended[0] == "finished"
 
     expected: Counter[str] = Counter()
     for user, n in values:
