@@ -59,7 +59,7 @@ def test_requests_of_the_page_are_answered(url, question):
 
 
 def test_a_page_that_has_seen_the_present_state_gets_only_an_answer(url, question):
-    status, text = answer(url, UPDATE, json.dumps(question).encode())
+    _, text = answer(url, UPDATE, json.dumps(question).encode())
     seen = json.loads(text)["response"]["seen"]["data"]
     asked = deepcopy(question)
     for each in asked["state"]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from evenkey.joins import MODES
 from evenkey.papers.experiments import Dataset, Scale, Timed, TimedRun
 
 if TYPE_CHECKING:
@@ -44,15 +45,6 @@ _TRIGGER_SECONDS = 0.5
 _OPTIONS = (
     *("pipeline", "mode", "skew", "subscriptions", "workers", "sources", "epochs"),
     *("force_redistribution", "partitions", "polygon_share", "polygon_clustering"),
-)
-
-MODES = (
-    "static-strl",
-    "static-stal",
-    "dynamic-db-strl",
-    "dynamic-db-stal",
-    "dynamic-lb-strl",
-    "dynamic-lb-stal",
 )
 
 _REVISION = 2

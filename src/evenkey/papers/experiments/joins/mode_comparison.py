@@ -8,8 +8,9 @@ as well as its seconds do, and the modes DB and LB would balance the same.
 
 from __future__ import annotations
 
+from evenkey.joins import MODES
 from evenkey.papers.experiments import Experiment, Frame, Scale
-from evenkey.papers.experiments.joins.join_run import MODES, JoinRun, join_run, skews
+from evenkey.papers.experiments.joins.join_run import JoinRun, join_run, skews
 from evenkey.reports.pictures import Axis, Chart, Column, Grid
 
 CLUSTERED = (
