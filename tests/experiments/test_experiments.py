@@ -31,6 +31,7 @@ from evenkey.papers.experiments.joins.rehearsal import (
 )
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
 from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
+from evenkey.papers.experiments.joins.section_5 import SentData
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
@@ -59,7 +60,7 @@ PAPERS = {
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
-    *(f"joins-section-{number}" for number in ("3-2", "3-3", "4-2", "4-3", "4-6")),
+    *(f"joins-section-{number}" for number in ("3-2", "3-3", "4-2", "4-3", "4-6", "5")),
 }
 
 PLANS = ("greedy", "fewest", "best")
@@ -183,6 +184,12 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     names = ("of_hot", "of_others", "others_grown", "dist_cost")
     return {name: rng.uniform(1, 9) for name in names}
+
+
+@figures_of.register(SentData)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    what, units = ("rows", "moved", "static_local", "every_epoch"), ("mb", "seconds")
+    return {f"{each}_{unit}": rng.uniform(1, 99) for each in what for unit in units}
 
 
 @figures_of.register(ComparedRows)

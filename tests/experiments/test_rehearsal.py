@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from evenkey.papers.experiments.joins.rehearsal import (
     HEAVY,
     LOAD,
     POINTS,
+    SPREAD,
     STATIC,
+    DrawnJoin,
     MovedPartitions,
     RehearsedJoin,
     RehearsedMoves,
@@ -23,6 +26,7 @@ from evenkey.papers.experiments.joins.rehearsal import (
 )
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
 from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
+from evenkey.papers.experiments.joins.section_5 import SentData
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
@@ -125,3 +129,23 @@ def test_the_figure_of_the_paper_is_planned_as_the_paper_says():
     assert measured.figures["moved"] == 2
     assert measured.series is not None
     assert measured.series["after"].to_pylist() == [1, 3, 2, 2, 3]
+
+
+def test_sent_data_are_the_bytes_of_geometries():
+    figures = figures_of(SentData(Dataset("publications", 480), 0.3, repeats=1))
+    drawn = DrawnJoin.of(0.3, SPREAD, 0, 480)
+    bounds = [shapely.bounds(shapely.from_wkb(each)) for each in drawn[:2]]
+    (static, held), (_, asked) = ([*map(list, drawn.leaves.touched(each))] for each in bounds)
+    of_partition: Counter[int] = Counter()
+    for number, partition in zip(static, held, strict=True):
+        of_partition[partition] += len(drawn.subscriptions[number])
+    # 240 epochs have two publications each.
+    number = drawn.leaves.touched(bounds[1])[0]
+    asked_in_epochs = set(zip(number // 2, asked, strict=True))
+    every = sum(of_partition[partition] for _, partition in asked_in_epochs)
+    assert figures["every_epoch_mb"] == pytest.approx(every / 1e6)
+    rows = sum(len(drawn.publications[each]) for each in number)
+    assert figures["rows_mb"] == pytest.approx(rows / 1e6)
+    assert figures["moved_mb"] >= sum(of_partition.values()) / 1e6
+    assert figures["static_local_mb"] == pytest.approx(figures["rows_mb"] + figures["moved_mb"])
+    assert figures["every_epoch_seconds"] > figures["rows_seconds"] > 0

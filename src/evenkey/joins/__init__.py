@@ -25,6 +25,7 @@ from evenkey.joins.tasks.cluster_settings import CLUSTER_SETTINGS
 
 if TYPE_CHECKING:
     from evenkey.joins.balance.epoch_log import EpochLog as EpochLog
+    from evenkey.joins.matching.partition_join import PartitionJoin as PartitionJoin
     from evenkey.joins.sides.division import leaves_of as leaves_of
     from evenkey.joins.sides.writing import write_static as write_static
     from evenkey.joins.space.geometry import vet as vet

@@ -17,9 +17,10 @@ from evenkey.joins.matching.on import Keys, SpatialMatch
 from evenkey.joins.matching.partition_join import SLOT
 from evenkey.joins.sides.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.sides.static_side import held_side, static_side, static_store
+from evenkey.joins.space.partitioners import Leaves
 from evenkey.joins.static.stored_dead_letters import dead_letters_at
 from evenkey.joins.tasks.join_task import JoinTask
-from evenkey.joins.tasks.routing import Routing, space_join
+from evenkey.joins.tasks.routing import Routing
 from evenkey.joins.tasks.staying import StayTask, can_stay, fits_whole, say_that_rows_stay
 from evenkey.spark.keys import NamedTask, column_names, find_columns, time_column, with_plain_names
 from evenkey.spark.sessions import in_workers, temporary_directory, within_query
@@ -231,7 +232,8 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if isinstance(match, Keys):
         join = KeyedJoin(match.columns, stream_columns(stream, match), how)
     else:
-        join = space_join(match, stream_columns(stream, match), manifest)
+        leaves = Leaves.from_json(manifest.partitioning)
+        join = match.within_partitions(leaves, stream_columns(stream, match))
     task = JoinTask(
         join,
         plans,

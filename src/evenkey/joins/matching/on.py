@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenkey.core.checking import check_fields
 from evenkey.core.errors import ConfigurationError
@@ -11,6 +11,10 @@ from evenkey.core.extras import load_extra
 from evenkey.core.spelling import unknown_name
 from evenkey.joins.matching.by_space import BruteForce, Candidates, Indexed, SpatialJoin
 from evenkey.joins.space.relations import codes_of
+
+if TYPE_CHECKING:
+    from evenkey.joins.matching.partition_join import PartitionJoin
+    from evenkey.joins.space.partitioners import Leaves
 
 Pipeline = Literal["sps", "spis", "rihps", "risps"]
 
@@ -118,6 +122,20 @@ class SpatialMatch:
     def by_hash(self) -> bool:
         """True: static rows are partitioned by hash. False: they are partitioned by space."""
         return self.pipeline == "rihps"
+
+    def within_partitions(self, leaves: Leaves, columns: tuple[str, ...]) -> PartitionJoin:
+        """Make the join within a partition.
+
+        Parameters
+        ----------
+        leaves
+            Regions of the partitions.
+        columns
+            The stream's columns in the result.
+        """
+        # If the only leaf is the whole plane, each pair is found once, so no bounds are needed.
+        bounds = None if self.replicates_index or leaves.partitions == 1 else leaves.bounds
+        return PIPELINES[self.pipeline](self.geometry, columns, self.geometry, bounds)
 
     def to_json(self) -> dict[str, Any]:
         """Convert to the fields that a manifest stores: all that static partitions depend on."""

@@ -10,9 +10,7 @@ from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, 
 
 from evenkey.joins.balance.epoch_plans import COUNTS, DecideTask
 from evenkey.joins.matching.by_key import in_partitions
-from evenkey.joins.matching.on import PIPELINES
 from evenkey.joins.matching.partition_join import CANDIDATES, FIRST, PARTITION, SLOT
-from evenkey.joins.space.partitioners import Leaves
 from evenkey.joins.static.dead_letters import Nowhere
 from evenkey.joins.tasks.spreading import SpaceSpread
 from evenkey.spark.keys import quoted
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.joins.balance.epoch_plans import EpochPlans
-    from evenkey.joins.matching.by_space import SpatialJoin
     from evenkey.joins.matching.on import Keys, SpatialMatch
     from evenkey.joins.static.dead_letters import DeadLetters
     from evenkey.joins.static.manifest import Manifest, StaticVersion
@@ -117,11 +114,3 @@ def _counts(rows: DataFrame, first: Column) -> DataFrame:
         F.count(F.lit(1)).alias("items"), F.count_if(first).alias("distinct")
     )
     return each.agg(F.collect_list(F.struct("partition", "items", "distinct")).alias(COUNTS))
-
-
-def space_join(on: SpatialMatch, columns: tuple[str, ...], manifest: Manifest) -> SpatialJoin:
-    """Make the join within a partition; `columns` are the stream's columns in the result."""
-    leaves = Leaves.from_json(manifest.partitioning)
-    # If the only leaf is the whole plane, each pair is found once, so no bounds are needed.
-    bounds = None if on.replicates_index or leaves.partitions == 1 else leaves.bounds
-    return PIPELINES[on.pipeline](on.geometry, columns, on.geometry, bounds)

@@ -15,7 +15,7 @@ import pkgutil
 
 from evenkey.core.spelling import unknown_name
 from evenkey.papers.experiments.base import NOT_GIVEN, Experiment, Frame, Way, order
-from evenkey.papers.experiments.experiment_data import EPINIONS, Dataset, published
+from evenkey.papers.experiments.experiment_data import DISTRICTS, EPINIONS, Dataset, published
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.outcome import Outcome
 from evenkey.papers.experiments.pipeline import PipelineRun
@@ -29,6 +29,7 @@ from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import Timed, TimedRun, medians
 
 __all__ = [
+    "DISTRICTS",
     "EPINIONS",
     "FULL",
     "NOT_GIVEN",

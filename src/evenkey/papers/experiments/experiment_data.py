@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 DATA_VARIABLE = "EVENKEY_DATA"
 """Environment variable with the path of the folder of real data."""
 
+DISTRICTS = "uk-postcode-districts.geojson.gz"
+"""File of the polygons of British postcode districts, from which joins draw both their sides."""
+
 EPINIONS = "soc-Epinions1.txt.gz"
 """File of SNAP's graph of Epinions, undirected: 405,739 pairs of vertices, one per line.
 
@@ -42,10 +45,10 @@ class Dataset:
     Parameters
     ----------
     name
-        Spelling of a generated stream; or the name of a file in the folder of real data, which
-        contains a graph with one edge per line.
+        Spelling of a generated stream; or the name of a file in the folder of real data: a graph
+        with one edge per line, or polygons.
     messages
-        Number of messages. None: the stream is a file, which is read as a whole.
+        Number of messages. None: the stream is a graph, which is read as a whole.
     rate
         Messages per second of event time. None: the stream spans 400 s.
     seed
@@ -70,9 +73,9 @@ class Dataset:
 
     def missing(self) -> str | None:
         """Return why the stream is not available; None if it is available."""
-        if not self.is_file or self._file().is_file():
+        if not self.is_file or self.file.is_file():
             return None
-        return f"{self.name} is not in {self._file().parent}: set {DATA_VARIABLE} to its folder"
+        return f"{self.name} is not in {self.file.parent}: set {DATA_VARIABLE} to its folder"
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[MessageStream]:
@@ -81,10 +84,12 @@ class Dataset:
             yield generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
             return
         with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
-            lines = LineIndex.build(unpack([self._file()], Path(directory)))
+            lines = LineIndex.build(unpack([self.file], Path(directory)))
             yield FileStream(self.name, SplitLines(lines, Edges()), rate=self.rate)
 
-    def _file(self) -> Path:
+    @property
+    def file(self) -> Path:
+        """Path of the file."""
         return Path(os.environ.get(DATA_VARIABLE, "../shared/data")) / self.name
 
 

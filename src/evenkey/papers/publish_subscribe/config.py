@@ -157,6 +157,15 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Join", None, "Partitions; default: 4 per worker.", ge=1, le=MOST_TASKS
     )
     partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
+    slow_down: float = option(
+        "Join",
+        1.0,
+        "How many times longer a worker takes for matching: it sleeps for the rest, so that many "
+        "workers work side by side on few cores.",
+        ge=1,
+        free=True,
+        metavar="TIMES",
+    )
     cache_mb: int = option(
         "Join",
         1024,

@@ -15,7 +15,6 @@ from evenkey.joins import (
     DynamicDistributor,
     EpochLog,
     Mode,
-    SpatialMatch,
     StaticStore,
     balanced_join,
     own_processes,
@@ -35,6 +34,7 @@ from evenkey.papers.publish_subscribe.publication_latency import latencies, summ
 from evenkey.papers.publish_subscribe.report import JoinReport, epochs_of
 from evenkey.papers.publish_subscribe.session import join_session
 from evenkey.papers.publish_subscribe.sink import digest_of, sink_of
+from evenkey.papers.publish_subscribe.slow_match import SlowMatch
 from evenkey.pipeline.exporters import History
 from evenkey.pipeline.options import check_configuration
 from evenkey.pipeline.runs import (
@@ -100,7 +100,8 @@ class JoinJob(Job[JoinReport]):
         """Make a Spark session that runs each slot where its static data is cached."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
-        return join_session(config.master, kafka=topics)
+        executors = config.workers if config.slow_down > 1 else None
+        return join_session(config.master, executors=executors, kafka=topics)
 
 
 @dataclass(frozen=True)
@@ -172,12 +173,13 @@ class _PreparedJoin(Prepared[JoinReport]):
         return _JoinWork(spark, self, directory, found, recorder)
 
 
-def _match(config: JoinConfig) -> SpatialMatch:
-    return SpatialMatch(
+def _match(config: JoinConfig) -> SlowMatch:
+    return SlowMatch(
         relation_column="relation",
         pipeline=config.pipeline,
         partitioner=config.partitioner,
         subject=config.subject,
+        slow_down=config.slow_down,
     )
 
 
@@ -288,7 +290,7 @@ def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirecto
 
 
 def _stored(
-    static: DataFrame, match: SpatialMatch, config: JoinConfig, directory: RunDirectory
+    static: DataFrame, match: SlowMatch, config: JoinConfig, directory: RunDirectory
 ) -> Mapping[str, Any]:
     """Store the subscriptions, unless an earlier process did so; return their partitioning."""
     store = StaticStore(directory.store.under("state/static"))

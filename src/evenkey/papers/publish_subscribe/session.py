@@ -21,14 +21,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EXECUTOR_MB = 1024
+_FEW_THREADS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Options of executors that are more than the cores: with their own, each would compile and collect
+garbage in several threads."""
 
 
-def local_cluster_master() -> str:
-    """Return the master URL of a local cluster with one executor of one slot for each core."""
-    return f"local-cluster[{os.cpu_count() or 1},1,{_EXECUTOR_MB}]"
+def local_cluster_master(executors: int | None = None) -> str:
+    """Return the master URL of a local cluster whose executors have one slot each.
+
+    Parameters
+    ----------
+    executors
+        Number of executors. None: one for each core.
+    """
+    return f"local-cluster[{executors or os.cpu_count() or 1},1,{_EXECUTOR_MB}]"
 
 
-def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSession:
+def join_session(
+    master: str | None = None, *, executors: int | None = None, kafka: bool = False
+) -> SparkSession:
     """Make a new session, whose settings let each slot run where its static data is cached.
 
     Parameters
@@ -36,15 +47,19 @@ def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSess
     master
         Master URL to start Spark with if there is no active session. None: the URL in the variable
         ``SPARK_MASTER``, or a small cluster on this machine.
+    executors
+        Number of executors of the small cluster. None: one for each core.
     kafka
         Whether the session needs Spark's Kafka connector.
     """
-    wanted = master or os.environ.get("SPARK_MASTER") or local_cluster_master()
+    wanted = master or os.environ.get("SPARK_MASTER") or local_cluster_master(executors)
     settings = {**CLUSTER_SETTINGS, **(connector_settings() if kafka else {})}
     if wanted.startswith("local-cluster"):
         _use_home_of_links()
         # The executors are processes on this machine and use this interpreter's packages.
         settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(_package_paths())
+    if executors is not None:
+        settings["spark.executor.extraJavaOptions"] = _FEW_THREADS
     # Python workers live long here, so they do not need evenkey's own daemon, which only makes
     # their start faster.
     settings["spark.python.daemon.module"] = "pyspark.daemon"

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.joins import MODES
-from evenkey.papers.experiments import Dataset, Scale, Timed, TimedRun
+from evenkey.papers.experiments import DISTRICTS, Dataset, Scale, Timed, TimedRun
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments.scenario import OnMessages
@@ -17,17 +17,21 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import EpochProgress
 
 
+_SLOW_DOWN = 20.0
+
 MACHINE = (
-    "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots share this machine's "
-    "cores, and tasks make the publications."
+    "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots, each an executor of its "
+    "own, share this machine's cores, and tasks make the publications. So that the slots work side "
+    f"by side, matching takes {_SLOW_DOWN:g} times as long as its processor time: a slot sleeps "
+    "for the rest."
 )
 MODELLED = (
-    "So wall time hides imbalance, and the page also has modelled figures: the processor time of "
-    "the most loaded slot in each epoch, as with a core per slot."
+    "Modelled figures leave out all but the slots' own work, without their sleep: the processor "
+    "time of the most loaded slot in each epoch."
 )
 MEDIANS = (
     "Each figure is the median of the runs, each on data of its own, where the paper has means; "
-    "places are an invented country's."
+    "places are British postcode districts, where the paper has their sectors."
 )
 SKEW = (
     "Skew is shown as it came out: the share of items (rows that publications become) for the "
@@ -38,18 +42,18 @@ CLOCK = "Load is seconds of work, so all figures but the skew differ from run to
 """How the experiments on joins differ from the paper; each summary has those that concern it."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
-_QUICK_PUBLICATIONS = 6000
+_QUICK_PUBLICATIONS, _QUICK_SUBSCRIPTIONS, _QUICK_EPOCHS = 6000, 1000, 5
 _KAFKA_PARTITIONS = 32
 _SECONDS = 120.0
 _TRIGGER_SECONDS = 0.5
 _OPTIONS = (
     *("pipeline", "mode", "skew", "subscriptions", "workers", "sources", "epochs"),
-    *("force_redistribution", "partitions", "polygon_share", "polygon_clustering"),
+    *("force_redistribution", "partitions", "polygon_share", "polygon_clustering", "slow_down"),
 )
 
-_REVISION = 2
+_REVISION = 3
 """Revision of the measuring code. Since revision 2, skew in RIhPS and RIsPS is made according to
-the workers that own the candidate subscriptions."""
+the workers that own the candidate subscriptions. Since revision 3, each slot is an executor."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class JoinRun(Timed):
     ----------
     pipeline, mode, skew, subscriptions, workers, sources, epochs
         As for `evenkey.papers.publish_subscribe.JoinConfig`.
-    force_redistribution, partitions, polygon_share, polygon_clustering
+    force_redistribution, partitions, polygon_share, polygon_clustering, slow_down
         As for `evenkey.papers.publish_subscribe.JoinConfig`.
     revision
         Revision of the measuring code. Results of an earlier revision are not reused.
@@ -83,6 +87,7 @@ class JoinRun(Timed):
     partitions: int = 64
     polygon_share: float = 0.6
     polygon_clustering: float = 0.0
+    slow_down: float = 1.0
     revision: int = 1
 
     @property
@@ -114,15 +119,9 @@ class JoinRun(Timed):
             publications=self.dataset.messages or _PAPER_PUBLICATIONS,
             seed=self.dataset.seed,
             seconds=_SECONDS,
+            polygons=self.dataset.file if self.dataset.is_file else None,
             **{name: getattr(self, name) for name in _OPTIONS},
         )
-
-
-class _Size(NamedTuple):
-    publications: int
-    subscriptions: int
-    sources: int
-    epochs: int
 
 
 class _Mix(NamedTuple):
@@ -135,26 +134,13 @@ _SPREAD = _Mix(64, 0.6, 0.0)
 _CLUSTERED = _Mix(128, 0.3, 1.0)
 
 
-def _size(scale: Scale, epochs: int, publications: int) -> _Size:
-    if scale.whole:
-        whole = round(_SECONDS / _TRIGGER_SECONDS)
-        return _Size(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS, whole)
-    return _Size(publications, 1000, 2, epochs)
-
-
-def skews(scale: Scale) -> tuple[float, ...]:
-    """Return the nominal skews of the figures at a scale."""
-    return (0.3, 0.4, 0.5, 0.6, 0.7) if scale.whole else (0.3, 0.7)
-
-
 def join_run(
     scale: Scale,
     pipeline: str,
     mode: str,
     skew: float,
     *,
-    epochs: int = 5,
-    publications: int | None = None,
+    epochs: int = _QUICK_EPOCHS,
     subscriptions: int | None = None,
     force_redistribution: int | None = None,
     clustered: bool = False,
@@ -168,29 +154,30 @@ def join_run(
         ms of stream time. ``quick``: 6,000 publications, 1,000 subscriptions.
     pipeline, mode, skew, force_redistribution
         As for `JoinRun`.
-    epochs, publications
-        Numbers of epochs and publications at scale ``quick``. None: 6,000 publications.
+    epochs
+        Number of epochs at scale ``quick``.
     subscriptions
         Number of subscriptions. None: the scale's number.
     clustered
         Whether polygons are 30 % of the publications and fill their own regions, on 128
         partitions. Otherwise they are 60 % of the publications everywhere, on 64 partitions.
     """
-    size = _size(scale, epochs, publications or _QUICK_PUBLICATIONS)
     mix = _CLUSTERED if clustered else _SPREAD
     return JoinRun(
-        Dataset("publications", size.publications),
+        Dataset(DISTRICTS, _PAPER_PUBLICATIONS if scale.whole else _QUICK_PUBLICATIONS),
         pipeline,
         mode,
         skew,
-        subscriptions=subscriptions or size.subscriptions,
-        sources=size.sources,
-        epochs=size.epochs,
+        subscriptions=subscriptions
+        or (_PAPER_SUBSCRIPTIONS if scale.whole else _QUICK_SUBSCRIPTIONS),
+        sources=_KAFKA_PARTITIONS if scale.whole else 2,
+        epochs=round(_SECONDS / _TRIGGER_SECONDS) if scale.whole else epochs,
         force_redistribution=force_redistribution,
         repeats=scale.repeats,
         partitions=mix.partitions,
         polygon_share=mix.polygon_share,
         polygon_clustering=mix.polygon_clustering,
+        slow_down=_SLOW_DOWN,
         revision=_REVISION,
     )
 

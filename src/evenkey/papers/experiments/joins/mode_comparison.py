@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from evenkey.joins import MODES
 from evenkey.papers.experiments import Experiment, Frame, Scale
-from evenkey.papers.experiments.joins.join_run import JoinRun, join_run, skews
+from evenkey.papers.experiments.joins.join_run import JoinRun, join_run
+from evenkey.papers.experiments.joins.through_time import SKEWS
 from evenkey.reports.pictures import Axis, Chart, Column, Grid
 
 CLUSTERED = (
@@ -19,6 +20,7 @@ CLUSTERED = (
 )
 # According to the paper, hash partitions cannot be skewed more.
 _RIHPS_SKEWS = (0.3, 0.4)
+_QUICK_SKEWS = (0.3, 0.7)
 _PIPELINES = {"sps": "sPS", "spis": "sPIS", "rihps": "RIhPS", "risps": "RIsPS"}
 
 SETTING = (
@@ -55,9 +57,13 @@ class ModesAgainstSkew(Experiment):
         return [
             join_run(scale, pipeline, mode, skew, clustered=True)
             for pipeline in _PIPELINES
-            for skew in (_RIHPS_SKEWS if pipeline == "rihps" else skews(scale))
+            for skew in (_RIHPS_SKEWS if pipeline == "rihps" else _skews(scale))
             for mode in MODES
         ]
 
     def labelled(self, frame: Frame) -> Frame:
         return frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
+
+
+def _skews(scale: Scale) -> tuple[float, ...]:
+    return SKEWS if scale.whole else _QUICK_SKEWS

@@ -26,6 +26,8 @@ from evenkey.papers.publish_subscribe.places import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenkey.joins import Leaves
+
 
 _WORKERS, _PARTITIONS, _SUBSCRIPTIONS = 16, 64, 10_000
 _HOT = skewed_workers(_WORKERS)
@@ -97,6 +99,24 @@ class SkewReached(SeveralStreams):
         return {"realised": realised, "max_over_mean": max_over_mean(rows)}, None
 
 
+class DrawnJoin(NamedTuple):
+    """Both sides of an sPS stream, in well-known binary, object[n]; and the regions."""
+
+    subscriptions: NDArray[np.object_]
+    publications: NDArray[np.object_]
+    leaves: Leaves
+
+    @classmethod
+    def of(cls, skew: float, name: str, seed: int, count: int) -> DrawnJoin:
+        """Draw the paper's number of subscriptions, and publications of a mix in `_MIXES`."""
+        atlas, mix = synthetic_atlas(), _MIXES[name]
+        subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)["geometry"].to_numpy()
+        leaves = leaves_of(subscriptions, "kdb", mix.partitions)
+        drawn = PublicationMix(skew, mix.polygons, mix.clustering)
+        made = Publications(atlas, leaves, _WORKERS, drawn, seed)
+        return cls(subscriptions, made.make(np.arange(count))["geometry"].to_numpy(), leaves)
+
+
 class _Work(NamedTuple):
     """Rows and load of each partition in each epoch, float64[E, P]."""
 
@@ -107,13 +127,9 @@ class _Work(NamedTuple):
 @lru_cache(maxsize=4)
 def _work(skew: float, name: str, seed: int, count: int) -> _Work:
     """Count the rows of an sPS stream, and add up their load."""
-    atlas, mix = synthetic_atlas(), _MIXES[name]
-    subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)
-    leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", mix.partitions)
-    drawn = PublicationMix(skew, mix.polygons, mix.clustering)
-    made = Publications(atlas, leaves, _WORKERS, drawn, seed)
-    shapes = shapely.from_wkb(made.make(np.arange(count))["geometry"].to_numpy())
-    number, partition = leaves.touched(shapely.bounds(shapes))
+    mix, drawn = _MIXES[name], DrawnJoin.of(skew, name, seed, count)
+    shapes = shapely.from_wkb(drawn.publications)
+    number, partition = drawn.leaves.touched(shapely.bounds(shapes))
     load = np.where(shapely.get_dimensions(shapes) > 0, mix.polygon_load, 1.0)[number]
     cells = number * _EPOCHS // count * mix.partitions + partition
     sums = (np.bincount(cells, each, _EPOCHS * mix.partitions) for each in (None, load))

@@ -1,0 +1,91 @@
+"""Slots that sleep in proportion to their work."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+import shapely
+
+from evenkey.joins import PartitionJoin, SpatialMatch, leaves_of
+from evenkey.papers.publish_subscribe import JoinConfig, run_join
+from evenkey.papers.publish_subscribe.session import local_cluster_master
+from evenkey.papers.publish_subscribe.slow_match import SlowJoin, SlowMatch
+
+ROWS = pa.table({"key": [1, 2]})
+
+
+class Clock:
+    """A clock that only work and sleep move."""
+
+    def __init__(self):
+        self.worked, self.slept = 0.0, []
+
+    def thread_time(self):
+        return self.worked
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+
+
+class Worked(PartitionJoin):
+    """Takes 2 s to prepare, 3 s for a first table, 5 s for a second, and 7 s until its end."""
+
+    def __init__(self, clock):
+        self.clock = clock
+
+    def prepare(self, table, partition):
+        self.clock.worked += 2
+        return (table, partition)
+
+    def match(self, prepared, rows):
+        del prepared
+        self.clock.worked += 3
+        yield rows
+        self.clock.worked += 5
+        yield rows.slice(1)
+        self.clock.worked += 7
+
+
+def test_each_step_sleeps_in_proportion_to_its_own_processor_time(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("evenkey.papers.publish_subscribe.slow_match.time", clock)
+    slow = SlowJoin(Worked(clock), 10.0)
+    assert slow.prepare(ROWS, 4) == (ROWS, 4)
+    found = []
+    for table in slow.match(None, ROWS):
+        found.append(table.num_rows)
+        clock.worked += 100  # what follows the join is not slowed
+    assert found == [2, 1]
+    assert clock.slept == [18, 27, 45, 63]
+
+
+def test_the_condition_makes_a_slow_join_of_its_pipeline():
+    match, fast = SlowMatch(pipeline="rihps", slow_down=3.0), SpatialMatch(pipeline="rihps")
+    leaves = leaves_of(shapely.to_wkb([shapely.Point(1, 2)]), "kdb", 1)
+    assert match.within_partitions(leaves, ("a",)) == SlowJoin(
+        fast.within_partitions(leaves, ("a",)), 3.0
+    )
+    assert match.to_json() == fast.to_json()  # the static side is the same
+
+
+def test_each_slow_slot_has_an_executor():
+    assert local_cluster_master(16).startswith("local-cluster[16,1,")
+
+
+@pytest.mark.slow(5)
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("pipeline", ["spis", "risps"])
+def test_slow_slots_find_the_same_pairs_in_more_time(pipeline):
+    config = JoinConfig(
+        pipeline=pipeline,
+        publications=300,
+        subscriptions=60,
+        workers=2,
+        epochs=2,
+        slow_down=3.0,
+        load_clock="wall",
+        verify=True,
+    )
+    report = run_join(config)
+    assert report.pairs_digest == report.expected_digest
+    assert report.matches > 0
