@@ -77,8 +77,12 @@ the terms.
   messages.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key.
   Two streams of Wikipedia have fewer messages, whose weights add up to the published number;
-  only Epinions, in PKG figure 8 and section 6.2, is real. Places of the joins are those of an
-  invented country.
+  real are only Epinions, in PKG figure 8 and section 6.2, and the British postcode districts from
+  which the joins on Spark draw. Joins without Spark have the places of an invented country.
+- **Joins on Spark**: a slot is an executor, and sleeps in proportion to the processor time of its
+  matching, so that two cores carry 16 slots and the clock shows their balance
+  ([268](decisions/268-slots-that-sleep.md)). Pages whose experiment has not run in
+  this form yet say so.
 - **Deployment of DKG's experiments**: 5 spouts, 10 splitters, which route, 10 aggregators, and
   streams that span the paper's time
   ([277](decisions/277-deployment-of-the-dkg-paper.md)). Pages whose experiment has not run in this

@@ -160,8 +160,8 @@ class JoinConfig(KafkaOptions, RunOptions):
     slow_down: float = option(
         "Join",
         1.0,
-        "How many times longer a worker takes for matching: it sleeps for the rest, so that many "
-        "workers work side by side on few cores.",
+        "How much slower matching is than its processor time: a worker sleeps for the rest, so "
+        "that many workers work side by side on few cores.",
         ge=1,
         free=True,
         metavar="TIMES",

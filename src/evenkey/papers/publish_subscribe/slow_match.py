@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SlowMatch(SpatialMatch):
-    """Condition of a join by space, in which a worker takes longer than its processor needs.
+    """Condition of a join by space that is matched slowly.
 
     Parameters
     ----------
     slow_down
-        How many times longer, at least 1.
+        Duration of matching over its processor time, at least 1.
 
     Examples
     --------

@@ -22,8 +22,8 @@ _SLOW_DOWN = 20.0
 MACHINE = (
     "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots, each an executor of its "
     "own, share this machine's cores, and tasks make the publications. So that the slots work side "
-    f"by side, matching takes {_SLOW_DOWN:g} times as long as its processor time: a slot sleeps "
-    "for the rest."
+    f"by side, matching is {_SLOW_DOWN:g}x slower than its processor time: a slot sleeps for the "
+    "rest."
 )
 MODELLED = (
     "Modelled figures leave out all but the slots' own work, without their sleep: the processor "

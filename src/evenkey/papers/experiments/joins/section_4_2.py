@@ -84,10 +84,10 @@ class ComparedSubscriptions(Experiment):
     title = "Subscriptions that the pipelines compare with a publication"
     summary = (
         "No join runs, and nothing is timed: 6,000 publications and their subscriptions are drawn "
-        "as for figures 4 and 5, and pairs are counted. Publications are 30 % polygons, which fill "
-        "their own regions, at s = 0.3; 128 partitions by space. A polygon can meet several "
-        "partitions, and sPS and sPIS compare it in each of them, so that the mean can be above "
-        "the subscriptions of a partition. Medians of three streams, in "
+        "as for figures 4 and 5, but in an invented country, and pairs are counted. Publications "
+        "are 30 % polygons, which fill their own regions, at s = 0.3; 128 partitions by space. A "
+        "polygon can meet several partitions, and sPS and sPIS compare it in each of them, so that "
+        "the mean can be above the subscriptions of a partition. Medians of three streams, in "
         "brackets minimum and maximum."
     )
 

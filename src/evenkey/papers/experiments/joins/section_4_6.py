@@ -80,7 +80,7 @@ class SkewAndTime(Experiment):
     title = "Skew, and the Dynamic Distributor through time"
     summary = (
         "No join runs, and nothing is timed. The generators of figures 4 to 7 draw 10,000 "
-        "subscriptions, as in figures 6 and 7, and 100,000 publications, 10,000 for the first "
+        "subscriptions and 100,000 publications in an invented country, 10,000 for the first "
         "table. (Section 3.2 has 30,000, so its figures differ a little.) A publication becomes a "
         "row in each partition that it meets. A row is one unit of load on 16 workers; a row of a "
         "polygon is 30 where the table says so. In 240 epochs of 0.5 s the Dynamic Distributor, "
