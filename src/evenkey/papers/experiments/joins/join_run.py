@@ -42,7 +42,7 @@ CLOCK = "Load is seconds of work, so all figures but the skew differ from run to
 """How the experiments on joins differ from the paper; each summary has those that concern it."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
-_QUICK_PUBLICATIONS, _QUICK_SUBSCRIPTIONS, _QUICK_EPOCHS = 6000, 1000, 5
+_QUICK_PUBLICATIONS, _QUICK_SUBSCRIPTIONS, _QUICK_EPOCHS = 6000, 1000, 12
 _KAFKA_PARTITIONS = 32
 _SECONDS = 120.0
 _TRIGGER_SECONDS = 0.5
@@ -140,7 +140,6 @@ def join_run(
     mode: str,
     skew: float,
     *,
-    epochs: int = _QUICK_EPOCHS,
     subscriptions: int | None = None,
     force_redistribution: int | None = None,
     clustered: bool = False,
@@ -151,11 +150,9 @@ def join_run(
     ----------
     scale
         ``full``: the paper's 100,000 publications, 10,000 subscriptions, 32 sources, epochs of 500
-        ms of stream time. ``quick``: 6,000 publications, 1,000 subscriptions.
+        ms of stream time. ``quick``: 6,000 publications, 1,000 subscriptions, epochs of 10 s.
     pipeline, mode, skew, force_redistribution
         As for `JoinRun`.
-    epochs
-        Number of epochs at scale ``quick``.
     subscriptions
         Number of subscriptions. None: the scale's number.
     clustered
@@ -171,7 +168,7 @@ def join_run(
         subscriptions=subscriptions
         or (_PAPER_SUBSCRIPTIONS if scale.whole else _QUICK_SUBSCRIPTIONS),
         sources=_KAFKA_PARTITIONS if scale.whole else 2,
-        epochs=round(_SECONDS / _TRIGGER_SECONDS) if scale.whole else epochs,
+        epochs=round(_SECONDS / _TRIGGER_SECONDS) if scale.whole else _QUICK_EPOCHS,
         force_redistribution=force_redistribution,
         repeats=scale.repeats,
         partitions=mix.partitions,
