@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments.joins.join_run import MACHINE, MEDIANS, MODELLED, SKEW
+from evenkey.papers.experiments.joins.join_run import ASLEEP, MACHINE, MEDIANS, MODELLED, SKEW
 from evenkey.papers.experiments.joins.mode_comparison import (
     CLUSTERED,
     SETTING_OF_MODES,
@@ -16,8 +16,8 @@ class ThroughputOfModes(ModesAgainstSkew):
     id = "joins-figure-4"
     title = "Throughput of joins against skew"
     summary = (
-        f"{CLUSTERED} {MACHINE} {MODELLED} {MEDIANS} {SKEW} Load is seconds of work, so all "
-        "figures but static loads and the skew differ from run to run."
+        f"{CLUSTERED} {MACHINE} {ASLEEP} {MODELLED} {MEDIANS} {SKEW} Load is seconds of work, so "
+        "all figures but static loads and the skew differ from run to run."
     )
     charts = against_skew("throughput", "Publications/s", "modelled_throughput", "throughput")
     columns = (

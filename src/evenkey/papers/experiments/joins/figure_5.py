@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments.joins.join_run import CLOCK, MACHINE, MEDIANS, MODELLED, SKEW
+from evenkey.papers.experiments.joins.join_run import (
+    ASLEEP,
+    CLOCK,
+    MACHINE,
+    MEDIANS,
+    MODELLED,
+    SKEW,
+)
 from evenkey.papers.experiments.joins.mode_comparison import (
     CLUSTERED,
     SETTING_OF_MODES,
@@ -17,7 +24,7 @@ class LatencyOfModes(ModesAgainstSkew):
     title = "Latency of joins against skew"
     summary = (
         "The time that an epoch takes; it shares its results with figure 4. "
-        f"{CLUSTERED} {MACHINE} {MODELLED} {MEDIANS} {SKEW} {CLOCK}"
+        f"{CLUSTERED} {MACHINE} {ASLEEP} {MODELLED} {MEDIANS} {SKEW} {CLOCK}"
     )
     charts = against_skew("latency", "ms", "modelled_latency_ms", "latency_mean_ms")
     columns = (

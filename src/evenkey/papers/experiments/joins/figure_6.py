@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.papers.experiments.joins.join_run import CLOCK, MACHINE, MEDIANS, MODELLED, SKEW
+from evenkey.papers.experiments.joins.join_run import (
+    ASLEEP,
+    CLOCK,
+    MACHINE,
+    MEDIANS,
+    MODELLED,
+    SKEW,
+)
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import STREAM, ThroughTime, through_time
 from evenkey.reports.pictures import Axis, Column
@@ -18,7 +25,7 @@ class ThroughputThroughTime(ThroughTime):
     title = "Throughput of sPS through time"
     summary = (
         "The charts show the epochs of one run, the table all runs. "
-        f"{STREAM} {MACHINE} {MODELLED} {MEDIANS} {SKEW} {CLOCK}"
+        f"{STREAM} {MACHINE} {ASLEEP} {MODELLED} {MEDIANS} {SKEW} {CLOCK}"
     )
     charts = (
         through_time("Modelled throughput", Axis("modelled_throughput", "Publications/s")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.papers.experiments.joins.join_run import CLOCK, MACHINE, MEDIANS, SKEW
+from evenkey.papers.experiments.joins.join_run import ASLEEP, CLOCK, MACHINE, MEDIANS, SKEW
 from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import STREAM, ThroughTime, through_time
 from evenkey.reports.pictures import Axis, Column
@@ -22,7 +22,7 @@ class DistanceThroughTime(ThroughTime):
         "The chart shows the epochs of one run; it shares its results with figure 6. MLDC is "
         "that of seconds of work. Partitions move when that of the last 30 s is above 0.5. Part of "
         "a slot's work is overhead that skew does not change, so MLDC begins lower than the share "
-        f"of items says. {STREAM} {MACHINE} {MEDIANS} {SKEW} {CLOCK}"
+        f"of items says. {STREAM} {MACHINE} {ASLEEP} {MEDIANS} {SKEW} {CLOCK}"
     )
     charts = (
         through_time(

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 _SLOW_DOWN = 20.0
 
 MACHINE = (
-    "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots, each an executor of its "
-    "own, share this machine's cores, and tasks make the publications. So that the slots work side "
-    f"by side, matching is {_SLOW_DOWN:g}x slower than its processor time: a slot sleeps for the "
-    "rest."
+    "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots share this machine's "
+    "cores, and tasks make the publications."
+)
+ASLEEP = (
+    "So that the slots work side by side, each is an executor of its own, and matching is "
+    f"{_SLOW_DOWN:g}x slower than its processor time: a slot sleeps for the rest."
 )
 MODELLED = (
     "Modelled figures leave out all but the slots' own work, without their sleep: the processor "

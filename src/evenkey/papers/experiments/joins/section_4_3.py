@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evenkey.papers.experiments import Experiment, Frame, Scale
-from evenkey.papers.experiments.joins.join_run import MACHINE, MEDIANS, JoinRun, join_run
+from evenkey.papers.experiments.joins.join_run import ASLEEP, MACHINE, MEDIANS, JoinRun, join_run
 from evenkey.reports.pictures import Axis, Chart, Column
 
 _PIPELINES = {"sps": "sPS", "spis": "sPIS"}
@@ -19,7 +19,7 @@ class PointsAndPolygons(Experiment):
         "sPS and sPIS run in mode Static STAL at s = 0.3 on 64 partitions, once with points and "
         "once with polygons. Work is the processor time of the join in all slots, without the "
         "loading of static partitions. A polygon becomes a row in each partition that it meets. "
-        f"{MACHINE} {MEDIANS}"
+        f"{MACHINE} {ASLEEP} {MEDIANS}"
     )
     charts = (
         Chart(
