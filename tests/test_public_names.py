@@ -41,6 +41,7 @@ NOT_SHOWN = {
     "state_type": "the parameter of `fold`, which its examples show",
     "derive": "the constructor calls it; the class shows what follows",
     "restored": "the runner makes it of a finished run's directory; tests/runs",
+    "within_partitions": "balanced_join calls it with regions of a class that is not public",
 }
 """Methods that no example calls, with the reason."""
 

@@ -307,7 +307,7 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
             assert scenario.records().num_rows == scenario.dataset.messages
         elif not (
             scenario.dataset.is_file
-            or isinstance(scenario, SkewReached | RehearsedJoin | ComparedRows)
+            or isinstance(scenario, SkewReached | RehearsedJoin | ComparedRows | SentData)
         ):
             assert generated(scenario.dataset.name).name == scenario.dataset.name
         if isinstance(scenario, PipelineRun):

@@ -23,7 +23,7 @@ from tools.reproduction.redrawn import KINDS, files, standalone
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["archive", "known_commit", "main", "outcomes", "pictures_of", "take_over"]
+__all__ = ["archive", "known_commit", "main", "outcomes", "pictures_of", "shown_in", "take_over"]
 
 _ARCHIVE = ROOT / "build" / "results.zip"
 _AGES_AGO = (1980, 1, 1, 0, 0, 0)
@@ -95,15 +95,21 @@ def take_over(file: Path, given: dict[str, Any], commit: str) -> None:
     for old in pictures_of(given["experiment"]):
         old.unlink()
     page = file.with_suffix(".html").read_text("utf-8")
-    for kind, place in zip(KINDS, ("wide", "narrow"), strict=True):
-        for number, plot in enumerate(
-            re.findall(rf'<div class="{place}">(<svg.*?</svg>)</div>', page, re.DOTALL), 1
-        ):
+    for kind, drawn in shown_in(page).items():
+        for number, plot in enumerate(drawn, 1):
             name = f"{given['experiment']}-{number}-{kind}.svg"
             (FOLDER / name).write_text(standalone(plot), "utf-8")
     runs = tomllib.loads(RUNS.read_text("utf-8"))
     runs[given["experiment"]] = {"scenarios": scenarios_of(given)}
     RUNS.write_text(_written(runs), "utf-8")
+
+
+def shown_in(page: str) -> dict[str, list[str]]:
+    """Return the plots on an experiment's page as SVG elements, for laptops and for phones."""
+    return {
+        kind: re.findall(rf'<div class="{place}">(<svg.*?</svg>)\s*</div>', page, re.DOTALL)
+        for kind, place in zip(KINDS, ("wide", "narrow"), strict=True)
+    }
 
 
 def pictures_of(experiment: str) -> Iterable[Path]:

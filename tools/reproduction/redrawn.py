@@ -197,6 +197,7 @@ _READ: Mapping[str, Read] = {
     ),
     "dkg-section-5-3": _behind_table_three,
     "joins-section-3-3": _named(3, "planner", "moves", "load"),
+    "joins-section-5": _named(0, "skew", "what", "mb", "seconds"),
     "pkg-figure-10-a": _of_periods,
     "pkg-figure-3": _crossed(0, ["week"], "key", "messages"),
     "pkg-figure-4": _crossed(0, ["symbol", "workers"], "technique"),
@@ -218,6 +219,6 @@ _READ: Mapping[str, Read] = {
 
 _BY_CHARTS = {
     *("dkg-section-4-4", "joins-section-3-3", "pkg-figure-6", "pkg-section-3", "pkg-section-4"),
-    *("pkg-section-5", "pkg-section-6"),
+    *("joins-section-5", "pkg-section-5", "pkg-section-6"),
 }
 """Experiments that choose the rows of their charts: the tables have just these."""

@@ -94,7 +94,7 @@ class SentByModes(Experiment):
     charts = (
         Chart(
             "Data that are sent",
-            Axis("panel", "Skew, nominal s", "category"),
+            Axis("skew", "Skew, nominal s", "category"),
             Axis("mb", "MB"),
             "what",
             kind="bars",
@@ -148,7 +148,6 @@ def _long(frame: Frame) -> Frame:
     rows = [
         {
             "skew": row["skew"],
-            "panel": f"{row['skew']:g}",
             "what": title,
             **{
                 f"{unit}{end}": row[f"{what}_{unit}{end}"]
