@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import shapely
 
-from evenkey.joins import MODES
 from evenkey.joins.matching.on import PIPELINES
 from evenkey.joins.space.pairs import PairsDigest
 from evenkey.joins.space.reference import reference_digest
+from evenkey.papers.publish_subscribe import MODES
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenkey.joins import MODES
 from evenkey.joins.matching.on import PIPELINES
-from evenkey.papers.publish_subscribe import JoinConfig, compare_joins
+from evenkey.papers.publish_subscribe import MODES, JoinConfig, compare_joins
 
 WORKERS, PARTITIONS, EPOCHS, FORCED = 4, 16, 6, 3
 

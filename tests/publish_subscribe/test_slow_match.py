@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 import shapely
@@ -50,7 +52,8 @@ def test_each_step_sleeps_in_proportion_to_its_own_processor_time(monkeypatch):
     clock = Clock()
     monkeypatch.setattr("evenkey.papers.publish_subscribe.slow_match.time", clock)
     slow = SlowJoin(Worked(clock), 10.0)
-    assert slow.prepare(ROWS, 4) == (ROWS, 4)
+    prepared: Any = slow.prepare(ROWS, 4)
+    assert prepared == (ROWS, 4)
     found = []
     for table in slow.match(None, ROWS):
         found.append(table.num_rows)

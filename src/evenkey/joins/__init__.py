@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
 from evenkey.joins.balance.distributor import DynamicDistributor
-from evenkey.joins.balance.modes import MODES as MODES
 from evenkey.joins.balance.modes import Mode as Mode
 from evenkey.joins.matching.on import SpatialMatch
 from evenkey.joins.sides.static_side import refresh

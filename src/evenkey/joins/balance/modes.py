@@ -79,10 +79,3 @@ _MODES = {
     str(mode): mode
     for mode in (Mode(balance, keeps) for balance in _BALANCES for keeps in (False, True))
 }
-
-MODES: tuple[str, ...] = tuple(_MODES)
-"""Names of all modes, the baseline first.
-
->>> "dynamic-lb-stal" in MODES
-True
-"""

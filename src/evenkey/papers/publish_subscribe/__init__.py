@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
+from evenkey.papers.publish_subscribe.config import MODES as MODES
 from evenkey.papers.publish_subscribe.config import JoinConfig
 
 if TYPE_CHECKING:

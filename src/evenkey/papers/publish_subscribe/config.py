@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
@@ -28,6 +28,8 @@ ModeName = Literal[
     "dynamic-lb-strl",
     "dynamic-lb-stal",
 ]
+MODES: tuple[ModeName, ...] = get_args(ModeName)
+"""Names of the paper's six modes, the baseline first."""
 
 
 class JoinConfig(KafkaOptions, RunOptions):

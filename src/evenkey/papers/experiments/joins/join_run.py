@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from evenkey.joins import MODES
 from evenkey.papers.experiments import DISTRICTS, Dataset, Scale, Timed, TimedRun
+from evenkey.papers.publish_subscribe import MODES
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments.scenario import OnMessages

@@ -8,10 +8,10 @@ as well as its seconds do, and the modes DB and LB would balance the same.
 
 from __future__ import annotations
 
-from evenkey.joins import MODES
 from evenkey.papers.experiments import Experiment, Frame, Scale
 from evenkey.papers.experiments.joins.join_run import JoinRun, join_run
 from evenkey.papers.experiments.joins.through_time import SKEWS
+from evenkey.papers.publish_subscribe import MODES
 from evenkey.reports.pictures import Axis, Chart, Column, Grid
 
 CLUSTERED = (
