@@ -20,9 +20,9 @@ class DistanceThroughTime(ThroughTime):
     title = "Maximum load distance coefficient (MLDC) of sPS through time"
     summary = (
         "The chart shows the epochs of one run; it shares its results with figure 6. MLDC is "
-        "that of seconds of work. Partitions move when that of the last 30 s is above 0.5. Part of "
-        "a slot's work is overhead that skew does not change, so MLDC begins lower than the share "
-        f"of items says. {STREAM} {MACHINE} {ASLEEP} {MEDIANS} {SKEW} {CLOCK}"
+        "that of seconds of work. Partitions move when that of the last 30 s is above 0.5. Items "
+        "differ in cost, so MLDC differs from what the share of items says, from epoch to epoch. "
+        f"{STREAM} {MACHINE} {ASLEEP} {MEDIANS} {SKEW} {CLOCK}"
     )
     charts = (
         through_time(

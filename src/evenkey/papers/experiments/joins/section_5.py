@@ -81,7 +81,7 @@ class SentByModes(Experiment):
     id = "joins-section-5"
     title = "The data that the modes send"
     summary = (
-        "No join runs. 100,000 publications of sPS, as in figures 6 and 7, and 10,000 "
+        "No join runs. 100,000 publications of sPS, 60 % of them polygons, and 10,000 "
         "subscriptions are drawn on 64 partitions, and the Dynamic Distributor with the parameters "
         "of table 1 places them in 240 epochs of 0.5 s. STAL sends each row of the stream to the "
         "worker of its partition, and a static partition to its first worker and when it moves. "
