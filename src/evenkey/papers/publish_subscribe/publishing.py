@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from evenkey.pipeline.runs import Reading, keep_reading, recall_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -45,16 +43,7 @@ _lock = threading.Lock()
 
 def atlas_of(config: JoinConfig) -> Atlas:
     """Read or generate the polygons from which subscriptions and publications are drawn."""
-    if config.polygons is None:
-        return synthetic_atlas()
-    return _read_atlas(config.polygons, config.polygons.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=1)
-def _read_atlas(file: Path, changed: int) -> Atlas:
-    """Read a file, which takes seconds; a file that has `changed` meanwhile is read again."""
-    del changed
-    return read_atlas(file)
+    return synthetic_atlas() if config.polygons is None else read_atlas(config.polygons)
 
 
 class PublicationsReading(Reading):
