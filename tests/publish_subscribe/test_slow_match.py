@@ -10,7 +10,8 @@ import shapely
 
 from evenkey.joins import PartitionJoin, SpatialMatch, leaves_of
 from evenkey.papers.publish_subscribe import JoinConfig, run_join
-from evenkey.papers.publish_subscribe.session import local_cluster_master
+from evenkey.papers.publish_subscribe.join_job import JoinJob
+from evenkey.papers.publish_subscribe.session import join_session, local_cluster_master
 from evenkey.papers.publish_subscribe.slow_match import SlowJoin, SlowMatch
 
 ROWS = pa.table({"key": [1, 2]})
@@ -71,14 +72,42 @@ def test_the_condition_makes_a_slow_join_of_its_pipeline():
     assert match.to_json() == fast.to_json()  # the static side is the same
 
 
-def test_each_slow_slot_has_an_executor():
+def test_only_slots_that_sleep_have_a_join_that_sleeps():
+    match, fast = SlowMatch(pipeline="sps"), SpatialMatch(pipeline="sps")
+    leaves = leaves_of(shapely.to_wkb([shapely.Point(1, 2)]), "kdb", 1)
+    assert match.within_partitions(leaves, ()) == fast.within_partitions(leaves, ())
+
+
+def test_each_slow_slot_has_an_executor(monkeypatch):
     assert local_cluster_master(16).startswith("local-cluster[16,1,")
+    asked: list[Any] = []
+    name = "evenkey.papers.publish_subscribe.join_job.join_session"
+    monkeypatch.setattr(name, lambda _, **options: asked.append(options["executors"]))
+    for slow_down in (1, 1.5):
+        JoinJob(JoinConfig(workers=5, slow_down=slow_down)).session()
+    assert asked == [None, 5]
+
+
+@pytest.mark.parametrize("master", ["local-cluster[5,1,1024]", "spark://host:7077"])
+def test_only_executors_on_this_machine_get_options_of_java(master, monkeypatch):
+    given: list[Any] = []
+
+    def started(_master, settings):
+        given.append(settings)
+        raise InterruptedError
+
+    monkeypatch.setattr("evenkey.papers.publish_subscribe.session.session", started)
+    monkeypatch.setenv("SPARK_HOME", "kept")
+    with pytest.raises(InterruptedError):
+        join_session(master, executors=5)
+    options = given[0].get("spark.executor.extraJavaOptions", "")
+    assert ("SerialGC" in options) == master.startswith("local")
 
 
 @pytest.mark.slow(5)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("pipeline", ["spis", "risps"])
-def test_slow_slots_find_the_same_pairs_in_more_time(pipeline):
+def test_slow_slots_find_the_same_pairs(pipeline):
     config = JoinConfig(
         pipeline=pipeline,
         publications=300,

@@ -58,8 +58,8 @@ def join_session(
         _use_home_of_links()
         # The executors are processes on this machine and use this interpreter's packages.
         settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(_package_paths())
-    if executors is not None:
-        settings["spark.executor.extraJavaOptions"] = _FEW_THREADS
+        if executors is not None:
+            settings["spark.executor.extraJavaOptions"] = _FEW_THREADS
     # Python workers live long here, so they do not need evenkey's own daemon, which only makes
     # their start faster.
     settings["spark.python.daemon.module"] = "pyspark.daemon"

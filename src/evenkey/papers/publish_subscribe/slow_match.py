@@ -40,7 +40,8 @@ class SlowMatch(SpatialMatch):
 
     def within_partitions(self, leaves: Leaves, columns: tuple[str, ...]) -> PartitionJoin:
         """Make the join within a partition."""
-        return SlowJoin(super().within_partitions(leaves, columns), self.slow_down)
+        join = super().within_partitions(leaves, columns)
+        return join if self.slow_down == 1 else SlowJoin(join, self.slow_down)
 
 
 @dataclass(frozen=True)
