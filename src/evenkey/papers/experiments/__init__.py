@@ -20,7 +20,7 @@ from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.outcome import Outcome
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.report import write_index, write_page
-from evenkey.papers.experiments.result_frames import series, spelled
+from evenkey.papers.experiments.result_frames import of_kinds, series, spelled
 from evenkey.papers.experiments.run_scenarios import Progress, run
 from evenkey.papers.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.papers.experiments.scenario import Measurement, Scenario
@@ -53,6 +53,7 @@ __all__ = [
     "available",
     "find",
     "medians",
+    "of_kinds",
     "published",
     "run",
     "scale_named",

@@ -81,40 +81,59 @@ class SkewReached(SeveralStreams):
     def once(self) -> tuple[dict[str, float], None]:
         """Draw one stream."""
         seed, count = self.dataset.seed, self.dataset.messages or 0
-        atlas, mix = synthetic_atlas(), _MIXES[self.mix]
-        subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)
-        leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", mix.partitions)
-        owners = None
-        if self.pipeline != "sps":
-            by_hash = self.pipeline == "rihps"
-            owners = CandidateOwners.of(subscriptions, leaves, mix.partitions, by_hash=by_hash)
-        drawn = PublicationMix(self.skew, mix.polygons, mix.clustering)
-        made = Publications(atlas, leaves, _WORKERS, drawn, seed, owners=owners)
-        shapes = shapely.from_wkb(made.make(np.arange(count))["geometry"].to_numpy())
-        if owners is not None:
-            every, of_hot = owners.rows(shapes, np.arange(mix.partitions) % _WORKERS < _HOT)
+        drawn = DrawnJoin.of(self.skew, self.mix, seed, count, self.pipeline)
+        shapes = shapely.from_wkb(drawn.publications)
+        if drawn.owners is not None:
+            hot = np.arange(drawn.leaves.partitions) % _WORKERS < _HOT
+            every, of_hot = drawn.owners.rows(shapes, hot)
             return {"realised": float(of_hot.sum() / every.sum())}, None
-        rows = np.bincount(leaves.touched(shapely.bounds(shapes))[1] % _WORKERS)
+        rows = np.bincount(drawn.leaves.touched(shapely.bounds(shapes))[1] % _WORKERS)
         realised = float(rows[:_HOT].sum() / rows.sum())
         return {"realised": realised, "max_over_mean": max_over_mean(rows)}, None
 
 
 class DrawnJoin(NamedTuple):
-    """Both sides of an sPS stream, in well-known binary, object[n]; and the regions."""
+    """Both sides of a stream, in well-known binary, object[n]; the regions; owners of candidates.
+
+    The owners are None in sPS, which sends a publication to the regions that it touches.
+    """
 
     subscriptions: NDArray[np.object_]
     publications: NDArray[np.object_]
     leaves: Leaves
+    owners: CandidateOwners | None
 
     @classmethod
-    def of(cls, skew: float, name: str, seed: int, count: int) -> DrawnJoin:
+    def of(cls, skew: float, name: str, seed: int, count: int, pipeline: str = "sps") -> DrawnJoin:
         """Draw the paper's number of subscriptions, and publications of a mix in `_MIXES`."""
         atlas, mix = synthetic_atlas(), _MIXES[name]
-        subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)["geometry"].to_numpy()
-        leaves = leaves_of(subscriptions, "kdb", mix.partitions)
+        subscriptions = draw_subscriptions(atlas, _SUBSCRIPTIONS, seed)
+        static = subscriptions["geometry"].to_numpy()
+        leaves, owners = leaves_of(static, "kdb", mix.partitions), None
+        if pipeline != "sps":
+            by_hash = pipeline == "rihps"
+            owners = CandidateOwners.of(subscriptions, leaves, mix.partitions, by_hash=by_hash)
         drawn = PublicationMix(skew, mix.polygons, mix.clustering)
-        made = Publications(atlas, leaves, _WORKERS, drawn, seed)
-        return cls(subscriptions, made.make(np.arange(count))["geometry"].to_numpy(), leaves)
+        made = Publications(atlas, leaves, _WORKERS, drawn, seed, owners=owners)
+        return cls(static, made.make(np.arange(count))["geometry"].to_numpy(), leaves, owners)
+
+    def touched(
+        self, geometries: NDArray[np.object_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the pairs of a geometry and a region that it touches, by their numbers."""
+        return self.leaves.touched(shapely.bounds(shapely.from_wkb(geometries)))
+
+    def by_epoch(
+        self,
+        number: NDArray[np.int64],
+        partition: NDArray[np.int64],
+        weights: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Add up the rows of publications, by epoch and partition, float64[E, P]."""
+        partitions = self.leaves.partitions
+        cells = number * _EPOCHS // len(self.publications) * partitions + partition
+        sums = np.bincount(cells, weights, _EPOCHS * partitions)
+        return sums.reshape(_EPOCHS, -1).astype(np.float64)
 
 
 class _Work(NamedTuple):
@@ -127,13 +146,20 @@ class _Work(NamedTuple):
 @lru_cache(maxsize=4)
 def _work(skew: float, name: str, seed: int, count: int) -> _Work:
     """Count the rows of an sPS stream, and add up their load."""
-    mix, drawn = _MIXES[name], DrawnJoin.of(skew, name, seed, count)
-    shapes = shapely.from_wkb(drawn.publications)
-    number, partition = drawn.leaves.touched(shapely.bounds(shapes))
-    load = np.where(shapely.get_dimensions(shapes) > 0, mix.polygon_load, 1.0)[number]
-    cells = number * _EPOCHS // count * mix.partitions + partition
-    sums = (np.bincount(cells, each, _EPOCHS * mix.partitions) for each in (None, load))
-    return _Work(*(each.reshape(_EPOCHS, -1).astype(np.float64) for each in sums))
+    drawn = DrawnJoin.of(skew, name, seed, count)
+    pairs = drawn.touched(drawn.publications)
+    polygons = shapely.get_dimensions(shapely.from_wkb(drawn.publications)) > 0
+    load = np.where(polygons, _MIXES[name].polygon_load, 1.0)[pairs[0]]
+    return _Work(drawn.by_epoch(*pairs), drawn.by_epoch(*pairs, load))
+
+
+def moves_of(distributor: DynamicDistributor, load: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Count how often each partition moves, given its load in each epoch; float64[P]."""
+    placed = distributor.rehearse(load, _WORKERS, epoch_seconds=_LENGTH)
+    moved = np.zeros(load.shape[1])
+    for before, after in pairwise(placed):
+        moved += np.array(before.owners) != np.array(after.owners)
+    return moved
 
 
 @dataclass(frozen=True)
@@ -262,12 +288,8 @@ class MovedPartitions(RehearsedJoin):
         """Play one stream, and add figures of its moves."""
         (figures, table), work = super().once(), self._work()
         load = self._shifted(work.load) if self.shifting else work.load
-        placed = self._distributor().rehearse(load, _WORKERS, epoch_seconds=_LENGTH)
-        moved = (
-            sum(a != b for a, b in zip(one.owners, other.owners, strict=True))
-            for one, other in pairwise(placed)
-        )
-        return {**figures, "moved": float(sum(moved))}, table
+        moved = moves_of(self._distributor(), load).sum()
+        return {**figures, "moved": float(moved)}, table
 
     def _distributor(self) -> DynamicDistributor:
         """Return the Distributor of the mode, with or without the conditions."""

@@ -19,6 +19,7 @@ from evenkey.papers.experiments import (
     Scale,
     Scenario,
     medians,
+    of_kinds,
 )
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
@@ -235,17 +236,5 @@ def _count(frame: Frame, load: float, worker: int) -> int:
 
 def _planners(frame: Frame) -> Frame:
     """Return one row per planner, with the range of its figures."""
-    row = frame[frame["case"] == "small cases"].iloc[0]
-    return pd.DataFrame(
-        [
-            {
-                "planner": title,
-                **{
-                    f"{figure}{end}": row[f"{figure}_{name}{end}"]
-                    for figure in ("moves", "load")
-                    for end in ("", "_least", "_most")
-                },
-            }
-            for name, title in _PLANNERS.items()
-        ]
-    )
+    cases = frame[frame["case"] == "small cases"]
+    return of_kinds(cases, "planner", _PLANNERS, {"moves": "moves_{}", "load": "load_{}"})

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from time import thread_time
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import pandas as pd
 import shapely
 
 from evenkey.joins import DynamicDistributor
-from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Timed, TimedRun
-from evenkey.papers.experiments.joins.rehearsal import SPREAD, DrawnJoin
+from evenkey.papers.experiments import (
+    Dataset,
+    Experiment,
+    Frame,
+    Scale,
+    Timed,
+    TimedRun,
+    of_kinds,
+)
+from evenkey.papers.experiments.joins.rehearsal import SPREAD, DrawnJoin, moves_of
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 
     from evenkey.papers.experiments.scenario import OnMessages
 
-_PUBLICATIONS, _WORKERS, _EPOCHS, _SECONDS = 100_000, 16, 240, 120.0
+_PUBLICATIONS = 100_000
 _MEGABYTE = 1e6
 _SENT = {
     "rows": "STAL: rows of the stream",
@@ -50,20 +56,13 @@ class SentData(Timed):
         """Draw one stream, and place its partitions as Dynamic LB STAL does."""
         count = self.dataset.messages or 0
         drawn = DrawnJoin.of(self.skew, SPREAD, self.dataset.seed, count)
-        partitions = drawn.leaves.partitions
-        number, partition = _found(drawn, drawn.publications)
-        cells = number * _EPOCHS // count * partitions + partition
-        rows = np.bincount(cells, minlength=_EPOCHS * partitions).reshape(_EPOCHS, -1)
-        placed = DynamicDistributor(copies=False).rehearse(
-            rows.astype(np.float64), _WORKERS, epoch_seconds=_SECONDS / _EPOCHS
-        )
-        moves = np.ones(partitions)
-        for before, after in pairwise(placed):
-            moves += np.array(before.owners) != np.array(after.owners)
-        static = _unpacked(drawn.subscriptions, *_found(drawn, drawn.subscriptions), partitions)
+        pairs = drawn.touched(drawn.publications)
+        rows = drawn.by_epoch(*pairs)
+        sendings = 1 + moves_of(DynamicDistributor(copies=False), rows)
+        static = _unpacked(drawn.subscriptions, *drawn.touched(drawn.subscriptions), rows.shape[1])
         sent = {
-            "rows": _unpacked(drawn.publications, number, partition, partitions).sum(axis=1),
-            "moved": static @ moves,
+            "rows": _unpacked(drawn.publications, *pairs, rows.shape[1]).sum(axis=1),
+            "moved": static @ sendings,
             "every_epoch": static @ (rows > 0).sum(axis=0),
         }
         sent["static_local"] = sent["rows"] + sent["moved"]
@@ -118,13 +117,6 @@ class SentByModes(Experiment):
         return [chart.plot(_long(frame)) for chart in self.charts]
 
 
-def _found(
-    drawn: DrawnJoin, geometries: NDArray[np.object_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of a geometry and a partition that it touches, by their numbers."""
-    return drawn.leaves.touched(shapely.bounds(shapely.from_wkb(geometries)))
-
-
 def _unpacked(
     geometries: NDArray[np.object_],
     number: NDArray[np.int64],
@@ -145,18 +137,4 @@ def _unpacked(
 
 def _long(frame: Frame) -> Frame:
     """Return one row for each scenario and each kind of data, with the ranges of its figures."""
-    rows = [
-        {
-            "skew": row["skew"],
-            "what": title,
-            **{
-                f"{unit}{end}": row[f"{what}_{unit}{end}"]
-                for unit in ("mb", "seconds")
-                for end in ("", "_least", "_most")
-                if f"{what}_{unit}{end}" in row
-            },
-        }
-        for row in frame.to_dict("records")
-        for what, title in _SENT.items()
-    ]
-    return pd.DataFrame(rows)
+    return of_kinds(frame, "what", _SENT, {"mb": "{}_mb", "seconds": "{}_seconds"})
