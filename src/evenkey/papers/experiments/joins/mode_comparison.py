@@ -8,6 +8,8 @@ as well as its seconds do, and the modes DB and LB would balance the same.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evenkey.papers.experiments import Experiment, Frame, Scale
 from evenkey.papers.experiments.joins.join_run import JoinRun, join_run
 from evenkey.papers.experiments.joins.through_time import SKEWS
@@ -55,7 +57,7 @@ class ModesAgainstSkew(Experiment):
 
     def scenarios(self, scale: Scale) -> list[JoinRun]:
         return [
-            join_run(scale, pipeline, mode, skew, clustered=True)
+            _halved(scale, join_run(scale, pipeline, mode, skew, clustered=True))
             for pipeline in _PIPELINES
             for skew in (_RIHPS_SKEWS if pipeline == "rihps" else _skews(scale))
             for mode in MODES
@@ -63,6 +65,14 @@ class ModesAgainstSkew(Experiment):
 
     def labelled(self, frame: Frame) -> Frame:
         return frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
+
+
+def _halved(scale: Scale, run: JoinRun) -> JoinRun:
+    """Halve publications and epochs at scale ``quick``, as there are many runs."""
+    if scale.whole:
+        return run
+    half = replace(run.dataset, messages=(run.dataset.messages or 0) // 2)
+    return replace(run, dataset=half, epochs=run.epochs // 2)
 
 
 def _skews(scale: Scale) -> tuple[float, ...]:
