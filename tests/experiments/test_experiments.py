@@ -25,16 +25,24 @@ from evenkey.papers.experiments.dkg.section_5_3 import LoadThroughTime
 from evenkey.papers.experiments.joins.join_run import JoinRun
 from evenkey.papers.experiments.joins.rehearsal import (
     MovedPartitions,
+    PricedMoves,
     RehearsedJoin,
     RehearsedMoves,
     SkewReached,
 )
+from evenkey.papers.experiments.joins.section_3_1 import ChecksOfDistributor, StepsOfPipeline
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
 from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
 from evenkey.papers.experiments.joins.section_5 import SentData
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
-from evenkey.papers.experiments.pkg.sections.application_state import ApplicationState
+from evenkey.papers.experiments.pkg.section_2_1 import QueryLatency
+from evenkey.papers.experiments.pkg.section_4_1 import StepsOfTree
+from evenkey.papers.experiments.pkg.sections.application_state import (
+    APPLICATIONS,
+    ApplicationState,
+    records_of,
+)
 from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.loaded_workers import FewestWorkers
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
@@ -50,7 +58,7 @@ PAPERS = {
     *(f"pkg-figure-{number}" for number in range(3, 10)),
     *(
         f"pkg-section-{number}"
-        for number in ("3", "4", "4-2", "5", "5-1", "5-2", "6", "6-1", "6-2")
+        for number in ("2-1", "3", "4", "4-1", "4-2", "5", "5-1", "5-2", "6", "6-1", "6-2")
     ),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
@@ -60,9 +68,15 @@ PAPERS = {
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
-    *(f"joins-section-{number}" for number in ("3-2", "3-3", "4-2", "4-3", "4-6", "5")),
+    *(f"joins-section-{number}" for number in ("3-1", "3-2", "3-3", "4-2", "4-3", "4-6", "5")),
 }
 
+PUBLICATIONS = (
+    *(SkewReached, RehearsedJoin, ComparedRows, SentData),
+    *(StepsOfPipeline, ChecksOfDistributor),
+)
+"""Scenarios that draw publications themselves."""
+STEPS_OF_PIPELINE = ("unpack", "route", "join", "match")
 PLANS = ("greedy", "fewest", "best")
 
 
@@ -192,6 +206,29 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {f"{each}_{unit}": rng.uniform(1, 99) for each in what for unit in units}
 
 
+@figures_of.register(StepsOfPipeline)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    steps = [f"{each}_{of}" for each in STEPS_OF_PIPELINE for of in ("us", "percent")]
+    mldc = [f"{each}_mldc" for each in ("nothing", "join", "whole")]
+    return {each: rng.uniform(1, 9) for each in ("prepared", *steps, *mldc)}
+
+
+@figures_of.register(ChecksOfDistributor)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"core_percent": rng.uniform(0.1, 9), "moves": 0.0}
+
+
+@figures_of.register(StepsOfTree)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    steps = ("messages", "route", "partial", "merge", "learn")
+    return {f"{each}_{of}": rng.uniform(1, 9) for each in steps for of in ("ms", "percent")}
+
+
+@figures_of.register(QueryLatency)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return {"latency_ms": rng.uniform(1, 99)}
+
+
 @figures_of.register(ComparedRows)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"of_partition": rng.uniform(1, 9), "compared": rng.uniform(1, 9)}
@@ -212,6 +249,7 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     }
     values[RehearsedMoves] = [*values[RehearsedJoin], "fall", "mldc_crossings"]
     values[MovedPartitions] = [*values[RehearsedJoin], "moved"]
+    values[PricedMoves] = [*values[RehearsedJoin], "over_usual", "paused_percent"]
     made = {each: rng.uniform(1, 9) for each in values[type(scenario)]}
     figures: dict[str, Any] = {**medians([made, made])}
     figures["series"] = [
@@ -304,10 +342,11 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
         if isinstance(scenario, JoinRun):
             assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
         elif isinstance(scenario, ApplicationState):
-            assert scenario.records().num_rows == scenario.dataset.messages
+            assert records_of(scenario.dataset, 0).num_rows == scenario.dataset.messages
         elif not (
             scenario.dataset.is_file
-            or isinstance(scenario, SkewReached | RehearsedJoin | ComparedRows | SentData)
+            or isinstance(scenario, PUBLICATIONS)
+            or scenario.dataset.name in APPLICATIONS.values()
         ):
             assert generated(scenario.dataset.name).name == scenario.dataset.name
         if isinstance(scenario, PipelineRun):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import shapely
 
-from evenkey.joins import leaves_of
+from evenkey.joins import DynamicDistributor, leaves_of
 from evenkey.papers.experiments import Dataset
 from evenkey.papers.experiments.joins.rehearsal import (
     DATA,
@@ -20,10 +20,12 @@ from evenkey.papers.experiments.joins.rehearsal import (
     STATIC,
     DrawnJoin,
     MovedPartitions,
+    PricedMoves,
     RehearsedJoin,
     RehearsedMoves,
     SkewReached,
 )
+from evenkey.papers.experiments.joins.section_3_1 import ChecksOfDistributor, StepsOfPipeline
 from evenkey.papers.experiments.joins.section_3_3 import PlannedCases, PlannedExample
 from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
 from evenkey.papers.experiments.joins.section_5 import SentData
@@ -79,6 +81,52 @@ def test_without_conditions_partitions_move_at_more_checks():
     )
     assert 0 < rules["moved"] < often["moved"] < always["moved"]
     assert rules["redistributions"] < often["redistributions"] <= 12  # one per 10 s
+
+
+def test_a_redistribution_that_costs_nothing_saves_what_the_least_loaded_workers_save():
+    static, moving, usual = (
+        figures_of(
+            PricedMoves(FEW, 0.7, LOAD, seeds=1, price=0.0, parameter="threshold", value=value)
+        )
+        for value in (1e9, 0.5, DynamicDistributor.threshold)
+    )
+    assert moving == usual
+    assert moving["over_usual"] == 1.0 < static["over_usual"]
+    assert (static["paused_percent"], moving["paused_percent"]) == (0.0, 0.0)
+
+
+def test_the_price_of_moves_is_that_of_the_worker_that_gets_most_subscriptions():
+    def paused(price: float) -> float:
+        scenario = PricedMoves(
+            FEW,
+            0.7,
+            LOAD,
+            seeds=1,
+            price=price,
+            parameter="period",
+            value=DynamicDistributor.period,
+        )
+        figures = figures_of(scenario)
+        assert figures["over_usual"] == 1.0
+        return float(figures["paused_percent"] / (100 - figures["paused_percent"]))
+
+    assert 0 < paused(1.0) == pytest.approx(paused(10.0) / 10)
+
+
+@pytest.mark.parametrize("pipeline", ["sps", "spis"])
+def test_the_steps_of_a_pipeline_add_up(pipeline):
+    figures = figures_of(StepsOfPipeline(Dataset("publications", 960), pipeline, 0.7, repeats=1))
+    steps = ("unpack", "route", "join", "match")
+    assert sum(figures[f"{step}_percent"] for step in steps) == pytest.approx(100)
+    assert min(figures[f"{step}_us"] for step in steps) > 0
+    assert figures["prepared"] > 0
+
+
+def test_a_stream_without_skew_moves_nothing_however_often_it_is_checked():
+    for seconds in (0.5, 10.0):
+        figures = figures_of(ChecksOfDistributor(Dataset("publications", 24_000), seconds))
+        assert figures["moves"] == 0
+        assert figures["core_percent"] > 0
 
 
 def test_subscriptions_are_compared_as_by_naive_loops():

@@ -11,9 +11,12 @@ import pytest
 
 from evenkey.core.streams import generated
 from evenkey.papers.experiments.experiment_data import Dataset
+from evenkey.papers.experiments.pkg.section_4_1 import StepsOfTree
 from evenkey.papers.experiments.pkg.sections.application_state import (
+    APPLICATIONS,
     ApplicationLoads,
     ApplicationState,
+    records_of,
 )
 from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
     ALTERNATING,
@@ -140,12 +143,20 @@ def test_summaries_with_a_counter_per_key_have_no_errors():
     assert 0 < rough["error"] <= rough["bound"]
 
 
+def test_the_steps_of_the_decision_tree_add_up():
+    scenario = StepsOfTree(Dataset(APPLICATIONS["decision-tree"], 200), "sg", 5, repeats=1)
+    figures = figures_of(scenario)
+    steps = ("messages", "route", "partial", "merge", "learn")
+    assert sum(figures[f"{step}_percent"] for step in steps) == pytest.approx(100)
+    assert min(figures[f"{step}_ms"] for step in steps) > 0
+
+
 @pytest.mark.parametrize("application", ["word-count", "naive-bayes"])
 def test_key_grouping_keeps_each_counter_once(application):
     scenario = ApplicationState(Dataset("documents(words=1000)", 40), 1, application, "kg", 5)
     words = [
         (word, row["label"])
-        for row in scenario.records().to_pylist()
+        for row in records_of(scenario.dataset, 0).to_pylist()
         for word in row["text"].split()
     ]
     wanted = {*words} if application == "naive-bayes" else {word for word, _ in words}

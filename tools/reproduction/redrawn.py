@@ -196,6 +196,7 @@ _READ: Mapping[str, Read] = {
         1, "method", "single_percent", "bound", "bound_one", "bound_two", kind="each-key-hot"
     ),
     "dkg-section-5-3": _behind_table_three,
+    "joins-section-3-1": _named(0, "name", "step", "us", "percent"),
     "joins-section-3-3": _named(3, "planner", "moves", "load"),
     "joins-section-5": _named(0, "skew", "what", "mb", "seconds"),
     "pkg-figure-10-a": _of_periods,
@@ -207,6 +208,7 @@ _READ: Mapping[str, Read] = {
     "pkg-figure-9": _crossed(1, ["choices"], "workers"),
     "pkg-section-3": _named(2, "method", "workers", "pairs", "dist_cost"),
     "pkg-section-4": _named(0, "title", "method", "workers", "state"),
+    "pkg-section-4-1": _named(0, "method", "workers", "step", "ms", "percent"),
     "pkg-section-5": _named(
         2, "choices", "workers", "relative", "least_relative", "most_relative", "over_theorem"
     ),
@@ -219,6 +221,6 @@ _READ: Mapping[str, Read] = {
 
 _BY_CHARTS = {
     *("dkg-section-4-4", "joins-section-3-3", "pkg-figure-6", "pkg-section-3", "pkg-section-4"),
-    *("joins-section-5", "pkg-section-5", "pkg-section-6"),
+    *("joins-section-3-1", "joins-section-5", "pkg-section-4-1", "pkg-section-5", "pkg-section-6"),
 }
 """Experiments that choose the rows of their charts: the tables have just these."""

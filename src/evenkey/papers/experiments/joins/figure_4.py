@@ -17,7 +17,8 @@ class ThroughputOfModes(ModesAgainstSkew):
     title = "Throughput of joins against skew"
     summary = (
         f"{CLUSTERED} {MACHINE} {ASLEEP} {MODELLED} {MEDIANS} {SKEW} Load is seconds of work, so "
-        "all figures but static loads and the skew differ from run to run."
+        "all figures but static loads and the skew differ from run to run. The last column is that "
+        "of the first run."
     )
     charts = against_skew("throughput", "Publications/s", "modelled_throughput", "throughput")
     columns = (
@@ -28,4 +29,5 @@ class ThroughputOfModes(ModesAgainstSkew):
         Column("mldc_first", "MLDC, first epoch", ".2f"),
         Column("mldc_last", "last epoch", ".2f"),
         Column("static_loads", "Static loads", ",.0f"),
+        Column("crossings_percent", "Epochs that cross the mean throughput, %", ".0f"),
     )

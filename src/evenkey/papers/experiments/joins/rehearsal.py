@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from evenkey.joins import Leaves
 
 
-_WORKERS, _PARTITIONS, _SUBSCRIPTIONS = 16, 64, 10_000
-_HOT = skewed_workers(_WORKERS)
-_EPOCHS, _SECONDS = 240, 120.0
-_LENGTH = _SECONDS / _EPOCHS
-_WINDOW = round(DynamicDistributor.wait_periods * DynamicDistributor.period / _LENGTH)
+WORKERS = 16
+_PARTITIONS, _SUBSCRIPTIONS = 64, 10_000
+_HOT = skewed_workers(WORKERS)
+_EPOCHS, STREAM_SECONDS = 240, 120.0
+LENGTH = STREAM_SECONDS / _EPOCHS
+"""Length of an epoch, in seconds."""
+WINDOW = round(DynamicDistributor.wait_periods * DynamicDistributor.period / LENGTH)
 """Number of epochs by whose load the Distributor decides."""
 _SHIFT_SECONDS, _SHIFT = 20.0, 3
 
@@ -84,10 +86,10 @@ class SkewReached(SeveralStreams):
         drawn = DrawnJoin.of(self.skew, self.mix, seed, count, self.pipeline)
         shapes = shapely.from_wkb(drawn.publications)
         if drawn.owners is not None:
-            hot = np.arange(drawn.leaves.partitions) % _WORKERS < _HOT
+            hot = np.arange(drawn.leaves.partitions) % WORKERS < _HOT
             every, of_hot = drawn.owners.rows(shapes, hot)
             return {"realised": float(of_hot.sum() / every.sum())}, None
-        rows = np.bincount(drawn.leaves.touched(shapely.bounds(shapes))[1] % _WORKERS)
+        rows = np.bincount(drawn.leaves.touched(shapely.bounds(shapes))[1] % WORKERS)
         realised = float(rows[:_HOT].sum() / rows.sum())
         return {"realised": realised, "max_over_mean": max_over_mean(rows)}, None
 
@@ -114,7 +116,7 @@ class DrawnJoin(NamedTuple):
             by_hash = pipeline == "rihps"
             owners = CandidateOwners.of(subscriptions, leaves, mix.partitions, by_hash=by_hash)
         drawn = PublicationMix(skew, mix.polygons, mix.clustering)
-        made = Publications(atlas, leaves, _WORKERS, drawn, seed, owners=owners)
+        made = Publications(atlas, leaves, WORKERS, drawn, seed, owners=owners)
         return cls(static, made.make(np.arange(count))["geometry"].to_numpy(), leaves, owners)
 
     def touched(
@@ -137,10 +139,11 @@ class DrawnJoin(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Rows and load of each partition in each epoch, float64[E, P]."""
+    """Rows and load of each partition in each epoch, float64[E, P]; its subscriptions, int64[P]."""
 
     rows: NDArray[np.float64]
     load: NDArray[np.float64]
+    static: NDArray[np.int64]
 
 
 @lru_cache(maxsize=4)
@@ -150,16 +153,40 @@ def _work(skew: float, name: str, seed: int, count: int) -> _Work:
     pairs = drawn.touched(drawn.publications)
     polygons = shapely.get_dimensions(shapely.from_wkb(drawn.publications)) > 0
     load = np.where(polygons, _MIXES[name].polygon_load, 1.0)[pairs[0]]
-    return _Work(drawn.by_epoch(*pairs), drawn.by_epoch(*pairs, load))
+    static = np.bincount(drawn.touched(drawn.subscriptions)[1], minlength=drawn.leaves.partitions)
+    return _Work(drawn.by_epoch(*pairs), drawn.by_epoch(*pairs, load), static)
 
 
 def moves_of(distributor: DynamicDistributor, load: NDArray[np.float64]) -> NDArray[np.float64]:
     """Count how often each partition moves, given its load in each epoch; float64[P]."""
-    placed = distributor.rehearse(load, _WORKERS, epoch_seconds=_LENGTH)
+    placed = distributor.rehearse(load, WORKERS, epoch_seconds=LENGTH)
     moved = np.zeros(load.shape[1])
     for before, after in pairwise(placed):
         moved += np.array(before.owners) != np.array(after.owners)
     return moved
+
+
+def mldc_by(
+    distributor: DynamicDistributor, balanced: NDArray[np.float64], load: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Place partitions by what is balanced; return the MLDC of the load of the last 30 s.
+
+    Parameters
+    ----------
+    distributor
+        The Distributor.
+    balanced, load
+        What the Distributor balances, and the load that counts: of each partition in each epoch,
+        float64[E, P].
+
+    Returns
+    -------
+    ndarray
+        The MLDC at the end of each epoch, float64[E].
+    """
+    placed = distributor.rehearse(balanced, WORKERS, epoch_seconds=LENGTH)
+    pairs = zip(placed, _recent(load), strict=True)
+    return np.array([max_load_distance(one.loads(part, WORKERS)) for one, part in pairs])
 
 
 @dataclass(frozen=True)
@@ -191,26 +218,26 @@ class RehearsedJoin(SeveralStreams):
     def once(self) -> tuple[dict[str, float], pa.Table]:
         """Play one stream; the series has one row per epoch."""
         work, count = self._work(), self.dataset.messages or 0
-        rows, load = (self._shifted(each) if self.shifting else each for each in work)
+        rows, load = (self._shifted(each) if self.shifting else each for each in work[:2])
         placed = self._distributor().rehearse(
-            rows if self.mode == DATA else load, _WORKERS, epoch_seconds=_LENGTH
+            rows if self.mode == DATA else load, WORKERS, epoch_seconds=LENGTH
         )
         recent = _recent(load)
         slots, window = (
-            np.array([one.loads(part, _WORKERS) for one, part in zip(placed, of, strict=True)])
+            np.array([one.loads(part, WORKERS) for one, part in zip(placed, of, strict=True)])
             for of in (load, recent)
         )
-        ends = _LENGTH * np.arange(1, _EPOCHS + 1)
+        ends = LENGTH * np.arange(1, _EPOCHS + 1)
         moves = ends[:-1][[one != other for one, other in pairwise(placed)]]
         mldc = np.array([max_load_distance(each) for each in window])
         throughput = count / _EPOCHS / slots.max(axis=1)
-        later = slots[_WINDOW:].sum(axis=0)
-        hot = rows[:, np.arange(rows.shape[1]) % _WORKERS < _HOT].sum(axis=1)
+        later = slots[WINDOW:].sum(axis=0)
+        hot = rows[:, np.arange(rows.shape[1]) % WORKERS < _HOT].sum(axis=1)
         shares = hot / rows.sum(axis=1)
         figures = {
-            "crossings_percent": 100 * _crossings(throughput - throughput.mean()) / (_EPOCHS - 1),
+            "crossings_percent": 100 * crossings(throughput - throughput.mean()) / (_EPOCHS - 1),
             "mldc_first": float(mldc[0]),
-            "mldc_later": float(np.median(mldc[_WINDOW:])),
+            "mldc_later": float(np.median(mldc[WINDOW:])),
             "skew_later": float(later[:_HOT].sum() / later.sum()),
             "idle_percent": 100 * float(1 - slots[:, _HOT:].mean() / slots.max(axis=1).mean()),
             "redistributions": float(len(moves)),
@@ -238,7 +265,7 @@ class RehearsedJoin(SeveralStreams):
 
     def _shifted(self, work: NDArray[np.float64]) -> NDArray[np.float64]:
         """Move the work of all partitions to others every 20 s."""
-        phases = (_LENGTH * np.arange(_EPOCHS) // _SHIFT_SECONDS).astype(int)
+        phases = (LENGTH * np.arange(_EPOCHS) // _SHIFT_SECONDS).astype(int)
         return np.array(
             [np.roll(epoch, _SHIFT * phase) for epoch, phase in zip(work, phases, strict=True)]
         )
@@ -254,15 +281,15 @@ class RehearsedMoves(RehearsedJoin):
         """Play one stream, and add figures of its moves."""
         (figures, table), work = super().once(), self._work()
         balanced = work.rows if self.mode == DATA else work.load
-        placed = self._distributor().rehearse(balanced, _WORKERS, epoch_seconds=_LENGTH)
+        placed = self._distributor().rehearse(balanced, WORKERS, epoch_seconds=LENGTH)
         falls = [
-            max_load_distance(before.loads(window, _WORKERS))
-            - max_load_distance(after.loads(window, _WORKERS))
+            max_load_distance(before.loads(window, WORKERS))
+            - max_load_distance(after.loads(window, WORKERS))
             for window, (before, after) in zip(_recent(balanced), pairwise(placed), strict=False)
             if before != after
         ]
-        later = table["mldc"].to_numpy()[_WINDOW:]
-        figures["mldc_crossings"] = float(_crossings(later - np.median(later)))
+        later = table["mldc"].to_numpy()[WINDOW:]
+        figures["mldc_crossings"] = float(crossings(later - np.median(later)))
         if falls:
             figures["fall"] = min(falls)
         return figures, table
@@ -304,11 +331,56 @@ class MovedPartitions(RehearsedJoin):
         )
 
 
+@dataclass(frozen=True)
+class PricedMoves(RehearsedJoin):
+    """As `RehearsedJoin`, with a price of moves, and a parameter that differs from table 1.
+
+    The time of a stream is the load of the most loaded worker in each epoch, and after a move the
+    time of the worker that gets most subscriptions.
+
+    Parameters
+    ----------
+    price
+        Time that a worker takes for a subscription of a partition that it gets, in units of load.
+    parameter, value
+        Name and value of the parameter of `evenkey.joins.DynamicDistributor`.
+    """
+
+    kind: ClassVar[str] = "priced-moves"
+
+    price: float = field(kw_only=True)
+    parameter: str = field(kw_only=True)
+    value: float = field(kw_only=True)
+
+    def once(self) -> tuple[dict[str, float], pa.Table]:
+        """Play one stream; add its time, over the time with the parameters of table 1."""
+        figures, table = super().once()
+        time, pauses = self._time(self._distributor())
+        usual, _ = self._time(super()._distributor())
+        return {**figures, "over_usual": time / usual, "paused_percent": 100 * pauses / time}, table
+
+    def _distributor(self) -> DynamicDistributor:
+        """Return the Distributor with the parameter."""
+        kind = type(getattr(DynamicDistributor, self.parameter))
+        return replace(super()._distributor(), **{self.parameter: kind(self.value)})
+
+    def _time(self, distributor: DynamicDistributor) -> tuple[float, float]:
+        """Return the time of the stream, and how much of it partitions take to move."""
+        work, pauses = self._work(), 0.0
+        placed = distributor.rehearse(work.load, WORKERS, epoch_seconds=LENGTH)
+        for before, after in pairwise(placed):
+            owners = np.array(after.owners)
+            got = np.where(owners != np.array(before.owners), work.static, 0)
+            pauses += self.price * float(np.bincount(owners, got, WORKERS).max())
+        slots = [one.loads(part, WORKERS) for one, part in zip(placed, work.load, strict=True)]
+        return float(np.max(slots, axis=1).sum()) + pauses, pauses
+
+
 def _recent(load: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Return the load of each partition in the last 30 s at the end of each epoch."""
-    return [load[max(0, end - _WINDOW) : end].sum(axis=0) for end in range(1, _EPOCHS + 1)]
+    return [load[max(0, end - WINDOW) : end].sum(axis=0) for end in range(1, _EPOCHS + 1)]
 
 
-def _crossings(values: NDArray[np.float64]) -> int:
+def crossings(values: NDArray[np.float64]) -> int:
     """Count how often values go from one side of 0 to the other."""
     return int(np.count_nonzero(np.diff(values > 0)))

@@ -20,6 +20,8 @@ from evenkey.pipeline.learn import labelled
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evenkey.papers.experiments import Dataset
+
 CLASSES, FEATURES, DEPTH = 4, 21, 2
 """Classes, features and depth of the decision tree. The number of features has no divisor in
 common with the numbers of workers: else shuffle grouping, which deals messages out in turn, would
@@ -33,6 +35,13 @@ APPLICATIONS = {
     "decision-tree": f"clusters(classes={CLASSES},features={FEATURES})",
 }
 """The stream of each application, with the parameters that are not the usual ones."""
+
+
+def records_of(dataset: Dataset, seed: int) -> pa.Table:
+    """Return the labelled records of a stream."""
+    count = dataset.messages or 0
+    streams = {each.family: each for each in (Documents, Clusters)}
+    return labelled(dataset.name, streams, messages=count, seed=seed).records(0, count)
 
 
 @dataclass(frozen=True)
@@ -59,15 +68,9 @@ class ApplicationState(Drawn):
     grouping: str
     workers: int
 
-    def records(self, seed: int = 0) -> pa.Table:
-        """Return the records of a draw."""
-        count = self.dataset.messages or 0
-        streams = {each.family: each for each in (Documents, Clusters)}
-        return labelled(self.dataset.name, streams, messages=count, seed=seed).records(0, count)
-
     def draw(self, seed: int) -> Mapping[str, float]:
         """Return the counters or histograms of all workers, and those that the result needs."""
-        records = self.records(seed)
+        records = records_of(self.dataset, seed)
         if self.application == "decision-tree":
             return self._tree(records)
         bayes = NaiveBayes()
@@ -110,7 +113,7 @@ class ApplicationLoads(ApplicationState):
 
     def draw(self, seed: int) -> Mapping[str, float]:
         """Return the maximum load over the mean."""
-        records, tree, bayes = self.records(seed), DecisionTree(), NaiveBayes()
+        records, tree, bayes = records_of(self.dataset, seed), DecisionTree(), NaiveBayes()
         if self.application == "decision-tree":
             sent = tree.messages(records, tree.start())
         else:
