@@ -36,16 +36,16 @@ from evenkey.papers.experiments.joins.section_4_2 import ComparedRows
 from evenkey.papers.experiments.joins.section_5 import SentData
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.pipeline import PipelineRun
-from evenkey.papers.experiments.pkg.section_2_1 import QueryLatency
-from evenkey.papers.experiments.pkg.section_4_1 import StepsOfTree
+from evenkey.papers.experiments.pkg.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.application_state import (
     APPLICATIONS,
     ApplicationState,
     records_of,
 )
-from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.loaded_workers import FewestWorkers
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
+from evenkey.papers.experiments.pkg.sections.section_2_1 import QueryLatency
+from evenkey.papers.experiments.pkg.sections.section_4_1 import StepsOfTree
 from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, MOST, Timed, medians

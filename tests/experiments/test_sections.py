@@ -11,7 +11,7 @@ import pytest
 
 from evenkey.core.streams import generated
 from evenkey.papers.experiments.experiment_data import Dataset
-from evenkey.papers.experiments.pkg.section_4_1 import StepsOfTree
+from evenkey.papers.experiments.pkg.draws import hashes, occurrences
 from evenkey.papers.experiments.pkg.sections.application_state import (
     APPLICATIONS,
     ApplicationLoads,
@@ -27,7 +27,6 @@ from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
     TwoKeys,
     candidates,
 )
-from evenkey.papers.experiments.pkg.sections.draws import hashes, occurrences
 from evenkey.papers.experiments.pkg.sections.hitter_errors import HitterErrors
 from evenkey.papers.experiments.pkg.sections.loaded_workers import (
     FewestWorkers,
@@ -35,6 +34,7 @@ from evenkey.papers.experiments.pkg.sections.loaded_workers import (
 )
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
+from evenkey.papers.experiments.pkg.sections.section_4_1 import StepsOfTree
 from evenkey.papers.experiments.pkg.sections.sets_of_workers import (
     LoadedFifth,
     SetOfWorkers,

@@ -14,7 +14,7 @@ from evenkey.applications import Clusters, DecisionTree, Documents, InProcess, N
 from evenkey.core.hashing import hash_strings
 from evenkey.core.metrics import max_over_mean
 from evenkey.groupings import parse
-from evenkey.papers.experiments.pkg.sections.draws import Drawn
+from evenkey.papers.experiments.pkg.draws import Drawn
 from evenkey.pipeline.learn import labelled
 
 if TYPE_CHECKING:

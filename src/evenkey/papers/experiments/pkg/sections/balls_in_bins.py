@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenkey.groupings import parse
-from evenkey.papers.experiments.pkg.sections.draws import Drawn, hashes, occurrences
+from evenkey.papers.experiments.pkg.draws import Drawn, hashes, occurrences
 from evenkey.papers.experiments.pkg.techniques import PKG
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.core.sketches import SpaceSaving
 from evenkey.groupings import parse
-from evenkey.papers.experiments.pkg.sections.draws import Drawn, hashes
+from evenkey.papers.experiments.pkg.draws import Drawn, hashes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenkey.groupings import parse
-from evenkey.papers.experiments.pkg.sections.draws import Drawn, hashes
+from evenkey.papers.experiments.pkg.draws import Drawn, hashes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from evenkey.papers.experiments import (
     spelled,
 )
 from evenkey.papers.experiments.pkg.paper_streams import SECONDS, STREAMS, dataset
-from evenkey.papers.experiments.pkg.sections.partial_results import PartialResults
+from evenkey.papers.experiments.pkg.partial_results import PartialResults
 from evenkey.papers.experiments.pkg.sections.routing_entries import RoutingEntries
 from evenkey.papers.experiments.pkg.techniques import PKG, WORKERS, named, pkg
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table

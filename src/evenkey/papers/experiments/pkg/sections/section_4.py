@@ -19,7 +19,7 @@ from evenkey.papers.experiments.timed import MOST
 from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
 
 if TYPE_CHECKING:
-    from evenkey.papers.experiments.pkg.sections.draws import Drawn
+    from evenkey.papers.experiments.pkg.draws import Drawn
 
 _NAMES = {"kg": "KG", "pkg": "PKG", "sg": "SG"}
 _TITLES = {

@@ -14,7 +14,7 @@ from evenkey.papers.experiments.pkg.techniques import PKG
 from evenkey.reports.pictures import Column, Table
 
 if TYPE_CHECKING:
-    from evenkey.papers.experiments.pkg.sections.draws import Drawn
+    from evenkey.papers.experiments.pkg.draws import Drawn
 
 _NAMES = {"kg": "KG", "pkg": "PKG", PKG: "PKG", "sg": "SG"}
 _TITLES = {

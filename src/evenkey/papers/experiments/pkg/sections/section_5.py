@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, spelled
+from evenkey.papers.experiments.pkg.draws import FEWEST
 from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
     ALTERNATING,
     RANDOM,
@@ -16,13 +17,12 @@ from evenkey.papers.experiments.pkg.sections.balls_in_bins import (
     Placement,
     TwoKeys,
 )
-from evenkey.papers.experiments.pkg.sections.draws import FEWEST
 from evenkey.papers.experiments.pkg.techniques import PKG
 from evenkey.papers.experiments.timed import MOST
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 if TYPE_CHECKING:
-    from evenkey.papers.experiments.pkg.sections.draws import Drawn
+    from evenkey.papers.experiments.pkg.draws import Drawn
 
 _RULES = {PKG: "Less loaded", ALTERNATING: "In turn", RANDOM: "At random", "potc": "Static PoTC"}
 _WORKERS = (10, 100, 1000)

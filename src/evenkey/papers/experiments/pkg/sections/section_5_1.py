@@ -21,7 +21,7 @@ from evenkey.papers.experiments.pkg.techniques import PKG
 from evenkey.reports.pictures import Column, Table
 
 if TYPE_CHECKING:
-    from evenkey.papers.experiments.pkg.sections.draws import Drawn
+    from evenkey.papers.experiments.pkg.draws import Drawn
 
 _ONE = "pkg(choices=1,variant=paper)"
 _RULES = {PKG: "PKG", _ONE: "PKG, one choice", "kg": "KG", "potc": "Static PoTC", RANDOM: "Random"}

@@ -17,7 +17,7 @@ from evenkey.papers.experiments.timed import MOST
 from evenkey.reports.pictures import Column, Table
 
 if TYPE_CHECKING:
-    from evenkey.papers.experiments.pkg.sections.draws import Drawn
+    from evenkey.papers.experiments.pkg.draws import Drawn
 
 _TRIALS = 1_000
 _FEW_TRIALS = 100

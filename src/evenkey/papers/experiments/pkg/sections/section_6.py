@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Simulation, series
+from evenkey.papers.experiments.pkg.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
-from evenkey.papers.experiments.pkg.sections.draws import FEWEST, Drawn
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.techniques import IMBALANCE, PKG, PROBING, WORKERS, named, pkg
 from evenkey.papers.experiments.timed import LEAST, MOST

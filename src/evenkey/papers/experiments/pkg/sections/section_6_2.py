@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from evenkey.papers.experiments import Dataset, Experiment, Frame, Scale, Simulation
 from evenkey.papers.experiments.pkg.deployment import MESSAGES_PER_SECOND, SOURCES, TW, WP
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
+from evenkey.papers.experiments.pkg.partial_results import PartialResults
 from evenkey.papers.experiments.pkg.sections.loaded_workers import (
     FewestWorkers,
     MostLoaded,
 )
-from evenkey.papers.experiments.pkg.sections.partial_results import PartialResults
 from evenkey.papers.experiments.pkg.techniques import IMBALANCE, PKG, named, pkg
 from evenkey.reports.pictures import Column, Table
 

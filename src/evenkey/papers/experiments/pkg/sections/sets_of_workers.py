@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from evenkey.papers.experiments.pkg.draws import Drawn, hashes
 from evenkey.papers.experiments.pkg.sections.balls_in_bins import Placement, candidates
-from evenkey.papers.experiments.pkg.sections.draws import Drawn, hashes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
