@@ -9,7 +9,7 @@ from evenkey.papers.experiments.joins.join_run import MACHINE, MEDIANS, JoinRun,
 from evenkey.reports.pictures import Axis, Chart, Column, Plot
 
 _SUBSCRIPTIONS = (10_000, 20_000, 30_000, 40_000, 50_000)
-_QUICK = (1000, 2000, 4000, 8000, 50_000)
+_QUICK = (1000, 2000, 4000, 8000)
 
 
 class RedistributionTime(Experiment):
