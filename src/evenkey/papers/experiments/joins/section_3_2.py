@@ -144,7 +144,7 @@ class ItemsAndLoad(Experiment):
                     skew,
                     Column("priced", "A subscription that moves takes"),
                     Column("named", "Parameter"),
-                    Column("value", "Value", ",.4g"),
+                    Column("value", "Value", ",.5g"),
                     Column("over_usual", "Time of the stream, over that of table 1", ".3f"),
                     Column("paused_percent", "Of it moves, %", ".1f"),
                 ],
