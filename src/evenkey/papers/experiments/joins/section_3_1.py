@@ -213,7 +213,7 @@ class ProcessorTime(Experiment):
         Chart(
             "Processor time of the steps",
             Axis("name", "Pipeline", "category"),
-            Axis("percent", "Share of the processor time, %"),
+            Axis("us", "Time of a publication, µs", "log"),
             "step",
             kind="bars",
         ),

@@ -92,6 +92,7 @@ class LatencyOfQueries(Experiment):
             Axis("latency_ms", "Latency, ms"),
             "where",
             kind="bars",
+            legend="Model",
         ),
     )
 
