@@ -63,6 +63,11 @@ class StepsOfTree(Timed):
     grouping: str
     workers: int
 
+    @property
+    def at_once(self) -> int:
+        """All scenarios of the experiment alternate."""
+        return 2 * len(_NAMES)
+
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Take the steps of one epoch, after those in which the tree grew."""
         records = records_of(self.dataset, self.dataset.seed)
