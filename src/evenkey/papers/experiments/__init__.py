@@ -26,7 +26,7 @@ from evenkey.papers.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.papers.experiments.scenario import Measurement, Scenario
 from evenkey.papers.experiments.several_streams import SeveralStreams
 from evenkey.papers.experiments.simulation import Simulation
-from evenkey.papers.experiments.timed import Timed, TimedRun, medians
+from evenkey.papers.experiments.timed import Timed, TimedRun, medians, of_steps
 
 __all__ = [
     "DISTRICTS",
@@ -54,6 +54,7 @@ __all__ = [
     "find",
     "medians",
     "of_kinds",
+    "of_steps",
     "published",
     "run",
     "scale_named",

@@ -129,6 +129,19 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {**found, **ranges}
 
 
+def of_steps(seconds: Mapping[str, float], unit: str, per_second: float) -> dict[str, float]:
+    """Return the timings of steps: the time of each in another unit, and its share in percent.
+
+    Examples
+    --------
+    >>> of_steps({"route": 1.0, "merge": 3.0}, "ms", 1000.0)
+    {'route_ms': 1000.0, 'merge_ms': 3000.0, 'route_percent': 25.0, 'merge_percent': 75.0}
+    """
+    whole = sum(seconds.values())
+    times = {f"{step}_{unit}": per_second * taken for step, taken in seconds.items()}
+    return {**times, **{f"{step}_percent": 100 * taken / whole for step, taken in seconds.items()}}
+
+
 def machine() -> str:
     """Describe what timings depend on: cores, architecture, and versions of Spark and Python."""
     cores = f"{os.cpu_count()} cores ({platform.machine()})"

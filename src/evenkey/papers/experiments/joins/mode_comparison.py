@@ -9,19 +9,15 @@ as well as its seconds do, and the modes DB and LB would balance the same.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenkey.papers.experiments import Experiment, Frame, Scale
 from evenkey.papers.experiments.joins.join_run import JoinRun, join_run
-from evenkey.papers.experiments.joins.rehearsal import crossings
+from evenkey.papers.experiments.joins.rehearsal import crossings_percent
 from evenkey.papers.experiments.joins.through_time import SKEWS
 from evenkey.papers.publish_subscribe import MODES
 from evenkey.reports.pictures import Axis, Chart, Column, Grid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 CLUSTERED = (
     "Publications are 30 % polygons, which fill their own regions, on 128 partitions: if polygons "
@@ -73,13 +69,11 @@ class ModesAgainstSkew(Experiment):
     def labelled(self, frame: Frame) -> Frame:
         return frame.assign(
             pipeline=frame["pipeline"].map(_PIPELINES),
-            crossings_percent=[_crossings_percent(points) for points in frame["series"]],
+            crossings_percent=[
+                crossings_percent(np.array([point["throughput"] for point in points]))
+                for points in frame["series"]
+            ],
         )
-
-
-def _crossings_percent(points: Sequence[Mapping[str, float]]) -> float:
-    throughput = np.array([point["throughput"] for point in points])
-    return 100 * crossings(throughput - throughput.mean()) / (len(throughput) - 1)
 
 
 def _halved(scale: Scale, run: JoinRun) -> JoinRun:

@@ -235,7 +235,7 @@ class RehearsedJoin(SeveralStreams):
         hot = rows[:, np.arange(rows.shape[1]) % WORKERS < _HOT].sum(axis=1)
         shares = hot / rows.sum(axis=1)
         figures = {
-            "crossings_percent": 100 * crossings(throughput - throughput.mean()) / (_EPOCHS - 1),
+            "crossings_percent": crossings_percent(throughput),
             "mldc_first": float(mldc[0]),
             "mldc_later": float(np.median(mldc[WINDOW:])),
             "skew_later": float(later[:_HOT].sum() / later.sum()),
@@ -289,7 +289,7 @@ class RehearsedMoves(RehearsedJoin):
             if before != after
         ]
         later = table["mldc"].to_numpy()[WINDOW:]
-        figures["mldc_crossings"] = float(crossings(later - np.median(later)))
+        figures["mldc_crossings"] = float(_crossings(later - np.median(later)))
         if falls:
             figures["fall"] = min(falls)
         return figures, table
@@ -381,6 +381,11 @@ def _recent(load: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [load[max(0, end - WINDOW) : end].sum(axis=0) for end in range(1, _EPOCHS + 1)]
 
 
-def crossings(values: NDArray[np.float64]) -> int:
+def crossings_percent(values: NDArray[np.float64]) -> float:
+    """Return the percentage of steps between epochs in which values cross their mean."""
+    return 100 * _crossings(values - values.mean()) / (len(values) - 1)
+
+
+def _crossings(values: NDArray[np.float64]) -> int:
     """Count how often values go from one side of 0 to the other."""
     return int(np.count_nonzero(np.diff(values > 0)))

@@ -19,6 +19,7 @@ from evenkey.papers.experiments import (
     Timed,
     TimedRun,
     of_kinds,
+    of_steps,
 )
 from evenkey.papers.experiments.joins.rehearsal import (
     CLUSTERED,
@@ -101,11 +102,7 @@ class StepsOfPipeline(Timed):
             {},
             {
                 "prepared": prepared,
-                **{f"{step}_us": 1e6 * taken / count for step, taken in seconds.items()},
-                **{
-                    f"{step}_percent": 100 * taken / sum(seconds.values())
-                    for step, taken in seconds.items()
-                },
+                **of_steps(seconds, "us", 1e6 / count),
                 **{
                     f"{balanced}_mldc": _mldc(load, whole, static=balanced == "nothing")
                     for balanced, load in loads.items()
@@ -139,7 +136,6 @@ class StepsOfPipeline(Timed):
         for each in range(drawn.leaves.partitions):
             there = subscriptions[static[of_static == each]]
             index = shapely.STRtree(there) if self.pipeline == "spis" else None
-            index = index if index is None or len(index) else None
             for kind in (False, True):
                 rows = np.flatnonzero((partition == each) & (polygons == kind))
                 if not len(rows) or not len(there):

@@ -20,6 +20,7 @@ from evenkey.papers.experiments import (
     Timed,
     TimedRun,
     of_kinds,
+    of_steps,
 )
 from evenkey.papers.experiments.pkg.sections.application_state import (
     APPLICATIONS,
@@ -90,16 +91,7 @@ class StepsOfTree(Timed):
         if on_messages is not None:
             on_messages(records.num_rows)
         taken = dict(zip(_STEPS, np.diff(clock).tolist(), strict=True))
-        return TimedRun(
-            {},
-            {
-                **{f"{step}_ms": 1000 * seconds for step, seconds in taken.items()},
-                **{
-                    f"{step}_percent": 100 * seconds / sum(taken.values())
-                    for step, seconds in taken.items()
-                },
-            },
-        )
+        return TimedRun({}, of_steps(taken, "ms", 1000.0))
 
 
 class TimeOfMerging(Experiment):
