@@ -61,7 +61,8 @@ def spark(tmp_path_factory):
 
 def plain(messages):
     """Count by window and key, with Spark's partial aggregation before the shuffle."""
-    return messages.groupBy(F.window("timestamp", WINDOW), "key").count()
+    marked = messages.withWatermark("timestamp", WINDOW)
+    return marked.groupBy(F.window("timestamp", WINDOW), "key").count()
 
 
 def delivered(messages):
@@ -102,8 +103,6 @@ def queried(spark, server, directory, query):
         .load()
         .select(F.col("value").cast("string").alias("key"), "timestamp")
     )
-    if query is not delivered_to_python:
-        messages = messages.withWatermark("timestamp", WINDOW)
     running = (
         query(messages)
         .select(F.to_json(F.struct("window", "key", "count")).alias("value"))
