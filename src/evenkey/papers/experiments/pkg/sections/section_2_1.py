@@ -41,6 +41,11 @@ class QueryLatency(Timed):
     model: str
     documents: int
 
+    @property
+    def at_once(self) -> int:
+        """The two models alternate."""
+        return len(_MODELS)
+
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Train a model, and query it several times; the first query does not count."""
         from evenkey.applications import InProcess, NaiveBayes, classify, classify_by_words
