@@ -5,7 +5,13 @@ from __future__ import annotations
 from evenkey.spark.keys.any_names import NamedTask, with_plain_names
 from evenkey.spark.keys.char_lengths import differ_in_char
 from evenkey.spark.keys.contents import hashed_parts
-from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead, seconds_of, without_far_ahead
+from evenkey.spark.keys.event_times import (
+    FAR_AHEAD,
+    far_ahead,
+    latest_time,
+    seconds_of,
+    without_far_ahead,
+)
 from evenkey.spark.keys.exact_sums import OVERFLOWS
 from evenkey.spark.keys.given_columns import (
     absent,
@@ -35,6 +41,7 @@ __all__ = [
     "hash_of",
     "hashed_parts",
     "key_columns",
+    "latest_time",
     "one_key",
     "quoted",
     "same_name",

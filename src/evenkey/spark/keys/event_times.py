@@ -23,20 +23,26 @@ _METRIC = "evenkey-far-ahead"
 _SECONDS_A_DAY = 86_400.0
 
 
-def far_ahead(time: Column, allowed: Column) -> Column:
-    """Return whether a timestamp is further ahead of the epoch's processing time than allowed.
+def latest_time(allowed: Column) -> Column:
+    """Return the latest timestamp that is not further ahead of the processing time than allowed.
 
     Spark records the processing time of an epoch before the epoch runs. So all tasks of the epoch
     decide alike, also if the epoch runs again. The result for a row does not depend on other rows.
 
     Parameters
     ----------
-    time
-        Timestamps; null is not ahead.
     allowed
-        Interval that is allowed.
+        Interval that is allowed; a month has 31 days.
     """
-    return F.coalesce(time > F.current_timestamp() + allowed, F.lit(False))  # noqa: FBT003 - a value
+    # Spark adds an interval to the processing time anew for each row, by calendar and time zone. As
+    # a number of microseconds it is a constant.
+    micros = F.unix_micros(F.timestamp_micros(F.lit(0)) + allowed)
+    return F.timestamp_micros(F.unix_micros(F.current_timestamp()) + micros)
+
+
+def far_ahead(time: Column, allowed: Column) -> Column:
+    """Return whether a timestamp is later than `latest_time`; null is not."""
+    return F.coalesce(time > latest_time(allowed), F.lit(False))  # noqa: FBT003 - a value, not a flag
 
 
 def without_far_ahead(df: DataFrame, time: Column, max_ahead: str) -> DataFrame:

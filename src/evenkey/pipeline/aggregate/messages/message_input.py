@@ -20,6 +20,7 @@ from evenkey.pipeline.aggregate.messages.streams import (
     lines_splitter,
 )
 from evenkey.pipeline.runs import stream_of
+from evenkey.spark.keys import latest_time
 from evenkey.spark.routing import routes_natively, routing_task
 
 if TYPE_CHECKING:
@@ -105,10 +106,8 @@ def open_input(
         arrival_rate=config.arrival_rate,
     )
     if config.time is not None:
-        # `current_timestamp` has the same value in all tasks of an epoch, even if Spark runs the
-        # epoch again: see `far_ahead`.
         allowed = F.make_dt_interval(secs=F.lit(config.max_ahead))
-        rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
+        rows = rows.withColumn(LATEST, latest_time(allowed))
     messages = _spread(rows, config, F.col("position"), ("position",))
     routing = _routing(spark, config, directory)
     dead_letters, files, split = directory.dead_letters, directory.files, True
