@@ -157,8 +157,12 @@ def _peak(pid: int) -> int:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    for tasks in Path(f"/proc/{pid}/task").iterdir():
-        for child in map(int, (tasks / "children").read_text().split()):
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            children = (thread / "children").read_text().split()
+        except OSError:  # the thread has just ended
+            continue
+        for child in map(int, children):
             yield child
             yield from _descendants(child)
 
