@@ -5,13 +5,12 @@ called in a process of its own, on a `local-cluster` of two executors with one c
 plan is made: no result is computed, so the user's function does not run. Without an operator
 (`read`), the rows are only counted by Spark, which shows what reading them takes.
 
-    python -m benchmarks.many_keys           # one JSON object: 1, 10 and 100 million keys
+    python -m benchmarks.many_keys                                # 1, 10 and 100 million keys
     python -m benchmarks.many_keys --keys 1000000 --only groupBy
 
 For each operator, it prints seconds, the maximum resident memory of the driver (Java and Python)
-and of the larger executor in MiB, and the size in KiB of the plan that is sent to executors; for an
-operator that refuses, the error. Needs an installed evenkey: executors do not read the working
-directory.
+and of the larger executor in MiB, and the size in KiB of the plan that is sent to executors. Needs
+an installed evenkey: executors do not read the working directory.
 """
 
 from __future__ import annotations
@@ -103,11 +102,6 @@ OPERATORS: dict[str, Callable[[SparkSession, int], DataFrame | None]] = {
 }
 
 
-def spelled(name: str, keys: int) -> str:
-    """Return the name of a run, such as ``groupBy, 10 million keys``."""
-    return f"{name}, {keys // 1_000_000} million keys"
-
-
 def measure(name: str, keys: int) -> dict[str, Any]:
     """Call an operator in this process, and return its figures."""
     sizes: list[int] = []
@@ -131,7 +125,7 @@ def measure(name: str, keys: int) -> dict[str, Any]:
     spark.sparkContext.setLogLevel("ERROR")
     spark.range(1000).agg(F.sum("id")).collect()
     began = time.monotonic()
-    found: dict[str, Any] = {"run": spelled(name, keys)}
+    found: dict[str, Any] = {"operator": name, "keys": keys}
     try:
         OPERATORS[name](spark, keys)
     except Exception as error:  # noqa: BLE001 - what fails is reported as such
@@ -178,18 +172,15 @@ def main() -> None:
     if given.here:
         sys.stdout.write(json.dumps(measure(given.only[0], given.keys[0])) + "\n")
         return
-    runs = []
     for keys in given.keys:
         for name in given.only or OPERATORS:
             words = [sys.executable, "-m", "benchmarks.many_keys", "--here"]
             words += ["--only", name, "--keys", str(keys)]
             done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
-            run = {"run": spelled(name, keys), "failed": f"exit code {done.returncode}"}
-            if done.returncode == 0:
-                run = json.loads(done.stdout.splitlines()[-1])
-            sys.stderr.write(f"{run}\n")
-            runs.append(run)
-    sys.stdout.write(json.dumps({"runs": runs}, indent=1) + "\n")
+            ended = {"operator": name, "keys": keys, "failed": f"exit code {done.returncode}"}
+            last = done.stdout.splitlines()[-1:] if done.returncode == 0 else [json.dumps(ended)]
+            sys.stdout.write(last[0] + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
