@@ -351,23 +351,45 @@ def _common_rate(rows: list[dict[str, Any]]) -> float:
     return round(0.7 * slowest, 1)
 
 
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the medians of each way, and how many times plain's rate planned has in each round."""
+
+    def measured(way: str, kind: str) -> list[dict[str, Any]]:
+        return [row for row in rows if row["way"] == way and row["kind"] == kind]
+
+    def of(way: str) -> dict[str, Any]:
+        rates, late = measured(way, "rate"), measured(way, "latency")
+
+        latencies = {
+            name: statistics.median(row["latency_ms"][name] for row in late)
+            for name in ("p50", "p99", "p99_of_the_second_half")
+        }
+        return {
+            "way": way,
+            "rounds": len(late),
+            "messages_per_second": statistics.median(row["messages_per_second"] for row in rates),
+            "counted_per_second": statistics.median(row["counted_per_second"] for row in rates),
+            "rate": statistics.median(row["rate"] for row in late),
+            **latencies,
+        }
+
+    by_round = {
+        way: {row["round"]: row["messages_per_second"] for row in measured(way, "rate")}
+        for way in WAYS
+    }
+    times = [rate / by_round["plain"][number] for number, rate in by_round["planned"].items()]
+    gain = {"median": statistics.median(times), "least": min(times), "most": max(times)}
+    return {"ways": [of(way) for way in WAYS], "planned_over_plain": gain, "rows": rows}
+
+
 def show(rows: list[dict[str, Any]]) -> None:
     """Print the medians."""
     table = Table(box=MARKDOWN)
     for heading in ("way", "rounds", "messages/s", "at messages/s", "p50, ms", "p99, ms"):
         table.add_column(heading, justify="right")
-    for way in WAYS:
-        own = [row for row in rows if row["way"] == way]
-        rates = [row["messages_per_second"] for row in own if row["kind"] == "rate"]
-        late = [row for row in own if row["kind"] == "latency"]
-        table.add_row(
-            way,
-            str(len(rates)),
-            f"{statistics.median(rates):,.0f}",
-            f"{statistics.median(row['rate'] for row in late):,.0f}",
-            f"{statistics.median(row['latency_ms']['p50'] for row in late):,.0f}",
-            f"{statistics.median(row['latency_ms']['p99'] for row in late):,.0f}",
-        )
+    for way in summary(rows)["ways"]:
+        figures = (way[name] for name in ("messages_per_second", "rate", "p50", "p99"))
+        table.add_row(way["way"], str(way["rounds"]), *(f"{figure:,.0f}" for figure in figures))
     Console(width=120).print(table)
 
 
@@ -403,7 +425,7 @@ def main() -> None:
         finally:
             broker.stop()
     if options.json:
-        print(json.dumps({"rows": rows}))  # noqa: T201
+        print(json.dumps(summary(rows)))  # noqa: T201
     else:
         show(rows)
 

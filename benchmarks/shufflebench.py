@@ -34,7 +34,7 @@ from pyspark.sql import functions as F
 
 # Benchmarks are programs, not a package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.real_time import SAMPLE, Bench, add_options, measure_all, show
+from benchmarks.real_time import SAMPLE, Bench, add_options, measure_all, show, summary
 from tools.kafka_broker import Broker
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def main() -> None:
         finally:
             broker.stop()
     if options.json:
-        print(json.dumps(rows))  # noqa: T201
+        print(json.dumps({mode: summary(found) for mode, found in rows.items()}))  # noqa: T201
         return
     for mode, found in rows.items():
         print(mode)  # noqa: T201

@@ -106,8 +106,9 @@ def main(parts: list[str]) -> int:
         began = time.monotonic()
         done = subprocess.run(  # noqa: S603 - pytest, on folders of this repository
             [
-                *(sys.executable, "-m", "pytest", "--quiet", "-m", "soak", f"--junitxml={report}"),
-                *("--numprocesses", "3", "--dist", "worksteal", *arguments(part)),
+                *(sys.executable, "-m", "pytest", "--verbose", "-m", "soak"),
+                *(f"--junitxml={report}", "--numprocesses", "3", "--dist", "worksteal"),
+                *arguments(part),
             ],
             cwd=ROOT,
             check=False,
