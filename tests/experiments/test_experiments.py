@@ -441,7 +441,7 @@ def test_dkg_takes_the_time_of_its_table_3(scale):
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(ConfigurationError, match="did you mean 'pkg-table-2'"):
         find("pkg-tabel-2")
-    with pytest.raises(ConfigurationError, match="there are: full, quick"):
+    with pytest.raises(ConfigurationError, match="there are: full, medium, quick"):
         scale_named("huge")
 
 

@@ -71,10 +71,10 @@ the terms.
 - Each page has its command. Results that do not depend on a clock are the same on every machine.
   The **digest** is the SHA-256 of all results of the experiment; the command reproduces it.
 - **Scale** full is the paper's number of messages or, where the paper has no such stream, the
-  number that the page states; quick is shorter ([experiments.md](experiments.md)). Simulations are
-  at scale full. Experiments on Spark sleep to simulate the cost per message on two cores, and the
-  papers' sizes would take days: they are at scale quick, and their pages state the number of
-  messages.
+  number that the page states; quick and medium are shorter ([experiments.md](experiments.md)).
+  Simulations are at scale full. Experiments on Spark sleep to simulate the cost per message on two
+  cores, and the papers' sizes would take days: they are at scale quick or medium, and their pages
+  state the number of messages.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key.
   Two streams of Wikipedia have fewer messages, whose weights add up to the published number;
   real are only Epinions, in PKG figure 8 and section 6.2, and the British postcode districts from

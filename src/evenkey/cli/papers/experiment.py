@@ -66,7 +66,8 @@ def _run(
     scale: Annotated[
         str,
         typer.Option(
-            metavar="quick|full", help="quick takes minutes at most; full has the papers' sizes."
+            metavar="quick|medium|full",
+            help="quick takes minutes at most, medium an hour or so; full has the papers' sizes.",
         ),
     ] = "quick",
     output: Annotated[
