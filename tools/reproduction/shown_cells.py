@@ -134,7 +134,7 @@ _SHAPES: Mapping[tuple[str, str], Shape] = {
         {
             "Throughput, measured": (0, 1, 2, 3, 4),
             "Latency, measured": (0, 5, 6, 7, 8),
-            "Time of an epoch, measured": (0, 9, 10),
+            "Time of an epoch, measured": (0, 9),
         }
     ),
     ("pkg-figure-3", "Messages a week"): _prefixed("Cashtag "),
