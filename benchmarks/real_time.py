@@ -353,33 +353,32 @@ def _common_rate(rows: list[dict[str, Any]]) -> float:
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the medians of each way, and how many times plain's rate planned has in each round."""
-
-    def measured(way: str, kind: str) -> list[dict[str, Any]]:
-        return [row for row in rows if row["way"] == way and row["kind"] == kind]
-
-    def of(way: str) -> dict[str, Any]:
-        rates, late = measured(way, "rate"), measured(way, "latency")
-
+    ways: list[dict[str, Any]] = []
+    rates: list[list[float]] = []
+    for way in WAYS:
+        fast, late = (
+            [row for row in rows if row["way"] == way and row["kind"] == kind]
+            for kind in ("rate", "latency")
+        )
+        rates.append([row["messages_per_second"] for row in fast])
         latencies = {
             name: statistics.median(row["latency_ms"][name] for row in late)
             for name in ("p50", "p99", "p99_of_the_second_half")
         }
-        return {
-            "way": way,
-            "rounds": len(late),
-            "messages_per_second": statistics.median(row["messages_per_second"] for row in rates),
-            "counted_per_second": statistics.median(row["counted_per_second"] for row in rates),
-            "rate": statistics.median(row["rate"] for row in late),
-            **latencies,
-        }
-
-    by_round = {
-        way: {row["round"]: row["messages_per_second"] for row in measured(way, "rate")}
-        for way in WAYS
-    }
-    times = [rate / by_round["plain"][number] for number, rate in by_round["planned"].items()]
+        ways.append(
+            {
+                "way": way,
+                "rounds": len(fast),
+                "messages_per_second": statistics.median(rates[-1]),
+                "counted_per_second": statistics.median(row["counted_per_second"] for row in fast),
+                "rate": statistics.median(row["rate"] for row in late),
+                **latencies,
+            }
+        )
+    # The rows of a way are in the order of the rounds.
+    times = [planned / plain for plain, planned in zip(*rates, strict=True)]
     gain = {"median": statistics.median(times), "least": min(times), "most": max(times)}
-    return {"ways": [of(way) for way in WAYS], "planned_over_plain": gain, "rows": rows}
+    return {"ways": ways, "planned_over_plain": gain, "rows": rows}
 
 
 def show(rows: list[dict[str, Any]]) -> None:
