@@ -67,7 +67,7 @@ def _run(
         str,
         typer.Option(
             metavar="quick|medium|full",
-            help="quick takes minutes at most, medium an hour or so; full has the papers' sizes.",
+            help="quick takes minutes at most, medium is longer; full has the papers' sizes.",
         ),
     ] = "quick",
     output: Annotated[

@@ -114,7 +114,7 @@ ON_SPARK = MethodsWay(
     "and there are 10 aggregators. Each worker sleeps for 1 ms a message, in the data sets of "
     "Wikipedia for 0.1 ms as in the scripts of the paper's program, so that all of them work "
     "side by side on any number of cores. Latency is the paper's, the time that all messages "
-    "take, from the start of the first epoch to the last commit; with 10 workers 0.8 to 1 s of "
+    "take, from the start of the first epoch to the last commit; with 10 workers 0.5 to 1 s of "
     "each epoch is Spark's own. Below scale full streams are cut short, to 4 or 10 epochs, so "
     "compare methods rather than digits. Planned grouping is not the paper's.",
     metrics=MEASURED,
