@@ -15,6 +15,7 @@ from evenkey.reports.pictures import Axis, Chart, Column
 _RULES = {
     "dkg": "DKG",
     "dkg(largest_pool=10)": "no limit of machines",
+    "dkg(scale_out=10)": "no threshold",
     NO_KEY_SPACE: "no key space",
 }
 _PERCENTS = (30, 50, 80, 90, 100)
@@ -25,7 +26,8 @@ class PartsOfTheRules(Experiment):
     title = "DKG without a part of its rules"
     summary = (
         "Country streams, 5 spouts, 10 splitters, 10 workers. “No limit of machines”: the pool of "
-        "a key can have all 10 workers, in place of 8. “No key space”: every key that has occurred "
+        "a key can have all 10 workers, in place of 8. “No threshold”: a key gets a further worker "
+        "as soon as its workers have more than the mean load. “No key space”: every key that has occurred "
         "for a second can have more than two workers, so that the load of the workers alone "
         "decides."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenkey.core.hashing import murmur3_strings
+from evenkey.core.hashing import mix, murmur3_strings
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.papers.experiments import (
@@ -62,6 +62,8 @@ class EachKeyHot(Scenario):
         """Simulate; figures are means over the hot keys."""
         keys = generated(self.dataset.name).key_count
         single = np.array([self._on_one_worker(key) for key in range(keys)])
+        hashed = murmur3_strings(generated(self.dataset.name).texts(np.arange(keys)))
+        equal = hashed == mix(hashed, 1)
         runs = []
         for seed in range(self.dataset.seed, self.dataset.seed + self.seeds):
             bounds = np.array([self._bound(key, seed) for key in range(keys)])
@@ -71,7 +73,12 @@ class EachKeyHot(Scenario):
                 on_messages(len(runs) * keys * (self.dataset.messages or 0))
         messages = self.seeds * keys * (self.dataset.messages or 0)
         return Measurement(
-            {"messages": messages, "single_percent": 100 * float(single.mean()), **medians(runs)}
+            {
+                "messages": messages,
+                "equal_percent": 100 * float(equal.mean()),
+                "single_percent": 100 * float(single.mean()),
+                **medians(runs),
+            }
         )
 
     def _on_one_worker(self, key: int) -> bool:
@@ -143,6 +150,7 @@ class CandidatesOfPkg(Experiment):
             Column("pairs", "Pairs of key and worker", "d"),
         ]
         hot = [
+            Column("equal_percent", "Hot keys whose two hashes are equal, %", ".1f"),
             Column("single_percent", "Hot keys with one candidate, %", ".1f"),
             Column("bound", "Throughput bound, %, mean of all hot keys", ".2f"),
             Column("bound_one", "of those with one candidate", ".2f"),

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _QUARTERS = ("First quarter", "Second", "Third", "Last")
 _SPLITS: dict[Feed, str] = {"shuffle": "Uniform", "key": "Skewed"}
-_PERIODS = {"local": "never", PROBING: "60", "probing(seconds=10)": "10", "probing(seconds=1)": "1"}
+_EACH_SECOND = "probing(seconds=1)"
+_PERIODS = {"local": "never", PROBING: "60", "probing(seconds=10)": "10", _EACH_SECOND: "1"}
 _PEAKED = {
     STREAMS["CT"]: "CT",
     "drift(z=0.7,keys=2900,every=172500)": "Zipf, hot keys change",
@@ -78,7 +79,8 @@ class BesideTheFigures(Experiment):
     title = "Probing, time and graphs: what the text states beside the figures"
     summary = (
         "Average imbalance through time and with probing: 5 sources, PKG on WP, of which the first "
-        "2 million messages (two hours), and on CT, which is whole. Peaks: I(t) at each of the 672 "
+        "2 million messages (two hours), and on CT, which is whole; with probing also on the first "
+        "2 million messages of TW (75 minutes). Peaks: I(t) at each of the 672 "
         "hours of four weeks, means over 5 draws; the two Zipf streams have CT's length, keys and "
         "top share, and differ only in that other keys become hot every week. Graphs: as in figure "
         "8, with the whole look-alikes of SL1 and SL2, and as many edges of that of LJ."
@@ -96,8 +98,7 @@ class BesideTheFigures(Experiment):
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
-        wikipedia = dataset("WP", scale, quick=1, timed=True)
-        wikipedia = Dataset(wikipedia.name, min(wikipedia.messages or 0, 2_000_000), wikipedia.rate)
+        wikipedia, twitter = _beginning("WP", scale), _beginning("TW", scale)
         cashtags = dataset("CT", scale, quick=2, timed=True)
         edges = dataset("SL2", scale).messages
         graphs = [dataset("SL1", scale), dataset("SL2", scale), Dataset(STREAMS["LJ"], edges)]
@@ -109,10 +110,15 @@ class BesideTheFigures(Experiment):
                 for estimation in ("global", "local")
             ),
             *(
-                pkg(wikipedia, workers, estimation=estimation, samples=_SAMPLES)
+                pkg(twitter, workers, estimation="local", samples=_SAMPLES) for workers in WORKERS
+            ),
+            *(
+                pkg(stream, workers, estimation=estimation, samples=_SAMPLES)
+                for stream in (wikipedia, twitter, cashtags)
                 for workers in WORKERS
                 for estimation in _PERIODS
-                if estimation != "local"
+                # CT has 0.3 messages a second, so each message would have a probe of its own.
+                if estimation != "local" and (stream is not cashtags or estimation != _EACH_SECOND)
             ),
             *(ProbedEstimates(wikipedia, workers, 5, _A_MINUTE) for workers in WORKERS),
             *(
@@ -146,8 +152,9 @@ class BesideTheFigures(Experiment):
         simulated = frame[frame["kind"] == Simulation.kind]
         sampled = simulated[simulated["samples"] > 0]
         workers = Column("workers", "W", "d")
-        probed = sampled[sampled["period"].notna() & (sampled["symbol"] == "WP")]
-        quarters = _by_quarter(sampled[sampled["estimation"].isin(["global", "local"])])
+        probed = sampled[sampled["period"].notna()]
+        unprobed = sampled["estimation"].isin(["global", "local"]) & (sampled["symbol"] != "TW")
+        quarters = _by_quarter(sampled[unprobed])
         return [
             Table(
                 "Imbalance through time",
@@ -163,11 +170,14 @@ class BesideTheFigures(Experiment):
             Table(
                 "Probing",
                 [
+                    Column("symbol", "Data set"),
                     workers,
                     Column("period", "Probing, every s"),
                     Column(IMBALANCE.column, "Average imbalance, fraction of m", ".1e"),
                 ],
-                probed,
+                probed.sort_values(
+                    ["symbol", "workers"], ascending=[False, True], kind="stable"
+                ),
             ),
             Table(
                 "Estimates before and after probes",
@@ -205,6 +215,12 @@ class BesideTheFigures(Experiment):
     def plots(self, frame: Frame) -> list[Plot]:
         graphs = frame[(frame["kind"] == Simulation.kind) & (frame["samples"] == 0)]
         return [chart.plot(graphs) for chart in self.charts]
+
+
+def _beginning(symbol: str, scale: Scale) -> Dataset:
+    """Return the first two million messages of a data set, at its messages per second."""
+    whole = dataset(symbol, scale, quick=1, timed=True)
+    return Dataset(whole.name, min(whole.messages or 0, 2_000_000), whole.rate)
 
 
 def _by_quarter(frame: Frame) -> Frame:
