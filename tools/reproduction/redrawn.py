@@ -193,7 +193,14 @@ def _latencies(record: Record) -> pd.DataFrame:
 
 _READ: Mapping[str, Read] = {
     "dkg-section-4-4": _named(
-        1, "method", "single_percent", "bound", "bound_one", "bound_two", kind="each-key-hot"
+        1,
+        "method",
+        "equal_percent",
+        "single_percent",
+        "bound",
+        "bound_one",
+        "bound_two",
+        kind="each-key-hot",
     ),
     "dkg-section-5-3": _behind_table_three,
     "joins-section-3-1": _named(0, "name", "step", "us", "percent"),

@@ -27,9 +27,9 @@ class PartsOfTheRules(Experiment):
     summary = (
         "Country streams, 5 spouts, 10 splitters, 10 workers. “No limit of machines”: the pool of "
         "a key can have all 10 workers, in place of 8. “No threshold”: a key gets a further worker "
-        "as soon as its workers have more than the mean load. “No key space”: every key that has occurred "
-        "for a second can have more than two workers, so that the load of the workers alone "
-        "decides."
+        "as soon as its workers have more than the mean load. “No key space”: every key that has "
+        "occurred for a second can have more than two workers, so that the load of the workers "
+        "alone decides."
     )
 
     table = "DKG with and without parts of its rules"

@@ -109,9 +109,7 @@ class BesideTheFigures(Experiment):
                 for workers in WORKERS
                 for estimation in ("global", "local")
             ),
-            *(
-                pkg(twitter, workers, estimation="local", samples=_SAMPLES) for workers in WORKERS
-            ),
+            *(pkg(twitter, workers, estimation="local", samples=_SAMPLES) for workers in WORKERS),
             *(
                 pkg(stream, workers, estimation=estimation, samples=_SAMPLES)
                 for stream in (wikipedia, twitter, cashtags)
@@ -175,9 +173,7 @@ class BesideTheFigures(Experiment):
                     Column("period", "Probing, every s"),
                     Column(IMBALANCE.column, "Average imbalance, fraction of m", ".1e"),
                 ],
-                probed.sort_values(
-                    ["symbol", "workers"], ascending=[False, True], kind="stable"
-                ),
+                probed.sort_values(["symbol", "workers"], ascending=[False, True], kind="stable"),
             ),
             Table(
                 "Estimates before and after probes",
