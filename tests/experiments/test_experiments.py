@@ -282,7 +282,8 @@ def _(scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(EachKeyHot)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {
-        name: rng.uniform(1, 99) for name in ("single_percent", "bound", "bound_one", "bound_two")
+        name: rng.uniform(1, 99)
+        for name in ("equal_percent", "single_percent", "bound", "bound_one", "bound_two")
     }
 
 

@@ -47,6 +47,7 @@ def test_keys_with_one_candidate_are_those_that_pkg_keeps_on_one_worker():
     )
     figures = each.measure().figures
     assert figures["single_percent"] == pytest.approx(100 * (2 - report.metrics.dist_cost))
+    assert figures["equal_percent"] == 0
 
 
 def test_the_loads_of_workers_are_those_of_the_simulation():
