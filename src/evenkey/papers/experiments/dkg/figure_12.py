@@ -16,6 +16,6 @@ class MoreWorkers(Comparison):
     summary = "A look-alike of twitter-election, 5 spouts."
     only_on_spark = (
         "Spark starts a task a worker in each epoch, which costs these cores some seconds with "
-        "100 of them; where messages are few, as at scale quick, that is more than the workers "
-        "save."
+        "100 of them; where messages are few, as at scale quick or medium, that is more than "
+        "the workers save."
     )

@@ -31,7 +31,14 @@ SECONDS = {"WP": _DAY, "TW": 31 * _DAY, "CT": 28 * _DAY}
 July 2012, and CT is four weeks of November 2013."""
 
 
-def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False) -> Dataset:
+def dataset(
+    symbol: str,
+    scale: Scale,
+    *,
+    quick: float = 1,
+    timed: bool = False,
+    most: int | None = None,
+) -> Dataset:
     """Return the stream that replaces a data set of the paper.
 
     Parameters
@@ -43,10 +50,13 @@ def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False)
     timed
         Whether the stream has as many messages per second as the paper's data set, so that a
         stream of fewer messages covers only its first hours. Otherwise it lasts 400 s.
+    most
+        Maximum number of messages at any scale; None: no maximum.
     """
     messages = published(STREAMS[symbol]).messages
     rate = messages / SECONDS[symbol] if timed else None
-    return Dataset(STREAMS[symbol], scale.messages(messages, quick=quick), rate)
+    length = scale.messages(messages, quick=quick)
+    return Dataset(STREAMS[symbol], length if most is None else min(length, most), rate)
 
 
 def zipf(z: float, keys: int, scale: Scale, *, quick: float = 1) -> Dataset:

@@ -34,6 +34,7 @@ _PEAKED = {
 }
 _SAMPLES = 100
 _HOURS = 672
+_BEGINNING = 2_000_000
 _A_MINUTE = 15_278
 
 
@@ -98,7 +99,9 @@ class BesideTheFigures(Experiment):
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
-        wikipedia, twitter = _beginning("WP", scale), _beginning("TW", scale)
+        wikipedia, twitter = (
+            dataset(symbol, scale, timed=True, most=_BEGINNING) for symbol in ("WP", "TW")
+        )
         cashtags = dataset("CT", scale, quick=2, timed=True)
         edges = dataset("SL2", scale).messages
         graphs = [dataset("SL1", scale), dataset("SL2", scale), Dataset(STREAMS["LJ"], edges)]
@@ -211,12 +214,6 @@ class BesideTheFigures(Experiment):
     def plots(self, frame: Frame) -> list[Plot]:
         graphs = frame[(frame["kind"] == Simulation.kind) & (frame["samples"] == 0)]
         return [chart.plot(graphs) for chart in self.charts]
-
-
-def _beginning(symbol: str, scale: Scale) -> Dataset:
-    """Return the first two million messages of a data set, at its messages per second."""
-    whole = dataset(symbol, scale, quick=1, timed=True)
-    return Dataset(whole.name, min(whole.messages or 0, 2_000_000), whole.rate)
 
 
 def _by_quarter(frame: Frame) -> Frame:

@@ -66,7 +66,7 @@ class DeploymentWithoutClock(Experiment):
                 )
             ),
             *(
-                pkg(_part(symbol, scale, _LONGER), workers, estimation="local")
+                pkg(dataset(symbol, scale, most=_LONGER), workers, estimation="local")
                 for symbol, numbers in _TRANSITION.items()
                 for workers in numbers
             ),
@@ -76,7 +76,7 @@ class DeploymentWithoutClock(Experiment):
                 for workers in (5, 10)
             ),
             *(
-                MostLoaded(_part(symbol, scale, _PART), 1, PKG, workers)
+                MostLoaded(dataset(symbol, scale, most=_PART), 1, PKG, workers)
                 for symbol, workers in _OVERLOADED
             ),
             *(
@@ -156,12 +156,6 @@ class DeploymentWithoutClock(Experiment):
                 "Workers keep up if none has more messages than it processes in the stream's time.",
             ),
         ]
-
-
-def _part(symbol: str, scale: Scale, messages: int) -> Dataset:
-    """Return the beginning of a stream."""
-    whole = dataset(symbol, scale)
-    return Dataset(whole.name, min(whole.messages or 0, messages))
 
 
 def _counters(
