@@ -35,6 +35,7 @@ _FREQUENT = "uniform(keys=1000)"
 _PERIODS = (10, 30, 60)
 _CHOICES = (2, 4, 9, 20, 40)
 _SAMPLES = 1000
+_MOST = 1_000_000
 _WORKERS_OF_PERIODS = 8
 
 
@@ -61,8 +62,7 @@ class KeySplittingCosts(Experiment):
     def scenarios(self, scale: Scale) -> list[Scenario]:
         remembered = Dataset("zipf(z=1,keys=10000)", scale.messages(200_000))
         frequent = Dataset(_FREQUENT, scale.messages(1_000_000))
-        wikipedia = dataset("WP", scale, timed=True)
-        messages = min(wikipedia.messages or 0, 2_000_000)
+        wikipedia = dataset("WP", scale, timed=True, most=2_000_000)
         rate = published(STREAMS["WP"]).messages / SECONDS["WP"]
         return [
             *(
@@ -71,7 +71,12 @@ class KeySplittingCosts(Experiment):
                 for sources in (1, 5)
             ),
             *(
-                pkg(_short(symbol, scale), workers, estimation="local", samples=_SAMPLES)
+                pkg(
+                    dataset(symbol, scale, most=_MOST),
+                    workers,
+                    estimation="local",
+                    samples=_SAMPLES,
+                )
                 for symbol in _SYMBOLS
                 for workers in WORKERS
             ),
@@ -82,7 +87,7 @@ class KeySplittingCosts(Experiment):
             ),
             *(
                 PartialResults(
-                    Dataset(STREAMS["WP"], messages, rate),
+                    wikipedia,
                     grouping,
                     _WORKERS_OF_PERIODS,
                     hash="murmur3",
@@ -183,12 +188,6 @@ class KeySplittingCosts(Experiment):
     def plots(self, frame: Frame) -> list[Plot]:
         frequent = _of_frequent_keys(frame)
         return [chart.plot(frequent[frequent["choices"].isna()]) for chart in self.charts]
-
-
-def _short(symbol: str, scale: Scale) -> Dataset:
-    """Return a stream of at most a million messages."""
-    whole = dataset(symbol, scale)
-    return Dataset(whole.name, min(whole.messages or 0, 1_000_000))
 
 
 def _of_frequent_keys(frame: Frame) -> Frame:
