@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from evenkey.core.hashing import hash_strings
 from evenkey.core.streams import generated
 from evenkey.papers.experiments.experiment_data import Dataset
+from evenkey.papers.experiments.own_keys import OwnKeys
 from evenkey.papers.experiments.pkg.draws import hashes, occurrences
+from evenkey.papers.experiments.pkg.paper_streams import dataset, zipf
 from evenkey.papers.experiments.pkg.sections.application_state import (
     APPLICATIONS,
     ApplicationLoads,
@@ -48,6 +52,8 @@ from evenkey.papers.experiments.pkg.sections.special_placements import (
     WithinBound,
 )
 from evenkey.papers.experiments.pkg.techniques import PKG
+from evenkey.papers.experiments.scale import QUICK
+from evenkey.papers.experiments.simulation import Simulation
 
 if TYPE_CHECKING:
     from evenkey.papers.experiments import Scenario
@@ -268,3 +274,37 @@ def test_no_scheme_keeps_up_with_fewer_workers_than_balanced_loads_need():
     }
     assert needed["sg"] == 4  # 3.6 workers have the work
     assert 4 <= needed[PKG] <= needed["kg"]
+
+
+@pytest.mark.parametrize(
+    "stream", [dataset("TW", QUICK), dataset("LJ", QUICK), zipf(1, 100, QUICK)]
+)
+def test_streams_of_the_pkg_paper_share_no_key(stream):
+    prefix = {"twitter-like": "TW", "livejournal-like": "LJ"}.get(stream.name, "ZF")
+    with replace(stream, messages=50).opened() as opened:
+        texts = opened.texts(next(opened.batches()).ids).to_pylist()
+    assert {text.partition(" ")[0] for text in texts} == {prefix}
+
+
+def test_a_prefix_changes_only_the_names_of_keys():
+    stream = generated("twitter-ticker-like", messages=300)
+    own = OwnKeys(stream, "TW")
+    plain, renamed = (list(each.batches(100)) for each in (stream, own))
+    assert (own.name, own.length, len(renamed)) == (stream.name, 300, 3)
+    for before, after in zip(plain, renamed, strict=True):
+        names = [f"TW {each}" for each in stream.texts(before.ids).to_pylist()]
+        assert own.texts(after.ids).to_pylist() == names
+        assert after.keys.tolist() == hash_strings(names).tolist()
+        for each in ("ids", "counts", "times"):
+            assert getattr(after, each).tolist() == getattr(before, each).tolist()
+
+
+def test_a_simulation_samples_a_stream_with_a_prefix_as_one_without():
+    plain, renamed = (
+        Simulation(replace(ZIPF, prefix=prefix), "kg", 5, samples=7).measure().series
+        for prefix in ("", "ZF")
+    )
+    assert plain is not None
+    assert renamed is not None
+    assert plain["messages"].equals(renamed["messages"])
+    assert not plain["imbalance"].equals(renamed["imbalance"])

@@ -215,7 +215,7 @@ def _system(stream: MessageStream, setting: Setting) -> System:
         setting.parsed_estimation,
         workers=setting.workers,
         sources=setting.sources,
-        series=Series(setting.samples, stream.length if isinstance(stream, KeyStream) else None),
+        series=Series(setting.samples, getattr(stream, "length", None)),
         epoch_messages=setting.epoch_messages,
         agreement=setting.agreement,
         replication=setting.replication,

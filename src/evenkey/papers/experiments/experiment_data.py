@@ -19,6 +19,7 @@ from evenkey.core.streams import (
     generated,
     unpack,
 )
+from evenkey.papers.experiments.own_keys import OwnKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,8 @@ class Dataset:
         Messages per second of event time. None: the stream spans 400 s.
     seed
         Seed of a generated stream.
+    prefix
+        Text before the name of each key of a generated stream, as in `OwnKeys`; empty: none.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Dataset:
     messages: int | None = None
     rate: float | None = None
     seed: int = 0
+    prefix: str = ""
 
     @property
     def is_file(self) -> bool:
@@ -81,7 +85,8 @@ class Dataset:
     def opened(self) -> Iterator[MessageStream]:
         """Open the stream. A file is unpacked to a copy, which is deleted when the context ends."""
         if not self.is_file:
-            yield generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
+            stream = generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
+            yield OwnKeys(stream, self.prefix) if self.prefix else stream
             return
         with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
             lines = LineIndex.build(unpack([self.file], Path(directory)))

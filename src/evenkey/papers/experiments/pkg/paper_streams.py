@@ -39,7 +39,7 @@ def dataset(
     timed: bool = False,
     most: int | None = None,
 ) -> Dataset:
-    """Return the stream that replaces a data set of the paper.
+    """Return the stream that replaces a data set of the paper; its keys bear the symbol.
 
     Parameters
     ----------
@@ -56,9 +56,11 @@ def dataset(
     messages = published(STREAMS[symbol]).messages
     rate = messages / SECONDS[symbol] if timed else None
     length = scale.messages(messages, quick=quick)
-    return Dataset(STREAMS[symbol], length if most is None else min(length, most), rate)
+    length = length if most is None else min(length, most)
+    return Dataset(STREAMS[symbol], length, rate, prefix=symbol)
 
 
 def zipf(z: float, keys: int, scale: Scale, *, quick: float = 1) -> Dataset:
-    """Return one of the paper's Zipf streams, ZF."""
-    return Dataset(f"zipf(z={z:g},keys={keys})", scale.messages(ZIPF_MESSAGES, quick=quick))
+    """Return one of the paper's Zipf streams, ZF; its keys bear this symbol."""
+    length = scale.messages(ZIPF_MESSAGES, quick=quick)
+    return Dataset(f"zipf(z={z:g},keys={keys})", length, prefix="ZF")

@@ -104,7 +104,7 @@ class BesideTheFigures(Experiment):
         )
         cashtags = dataset("CT", scale, quick=2, timed=True)
         edges = dataset("SL2", scale).messages
-        graphs = [dataset("SL1", scale), dataset("SL2", scale), Dataset(STREAMS["LJ"], edges)]
+        graphs = [dataset("SL1", scale), dataset("SL2", scale), dataset("LJ", scale, most=edges)]
         return [
             *(
                 pkg(stream, workers, estimation=estimation, samples=_SAMPLES)
