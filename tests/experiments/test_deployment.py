@@ -15,6 +15,7 @@ from evenkey.papers.experiments.pkg.deployment import PERIODS, TW, WP, by_period
 from evenkey.papers.experiments.pkg.figure_10_a import with_costs
 from evenkey.papers.experiments.pkg.figure_10_b import saturated
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS
+from evenkey.papers.experiments.scale import MEDIUM
 from evenkey.simulation import simulate
 
 WORKERS = {"kg": WP.key_workers, "pkg": WP.split_workers, "sg": WP.split_workers}
@@ -23,21 +24,23 @@ WORKERS = {"kg": WP.key_workers, "pkg": WP.split_workers, "sg": WP.split_workers
 @cache
 def counters(grouping: str, workers: int, epochs: int = 1) -> list[int]:
     """Return the distinct (key, worker) pairs in each of some equal parts of WP at scale quick."""
-    stream = generated(WP.small, messages=WP.small_messages)
-    size = WP.small_messages // epochs
+    stream = generated(WP.quick.name, messages=WP.quick.messages)
+    size = WP.quick.messages // epochs
     report = simulate(stream, grouping, workers=workers, sources=8, epoch_messages=size)
     return [epoch.pairs for epoch in report.epochs]
 
 
+@pytest.mark.parametrize("scale", [QUICK, MEDIUM], ids=["quick", "medium"])
 @pytest.mark.parametrize("deployment", [WP, TW], ids=["WP", "TW"])
-def test_quick_streams_have_the_data_sets_messages_a_key_and_most_frequent_key(deployment):
+def test_short_streams_have_the_data_sets_messages_a_key_and_most_frequent_key(deployment, scale):
     paper = published(STREAMS[deployment.symbol])
-    stream = generated(deployment.small, messages=deployment.small_messages)
-    counts = np.bincount(stream.ids(0, deployment.small_messages))
+    part = deployment.part(scale)
+    stream = generated(part.name, messages=part.messages)
+    counts = np.bincount(stream.ids(0, part.messages))
     assert paper.keys is not None
-    messages_a_key = deployment.small_messages / np.count_nonzero(counts)
+    messages_a_key = part.messages / np.count_nonzero(counts)
     assert messages_a_key == pytest.approx(paper.messages / paper.keys, rel=0.05)
-    top_percent = 100 * counts.max() / deployment.small_messages
+    top_percent = 100 * counts.max() / part.messages
     assert top_percent == pytest.approx(paper.top_percent, abs=0.25)
 
 
@@ -50,7 +53,7 @@ def test_counters_without_aggregation_are_the_papers_at_a_two_hundredth():
 
 @pytest.mark.parametrize("period", PERIODS)
 def test_pkg_holds_fewer_counters_than_sg_and_more_than_kg(period):
-    epochs = round(WP.small_seconds / period)
+    epochs = round(WP.quick.seconds / period)
     kg, pkg, sg = (np.mean(counters(name, workers, epochs)) for name, workers in WORKERS.items())
     assert kg < pkg < sg
     if period == PERIODS[-1]:
@@ -58,13 +61,16 @@ def test_pkg_holds_fewer_counters_than_sg_and_more_than_kg(period):
 
 
 def test_longer_periods_need_more_counters_and_fewer_epochs():
-    epochs = [scenario.epochs for scenario in by_period(WP, QUICK) if scenario.grouping == "pkg"]
-    assert epochs == [6, 2, 1]
+    declared = {scale: by_period(WP, scale) for scale in (QUICK, MEDIUM)}
+    epochs, more_epochs = (
+        [each.epochs for each in declared[scale] if each.grouping == "pkg"] for scale in declared
+    )
+    assert (epochs, more_epochs) == ([6, 2, 1], [18, 6, 3])
     held = [np.mean(counters("pkg", 8, number)) for number in epochs]
     assert all(fewer < more for fewer, more in pairwise(held))
 
 
-@pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
+@pytest.mark.parametrize("scale", [QUICK, MEDIUM, FULL], ids=["quick", "medium", "full"])
 def test_topologies_are_the_papers(scale):
     for scenario in [*with_costs(scale), *saturated(scale)]:
         assert scenario.workers == (10 if scenario.grouping == "kg" else 8)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evenkey.papers.experiments.experiment_data import Dataset, published
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS
+from evenkey.papers.experiments.scale import QUICK
 from evenkey.reports.pictures import Axis
 
 if TYPE_CHECKING:
@@ -46,6 +47,27 @@ rate, KG therefore saturates at 0.4 ms per message, the saturation point that th
 paper."""
 
 
+class Part(NamedTuple):
+    """A Zipf stream that stands for a part of a data set.
+
+    It has the same mean number of messages per key, and the same share of the hottest key, as the
+    whole data set.
+
+    Parameters
+    ----------
+    name
+        Spelling of the stream.
+    messages
+        Number of messages.
+    seconds
+        Seconds of event time that the stream spans.
+    """
+
+    name: str
+    messages: int
+    seconds: float
+
+
 class Deployment(NamedTuple):
     """A topology of the paper, and the stream that runs through it.
 
@@ -58,35 +80,47 @@ class Deployment(NamedTuple):
     split_workers, aggregators
         Number of workers and aggregators under the other schemes. Key grouping has the same number
         of aggregators, because on Spark the partial results of epochs must always be merged.
-    small, small_messages
-        Stream at scale ``quick``, and its number of messages. It is a Zipf stream that has the
-        same mean number of messages per key, and the same share of the hottest key, as the data
-        set.
-    small_seconds
-        Seconds of event time that the stream `small` spans.
+    quick, medium
+        Streams at scale ``quick`` and at scale ``medium``.
     """
 
     symbol: str
     key_workers: int
     split_workers: int
     aggregators: int
-    small: str
-    small_messages: int
-    small_seconds: float
+    quick: Part
+    medium: Part
+
+    def part(self, scale: Scale) -> Part:
+        """Return the stream at a scale below ``full``."""
+        return self.quick if scale == QUICK else self.medium
 
 
-WP = Deployment("WP", 10, 8, 2, "zipf(z=1,keys=21000)", 110_000, 60.0)
-TW = Deployment("TW", 16, 8, 8, "zipf(z=0.73,keys=6500)", 250_000, 60.0)
+WP = Deployment(
+    "WP",
+    10,
+    8,
+    2,
+    quick=Part("zipf(z=1,keys=21000)", 110_000, 60.0),
+    medium=Part("zipf(z=1.02,keys=80000)", 330_000, 180.0),
+)
+TW = Deployment(
+    "TW",
+    16,
+    8,
+    8,
+    quick=Part("zipf(z=0.73,keys=6500)", 250_000, 60.0),
+    medium=Part("zipf(z=0.77,keys=19400)", 750_000, 180.0),
+)
 
 
-def replayed(deployment: Deployment, scale: Scale, *, most: int | None = None) -> Dataset:
-    """Return the stream of a topology; at scale ``quick`` it has at most `most` messages."""
+def replayed(deployment: Deployment, scale: Scale) -> Dataset:
+    """Return the stream of a topology."""
     if scale.whole:
         name = STREAMS[deployment.symbol]
         return Dataset(name, published(name).messages, MESSAGES_PER_SECOND)
-    rate = deployment.small_messages / deployment.small_seconds
-    messages = scale.messages(min(most or deployment.small_messages, deployment.small_messages))
-    return Dataset(deployment.small, messages, rate)
+    part = deployment.part(scale)
+    return Dataset(part.name, part.messages, part.messages / part.seconds)
 
 
 def every_scheme(

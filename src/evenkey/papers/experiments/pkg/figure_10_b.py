@@ -23,8 +23,9 @@ class MemoryOnWikipedia(AggregationPeriods):
     title = "Throughput against memory for aggregation periods on WP"
     summary = (
         "WP with 0.4 ms a message, 8 sources; 10 workers for KG, 8 workers and 2 aggregators for "
-        "the others; the sources are as fast as the workers. At scale quick a Zipf stream of a "
-        "minute, a two-hundredth of WP in messages and keys, which has WP's most frequent key. "
+        "the others; the sources are as fast as the workers. Below scale full a Zipf stream, at "
+        "scale quick of a minute and at scale medium of three, with WP's messages a key and its "
+        "most frequent key. "
         f"{OURS_NOTE}"
     )
 

@@ -17,8 +17,9 @@ class MemoryOnTwitter(AggregationPeriods):
     summary = (
         "TW without an added cost, 8 sources; 16 workers for KG, 8 workers and 8 aggregators for "
         "the others. Here no worker sleeps: all workers share the cores of the machine, so an "
-        "uneven load delays no worker unless there are as many cores as workers. At scale quick "
-        f"a Zipf stream of a minute with TW's messages a key and its most frequent key. {ON_SPARK}"
+        "uneven load delays no worker unless there are as many cores as workers. Below scale full "
+        "a Zipf stream, at scale quick of a minute and at scale medium of three, with TW's "
+        f"messages a key and its most frequent key. {ON_SPARK}"
     )
 
     def scenarios(self, scale: Scale) -> list[PipelineRun]:
