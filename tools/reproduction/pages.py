@@ -10,7 +10,6 @@ from evenkey.papers.claims import all_claims
 from evenkey.papers.experiments import available
 from tools.reproduction.blocks import Source, block, verdict_of
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
-from tools.reproduction.links import linked
 from tools.reproduction.markdown import table
 from tools.reproduction.records import (
     FOLDER,
@@ -35,11 +34,6 @@ __all__ = ["chapter", "pages"]
 _MANY_ROWS = 40
 _JUDGED = ("holds", "does not hold", "not run")
 _COMMIT_DIGITS = 7
-_SIGNED = (
-    "MurmurHash3 counted with its sign when this ran, and counts by its absolute value since "
-    "(decision 278): keys have other workers now, so single figures would differ, and those of "
-    "other pages differ for equal settings."
-)
 
 _HEAD = """\
 # The papers' results, reproduced
@@ -90,8 +84,11 @@ the terms.
 - **Variants of PKG**: PKG's simulations use `pkg(variant=paper)`, whose candidates may be the same
   worker, as in the paper and in Storm 0.10. DKG's simulations and all runs on Spark use `pkg` with
   two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
-  MurmurHash3, runs with XXH64. Pages of simulations that were made before MurmurHash3 counted by
-  its absolute value ([278](decisions/278-murmur3-by-its-absolute-value.md)) say so at the end.
+  MurmurHash3, runs with XXH64.
+- **Keys of the PKG paper's streams** have the symbol of their data set in their names in
+  simulations, so that an unlucky hash of the most frequent key shows on one stream only. It does
+  on LN1, whose two choices are one worker of 10
+  ([307](decisions/307-streams-of-the-pkg-paper-share-no-key.md)).
 
 """
 
@@ -238,7 +235,5 @@ def _making(record: Record) -> Iterable[str]:
         yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Times differ on other machines."
     else:
         yield f"- Digest of the results: `{given['digest']}`."
-    if record.ran.get("hash") == "signed":
-        yield f"- {linked(_SIGNED, record.id, {})}"
     for reason in given["skipped"]:
         yield f"- Left out: {reason}"

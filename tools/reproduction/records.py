@@ -54,8 +54,7 @@ class Record:
         The JSON that ``evenkey experiment run`` wrote beside its page, and ``commit``, with which
         it ran.
     ran
-        The digest of its ``scenarios``, its ``summary`` if the experiment has changed since, and
-        its ``hash`` if that was signed, not today's.
+        The digest of its ``scenarios``, and its ``summary`` if the experiment has changed since.
     """
 
     given: dict[str, Any]

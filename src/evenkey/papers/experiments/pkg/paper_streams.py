@@ -39,7 +39,7 @@ def dataset(
     timed: bool = False,
     most: int | None = None,
 ) -> Dataset:
-    """Return the stream that replaces a data set of the paper; its keys bear the symbol.
+    """Return the stream that replaces a data set; the names of its keys begin with the symbol.
 
     Parameters
     ----------
@@ -61,6 +61,6 @@ def dataset(
 
 
 def zipf(z: float, keys: int, scale: Scale, *, quick: float = 1) -> Dataset:
-    """Return one of the paper's Zipf streams, ZF; its keys bear this symbol."""
+    """Return one of the paper's Zipf streams, ZF; the names of its keys begin with ZF."""
     length = scale.messages(ZIPF_MESSAGES, quick=quick)
     return Dataset(f"zipf(z={z:g},keys={keys})", length, prefix="ZF")
