@@ -86,9 +86,9 @@ the terms.
   two distinct candidates, as in Storm 2; DKG section 4.4 compares both. Simulations hash with
   MurmurHash3, runs with XXH64.
 - **Keys of the PKG paper's streams** have the symbol of their data set in their names in
-  simulations, so that an unlucky hash of the most frequent key shows on one stream only. It does
-  on LN1, whose two choices are one worker of 10
-  ([307](decisions/307-streams-of-the-pkg-paper-share-no-key.md)).
+  simulations, so that an unlucky hash of a frequent key shows on one stream only. It does on LN1:
+  both choices of the most frequent key are one worker of 10, and those of the second key are one
+  of 100 ([307](decisions/307-streams-of-the-pkg-paper-share-no-key.md)).
 
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evenkey.papers.experiments import (
     FULL,
     NOT_GIVEN,
@@ -37,7 +39,8 @@ class CashtagDrift(Experiment):
 
     def scenarios(self, scale: Scale) -> list[TopKeys]:
         del scale
-        return [TopKeys(dataset("CT", FULL, timed=True), SECONDS["CT"] / _WEEKS)]
+        cashtags = replace(dataset("CT", FULL, timed=True), prefix="")
+        return [TopKeys(cashtags, SECONDS["CT"] / _WEEKS)]
 
     def labelled(self, frame: Frame) -> Frame:
         points = series(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -50,8 +51,9 @@ class DataSets(Experiment):
     )
 
     def scenarios(self, scale: Scale) -> list[KeyShare]:
-        real = [KeyShare(dataset(symbol, scale, quick=2)) for symbol in STREAMS]
-        return [*real, *(KeyShare(zipf(1, keys, scale, quick=2)) for keys in _ZIPF_KEYS)]
+        real = [dataset(symbol, scale, quick=2) for symbol in STREAMS]
+        zipfs = [zipf(1, keys, scale, quick=2) for keys in _ZIPF_KEYS]
+        return [KeyShare(replace(each, prefix="")) for each in (*real, *zipfs)]
 
     def labelled(self, frame: Frame) -> Frame:
         rows = dict(_rows())
