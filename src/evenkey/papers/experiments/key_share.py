@@ -101,11 +101,12 @@ class TopKeys(Scenario):
 def _added(
     counts: NDArray[np.int64], ids: NDArray[np.int64], weights: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Add messages to the counts of their keys; new keys extend the array.
+    """Add messages to the counts of their keys, in place; new keys extend the array.
 
     A message counts as its weight, or as 1 if there are no weights.
     """
-    # Sums of weights are whole numbers below 2**53, which floating point represents exactly.
-    added = np.bincount(ids, weights, minlength=len(counts)).astype(np.int64)
-    added[: len(counts)] += counts
-    return added
+    keys = int(ids.max(initial=-1)) + 1
+    if keys > len(counts):
+        counts = np.append(counts, np.zeros(keys - len(counts), dtype=np.int64))
+    np.add.at(counts, ids, 1 if weights is None else weights)
+    return counts
