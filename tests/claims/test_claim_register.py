@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -184,3 +186,12 @@ def test_a_change_of_a_criterion_has_its_date_and_reason():
     change = '[[claims.changes]]\ndate = "2026-01-02"\nreason = "The table was misread."\n'
     (claim,) = read_claims(f'{ENTRY}not_run = "A run."\n{change}')
     assert claim.changes[0].reason == "The table was misread."
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_measure_is_that_of_a_claim(name):
+    file = resources.files("evenkey.papers.claims") / f"{name}.toml"
+    given = tomllib.loads(file.read_text("utf-8"))
+    measures = [each.get("measure", []) for each in given["claims"]]
+    used = {name for each in measures for name in ([each] if isinstance(each, str) else each)}
+    assert set(given["measures"]) == used

@@ -16,13 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["formula", "quotation"]
 
 _SIGNS = {
-    **dict(
-        zip(
-            ("Omega", "omega", "Theta", "Gamma", "mu", "lambda", "delta", "sum"),
-            "ΩωΘΓμλδΣ",
-            strict=True,
-        )
-    ),
+    **dict(zip(("Omega", "Theta", "mu", "lambda", "delta", "sum"), "ΩΘμλδΣ", strict=True)),
+    **dict(zip(("Gamma", "omega"), "Γω", strict=True)),
     **dict(zip(("leq", "geq", "approx", "cdot", "propto"), "≤≥≈·∝", strict=True)),
     **dict(zip(("subseteq", "mid", "times"), "⊆|\N{MULTIPLICATION SIGN}", strict=True)),
     "setminus": "\N{SET MINUS}",

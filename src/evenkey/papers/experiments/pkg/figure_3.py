@@ -39,6 +39,7 @@ class CashtagDrift(Experiment):
 
     def scenarios(self, scale: Scale) -> list[TopKeys]:
         del scale
+        # The chart shows the names of keys, and hashes none of them.
         cashtags = replace(dataset("CT", FULL, timed=True), prefix="")
         return [TopKeys(cashtags, SECONDS["CT"] / _WEEKS)]
 

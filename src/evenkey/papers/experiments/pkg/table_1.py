@@ -53,6 +53,7 @@ class DataSets(Experiment):
     def scenarios(self, scale: Scale) -> list[KeyShare]:
         real = [dataset(symbol, scale, quick=2) for symbol in STREAMS]
         zipfs = [zipf(1, keys, scale, quick=2) for keys in _ZIPF_KEYS]
+        # Keys are only counted, so they need no names of their own, which take time to hash.
         return [KeyShare(replace(each, prefix="")) for each in (*real, *zipfs)]
 
     def labelled(self, frame: Frame) -> Frame:
