@@ -64,6 +64,39 @@ def test_runs_whose_ranges_overlap_confirm_no_order():
     assert (mixed.verdict, mixed.ours) == ("does not hold", "1.2x; ranges of runs overlap")
 
 
+@pytest.mark.parametrize(
+    ("pkg", "verdict", "ours"),
+    [
+        ("1,000 (900; 1,000; 1,200)", "holds", "1.2x"),
+        ("1,000 (900; 1,000; 1,300)", "does not hold", "1.2x; not in every run"),
+        ("1,200 (1,150; 1,200; 1,500)", "does not hold", "0.939x; not in every run"),
+        ("1,400 (1,300; 1,400; 1,500)", "does not hold", "0.857x"),
+    ],
+)
+def test_runs_on_the_same_data_are_compared_one_by_one(pkg, verdict, ours):
+    rows = ("KG", "5", "1,200 (1,080; 1,200; 1,300)"), ("PKG", "5", pkg)
+    finding = judged(f'word = "more"\n{KG_ABOVE_PKG}', *rows)
+    assert (finding.verdict, finding.ours) == (verdict, ours)
+
+
+def test_the_ratio_is_the_median_of_the_runs():
+    # The medians alone are equal.
+    rows = ("KG", "5", "4 (2; 4; 6)"), ("PKG", "5", "4 (1; 5; 4)")
+    finding = judged('value = {Method = "KG"}\nof = {Method = "PKG"}\nat_least = 0.8\n', *rows)
+    assert (finding.verdict, finding.ours) == ("holds", "1.5x")
+    rule = f'word = "more"\nwhere = {{W = "50"}}\nrelative_to = {{W = "5"}}\n{KG_ABOVE_PKG}'
+    gains = ("KG", "50", "6 (6; 5; 12)"), ("PKG", "50", "4 (1; 4; 4)")
+    assert judged(rule, *rows, *gains).ours == "2x"
+
+
+def test_values_with_other_numbers_of_runs_are_compared_by_their_ranges():
+    rule = f'word = "more"\n{KG_ABOVE_PKG}'
+    two = ("PKG", "5", "1,000 (900; 1,100)")
+    assert judged(rule, ("KG", "5", "1,200 (1,110; 1,200; 1,300)"), two).verdict == "holds"
+    mixed = judged(rule, ("KG", "5", "1,200 (1,090; 1,200; 1,300)"), two)
+    assert (mixed.verdict, mixed.ours) == ("does not hold", "1.2x; ranges of runs overlap")
+
+
 def test_every_setting_must_agree_unless_the_claim_is_general():
     rows = [("KG", w, "2") for w in "1234"] + [("PKG", w, "1") for w in "123"]
     rule = f'word = "more"\n{KG_ABOVE_PKG}'

@@ -15,6 +15,7 @@ from evenkey.papers.experiments import QUICK, available, find, run, write_page
 from evenkey.papers.experiments.experiment_data import Dataset
 from evenkey.papers.experiments.run_scenarios import _passes
 from evenkey.papers.experiments.timed import MACHINE, Timed, TimedRun
+from evenkey.reports.pictures import Column, Table
 from tests.experiments.conftest import Squares
 
 STREAM = Dataset("uniform(keys=2)", 10)
@@ -89,8 +90,28 @@ class OnFreshData(Timed):
 def test_runs_on_fresh_data_have_the_next_seeds_and_the_first_ones_series():
     measurement = OnFreshData(STREAM).seeded(5).measure()
     assert measurement.figures["elapsed_ms"] == 6.0  # the median of 5, 6, 7
+    assert measurement.figures["elapsed_ms_runs"] == [5.0, 6.0, 7.0]
     assert measurement.series is not None
     assert measurement.series.to_pylist() == [{"seed": 5}]
+
+
+def test_one_run_on_fresh_data_has_no_list_of_runs():
+    assert "elapsed_ms_runs" not in OnFreshData(STREAM, repeats=1).measure().figures
+
+
+def test_tables_show_all_runs_on_fresh_data(small, tmp_path, monkeypatch):
+    CLOCK[:] = [3.0, 1.0, 2.0]
+    monkeypatch.setattr(small, "scenarios", lambda _: [OnFreshData(STREAM), Clocked(STREAM, 1)])
+    monkeypatch.setattr(small, "plots", lambda _: ())
+    columns = [Column("kind", "Kind"), Column("elapsed_ms", "Time, ms", ".1f")]
+    monkeypatch.setattr(small, "tables", lambda frame: [Table("Times", columns, frame)])
+    outcome = run(small, QUICK, tmp_path)
+    assert [row for table in outcome.shown for row in table["cells"]] == [
+        ["fresh", "1.0 (0.0; 1.0; 2.0)"],
+        ["clocked", "2.0 (1.0 to 3.0)"],
+    ]
+    text = " ".join(write_page(outcome, tmp_path).read_text().split())
+    assert "Brackets have minimum and maximum, or all runs if each had data of its own." in text
 
 
 def test_the_number_of_runs_is_part_of_the_scenario():

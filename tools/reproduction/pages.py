@@ -231,7 +231,10 @@ def _making(record: Record) -> Iterable[str]:
         repeats = " or ".join(map(str, given["repeats"]))
         runs = "one run each"
         if given["repeats"] != [1]:
-            runs = f"medians of {repeats} runs; brackets have minimum and maximum"
+            cells = [cell for each in given["tables"] for row in each["cells"] for cell in row]
+            paired = any("; " in cell for cell in cells)
+            brackets = "all runs, each on data of its own" if paired else "minimum and maximum"
+            runs = f"medians of {repeats} runs; brackets have {brackets}"
         yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Times differ on other machines."
     else:
         yield f"- Digest of the results: `{given['digest']}`."

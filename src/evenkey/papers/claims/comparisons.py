@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from evenkey.papers.claims.shown_values import Row, Shown, ratio
+from evenkey.papers.claims.shown_values import Row, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,13 +49,12 @@ class Compared(NamedTuple):
     @property
     def ratio(self) -> float:
         """The first value divided by the second."""
-        return ratio(self.one.value, self.two.value)
+        return self.one.over(self.two).value
 
     def furthest(self, *, upper: bool) -> float:
-        """Return the largest ratio that the ranges of runs allow, or else the smallest."""
-        if upper:
-            return ratio(self.one.most, self.two.least)
-        return ratio(self.one.least, self.two.most)
+        """Return the largest ratio that the runs allow, or else the smallest."""
+        quotient = self.one.over(self.two)
+        return quotient.most if upper else quotient.least
 
 
 def sides(given: Mapping[str, Any]) -> list[Side]:

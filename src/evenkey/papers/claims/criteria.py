@@ -206,9 +206,7 @@ class Criterion:
         return figure <= limit if self.upper else figure >= limit
 
     def _above(self, each: Compared) -> bool:
-        if each.one.least <= each.two.most or each.one.value <= each.two.value:
-            return False
-        return self.word.least <= each.ratio <= self.word.most
+        return each.one.above(each.two) and self.word.least <= each.ratio <= self.word.most
 
 
 def _number(text: str) -> float:

@@ -57,8 +57,8 @@ def result(criterion: Judging, values: Sequence[Compared], held: Sequence[bool])
         listed = ", ".join(f"{_label(criterion, each)} ({_one(criterion, each)})" for each in worst)
         most = ", worst" if len(failing) > len(worst) else ""
         text += f"; fails in {len(failing)}{most}: {listed}"
-    if criterion.kind == "direction" and any(map(_overlapping, failing)):
-        text += "; ranges of runs overlap"
+    if criterion.kind == "direction":
+        text += "".join(dict.fromkeys(map(_unconfirmed, failing)))
     if criterion.kind == "limit" and any(map(criterion.within, failing)):
         text += "; a run is beyond the limit"
     return text
@@ -122,7 +122,10 @@ def _label(criterion: Judging, each: Compared) -> str:
     return " at ".join(filter(None, parts)) or sided(one, two)
 
 
-def _overlapping(each: Compared) -> bool:
-    """Return whether the ranges of runs of two timed values overlap."""
-    ranging = each.one.least < each.one.most or each.two.least < each.two.most
-    return ranging and each.one.least <= each.two.most and each.two.least <= each.one.most
+def _unconfirmed(each: Compared) -> str:
+    """Return that the runs of two timed values show no order; empty if they do."""
+    one, two = each.one, each.two
+    timed = one.least < one.most or two.least < two.most
+    if not timed or one.above(two) or two.above(one):
+        return ""
+    return "; not in every run" if one.paired(two) else "; ranges of runs overlap"

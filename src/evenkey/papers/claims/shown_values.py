@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import re
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Tables: TypeAlias = "Sequence[Mapping[str, Any]]"
 """Tables of an outcome as JSON: dictionaries with a title, columns and rows of cells, all text."""
 
 _NUMBER = r"[-+]?[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?"
-_CELL = re.compile(rf"({_NUMBER})(?: \(({_NUMBER}) to ({_NUMBER})\))?")
+_CELL = re.compile(rf"({_NUMBER})(?: \(({_NUMBER}(?:(?: to |; ){_NUMBER})*)\))?")
+_BETWEEN = re.compile(" to |; ")
 
 
 class Shown(NamedTuple):
-    """A value in a table: a figure, or the median of several runs with their range."""
+    """A value in a table: a figure, or the median of several runs with their range.
+
+    Parameters
+    ----------
+    value, least, most
+        The value and its range.
+    runs
+        The values of all runs, if each run has a stream of its own, which other settings share;
+        otherwise empty.
+    """
 
     value: float
     least: float
     most: float
+    runs: tuple[float, ...] = ()
 
     @classmethod
     def one(cls, value: float) -> Shown:
@@ -35,27 +47,59 @@ class Shown(NamedTuple):
         Examples
         --------
         >>> Shown.read("7,976 (6,955 to 8,514)")
-        Shown(value=7976.0, least=6955.0, most=8514.0)
+        Shown(value=7976.0, least=6955.0, most=8514.0, runs=())
+        >>> Shown.read("7.5 (7.5; 6.9; 8.1)")
+        Shown(value=7.5, least=6.9, most=8.1, runs=(7.5, 6.9, 8.1))
         >>> Shown.read("not given")
         """
         found = _CELL.fullmatch(cell)
         if found is None:
             return None
-        numbers = [float(each.replace(",", "")) for each in found.groups() if each]
-        return cls(*numbers) if len(numbers) > 1 else cls.one(numbers[0])
+        value = _float(found[1])
+        if not found[2]:
+            return cls.one(value)
+        others = tuple(map(_float, _BETWEEN.split(found[2])))
+        return cls(value, min(others), max(others), others if "; " in found[2] else ())
+
+    def paired(self, other: Shown) -> list[tuple[float, float]]:
+        """Return the values of the two in each run; empty unless both have the same runs."""
+        if len(self.runs) != len(other.runs):
+            return []
+        return [*zip(self.runs, other.runs, strict=True)]
 
     def over(self, other: Shown) -> Shown:
-        """Divide by another value; the range has all quotients of the two ranges."""
-        ends = zip(self, (other.value, other.most, other.least), strict=True)
-        return Shown(*(ratio(one, two) for one, two in ends))
+        """Divide by another value.
+
+        Runs are divided one by one, and the value is the median of their quotients. Without runs
+        the range has all quotients of the two ranges.
+        """
+        quotients = tuple(ratio(one, two) for one, two in self.paired(other))
+        if quotients:
+            return Shown(statistics.median(quotients), min(quotients), max(quotients), quotients)
+        ends = zip(self[:3], (other.value, other.most, other.least), strict=True)
+        value, least, most = (ratio(one, two) for one, two in ends)
+        return Shown(value, least, most)
+
+    def above(self, other: Shown) -> bool:
+        """Return whether the value is more in every run; without runs, of any two runs."""
+        pairs = self.paired(other) or [(self.least, other.most)]
+        return self.value > other.value and all(one > two for one, two in pairs)
 
     def minus(self, number: float) -> Shown:
-        """Subtract a number from the value and its range."""
-        return Shown(*(each - number for each in self))
+        """Subtract a number from the value and its runs."""
+        return self._each(lambda each: each - number)
+
+    def times(self, factor: float) -> Shown:
+        """Multiply the value and its runs."""
+        return self._each(lambda each: each * factor)
 
     def raised(self, floor: float) -> Shown:
-        """Raise the value and its range to at least `floor`."""
-        return Shown(*(max(floor, each) for each in self))
+        """Raise the value and its runs to at least `floor`."""
+        return self._each(lambda each: max(floor, each))
+
+    def _each(self, change: Callable[[float], float]) -> Shown:
+        value, least, most = map(change, self[:3])
+        return Shown(value, least, most, tuple(map(change, self.runs)))
 
 
 class Row(NamedTuple):
@@ -112,6 +156,10 @@ class Measure:
                 shown = Shown.read(at.get(title, ""))
                 if shown is not None:
                     yield Row({**keys, self.across: text} if self.across else keys, shown)
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 def ratio(one: float, other: float) -> float:

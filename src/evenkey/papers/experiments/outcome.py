@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evenkey.papers.experiments.scale import scale_named
-from evenkey.papers.experiments.timed import LEAST, MACHINE, MOST
+from evenkey.papers.experiments.timed import LEAST, MACHINE, MOST, RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -136,16 +136,24 @@ class Outcome:
 
 
 def _with_ranges(table: Table) -> list[list[str]]:
-    """Return the cells of a table as text; a median is followed by the range of its runs.
+    """Return the cells of a table as text; a median is followed by its runs or by their range.
 
-    The range is left out if all runs gave the same value.
+    What follows is left out if all runs gave the same value.
     """
     cells = table.cells()
-    for place, column in enumerate(table.columns):
-        ends = [f"{column.name}{end}" for end in (LEAST, MOST)]
-        if {*ends} <= {*table.frame.columns}:
-            for row, values in zip(cells, table.frame[ends].to_numpy(), strict=True):
-                least, most = map(column.written, values)
-                if least != most:
-                    row[place] += f" ({least} to {most})"
+    for row, figures in zip(cells, table.frame.to_dict("records"), strict=True):
+        for place, column in enumerate(table.columns):
+            between, others = _others(figures, column.name)
+            texts = [column.written(each) for each in others]
+            if len({*texts}) > 1:
+                row[place] += f" ({between.join(texts)})"
     return cells
+
+
+def _others(figures: Mapping[Hashable, Any], name: str) -> tuple[str, Sequence[float]]:
+    """Return the runs of a timing, or else the ends of its range, and what stands between them."""
+    runs = figures.get(f"{name}{RUNS}")
+    if isinstance(runs, list):
+        return "; ", runs
+    ends = [figures[f"{name}{end}"] for end in (LEAST, MOST) if f"{name}{end}" in figures]
+    return " to ", ends

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenkey.papers.experiments.timed import LEAST, MOST
+from evenkey.papers.experiments.timed import LEAST, MOST, RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ def of_kinds(
         Title of each kind, by its name.
     figures
         The column of a kind's figure, with ``{}`` for the name of the kind, by the name of the new
-        column. Minima and maxima of figures are converted, too.
+        column. Minima, maxima and runs of figures are converted, too.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def of_kinds(
             names = {
                 f"{new}{end}": f"{old.format(kind)}{end}"
                 for new, old in figures.items()
-                for end in ("", LEAST, MOST)
+                for end in ("", LEAST, MOST, RUNS)
             }
             found = {new: row[old] for new, old in names.items() if old in row}
             rows.append({**row, column: title, **found})

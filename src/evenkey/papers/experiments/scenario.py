@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenkey.papers.experiments.experiment_data import Dataset
 
 Value: TypeAlias = "str | int | float | bool | None"
+Figure: TypeAlias = "Value | list[float]"
 OnMessages: TypeAlias = "Callable[[int], None]"
 
 _ID_DIGITS = 16
@@ -34,12 +35,12 @@ class Measurement:
     figures
         Figures by name. They depend on neither the machine nor the time, so a scenario gives the
         same values on every run. Only the timings of a `Timed` scenario vary; such a scenario also
-        has the machine as a figure.
+        has the machine as a figure, and may have lists with the timings of all runs.
     series
         Figures along the stream, one row per point. None: the scenario has no series.
     """
 
-    figures: dict[str, Value]
+    figures: dict[str, Figure]
     series: pa.Table | None = None
 
 

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from evenkey.papers.experiments.scenario import OnMessages, Value
+    from evenkey.papers.experiments.scenario import Figure, OnMessages, Value
 
 MACHINE = "machine"
 """Name of the figure that describes the machine of a timed scenario."""
 
 LEAST, MOST = "_least", "_most"
 """Suffixes of a timing's name for its minimum and its maximum over several runs."""
+
+RUNS = "_runs"
+"""Suffix of a timing's name for its values in all runs, if each run has a stream of its own."""
 
 REPEATS = 3
 
@@ -55,7 +58,9 @@ class Timed(Scenario):
     The runner measures such a scenario in its own process, with no other measurement in parallel.
     The runs of up to `at_once` scenarios on the same stream alternate. The result has the figures
     that are the same in every run, the median of each timing, and ``machine``. If there are several
-    runs, it also has the minimum and maximum of each timing. Its series is that of the first run.
+    runs, it also has the minimum and maximum of each timing; if the scenario is `fresh`, also the
+    value of each run, because scenarios on the same stream can be compared run by run. Its series
+    is that of the first run.
 
     Parameters
     ----------
@@ -161,5 +166,9 @@ def _summary(scenario: Timed, runs: Sequence[TimedRun]) -> Measurement:
                 "but must not: run it again, and report it if it happens again"
             )
             raise RunError(message)
-    timings = medians([run.timings for run in runs])
-    return Measurement({**figures, **timings, MACHINE: machine()}, runs[0].series)
+    timings = [run.timings for run in runs]
+    found: dict[str, Figure] = {**figures, **medians(timings), MACHINE: machine()}
+    if scenario.fresh and len(runs) > 1:
+        names = [name for name in timings[0] if name in found]
+        found |= {f"{name}{RUNS}": [run[name] for run in timings] for name in names}
+    return Measurement(found, runs[0].series)

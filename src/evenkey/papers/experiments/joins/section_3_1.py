@@ -203,7 +203,7 @@ class ProcessorTime(Experiment):
         "Then the Dynamic Distributor, with the parameters of table 1, places the partitions in "
         "240 epochs of 0.5 s, by the time of the join alone or by that of both. Last, it checks "
         "100,000 points without skew at both intervals. Times are processor time, places are an "
-        "invented country's. Medians of three streams, in brackets minimum and maximum."
+        "invented country's. Medians of three streams."
     )
     charts = (
         Chart(

@@ -88,7 +88,7 @@ class SentByModes(Experiment):
         "has rows. Sizes are those of the geometries in well-known binary, and unpacking is the "
         "processor time of decoding them, with the preparation of static ones; each partition is "
         "unpacked once, and its time counts as often as it is sent. Places are an invented "
-        "country's. Medians of three streams, in brackets minimum and maximum."
+        "country's. Medians of three streams."
     )
     charts = (
         Chart(

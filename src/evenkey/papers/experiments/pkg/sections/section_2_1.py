@@ -82,7 +82,7 @@ class LatencyOfQueries(Experiment):
         f"merged, so that the task of a document has the whole model; or it stays on {_WORKERS} "
         "workers, to which PKG sends the words, and their answers are added up by document. A "
         f"query is one batch; the figure is the median of {_QUERIES} queries after one that does "
-        "not count. Medians of three models, in brackets minimum and maximum."
+        "not count. Medians of three models."
     )
     table = "Latency of queries"
     columns = (

@@ -102,7 +102,7 @@ class TimeOfMerging(Experiment):
         f"and the leaves after {DEPTH} epochs of the same {_RECORDS:,} records; one source, one "
         "aggregator. Each worker adds its values to histograms, the aggregator merges those of all "
         "workers and takes the split decisions. Processor time of all threads. Medians of three "
-        "streams, in brackets minimum and maximum."
+        "streams."
     )
     charts = (
         Chart(
