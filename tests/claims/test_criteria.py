@@ -71,6 +71,8 @@ def test_runs_whose_ranges_overlap_confirm_no_order():
         ("1,000 (900; 1,000; 1,300)", "does not hold", "1.2x; not in every run"),
         ("1,200 (1,150; 1,200; 1,500)", "does not hold", "0.939x; not in every run"),
         ("1,400 (1,300; 1,400; 1,500)", "does not hold", "0.857x"),
+        ("1,070", "holds", "1.12x"),
+        ("1,090", "does not hold", "1.1x; not in every run"),
     ],
 )
 def test_runs_on_the_same_data_are_compared_one_by_one(pkg, verdict, ours):

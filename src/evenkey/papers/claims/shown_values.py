@@ -62,10 +62,13 @@ class Shown(NamedTuple):
         return cls(value, min(others), max(others), others if "; " in found[2] else ())
 
     def paired(self, other: Shown) -> list[tuple[float, float]]:
-        """Return the values of the two in each run; empty unless both have the same runs."""
-        if len(self.runs) != len(other.runs):
-            return []
-        return [*zip(self.runs, other.runs, strict=True)]
+        """Return the values of the two in each run; empty unless both have the same runs.
+
+        A value without a range has as many equal runs as the other one.
+        """
+        count = max(len(self.runs), len(other.runs))
+        ones, twos = self._in_runs(count), other._in_runs(count)
+        return [*zip(ones, twos, strict=True)] if len(ones) == len(twos) else []
 
     def over(self, other: Shown) -> Shown:
         """Divide by another value.
@@ -96,6 +99,9 @@ class Shown(NamedTuple):
     def raised(self, floor: float) -> Shown:
         """Raise the value and its runs to at least `floor`."""
         return self._each(lambda each: max(floor, each))
+
+    def _in_runs(self, count: int) -> tuple[float, ...]:
+        return self.runs or (self.value,) * (count if self.least == self.most else 0)
 
     def _each(self, change: Callable[[float], float]) -> Shown:
         value, least, most = map(change, self[:3])
