@@ -13,6 +13,8 @@ import pytest
 from evenkey.core.errors import RunError
 from evenkey.papers.experiments import QUICK, available, find, run, write_page
 from evenkey.papers.experiments.experiment_data import Dataset
+from evenkey.papers.experiments.result_files import Store
+from evenkey.papers.experiments.result_frames import series
 from evenkey.papers.experiments.run_scenarios import _passes
 from evenkey.papers.experiments.timed import MACHINE, Timed, TimedRun
 from evenkey.reports.pictures import Column, Table
@@ -93,6 +95,16 @@ def test_runs_on_fresh_data_have_the_next_seeds_and_the_first_ones_series():
     assert measurement.figures["elapsed_ms_runs"] == [5.0, 6.0, 7.0]
     assert measurement.series is not None
     assert measurement.series.to_pylist() == [{"seed": 5}]
+
+
+def test_points_of_a_series_have_all_runs_of_their_scenario(tmp_path):
+    store = Store(tmp_path)
+    scenarios = [OnFreshData(STREAM, repeats=repeats) for repeats in (1, 2)]
+    for each in scenarios:
+        store.write(each, each.measure())
+    points = series(store.frame_and_digest(scenarios)[0])
+    assert points["seed"].tolist() == [0, 0]
+    assert points["elapsed_ms_runs"].tolist()[1] == [0.0, 1.0]
 
 
 def test_one_run_on_fresh_data_has_no_list_of_runs():

@@ -21,7 +21,9 @@ def series(frame: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for row in frame.to_dict("records"):
         points = pd.DataFrame(row.pop("series"))
-        parts.append(points.assign(**{k: v for k, v in row.items() if k not in points}))
+        # Lists of runs, too, are one value that each point has.
+        others = {name: [value] * len(points) for name, value in row.items() if name not in points}
+        parts.append(points.assign(**others))
     return pd.concat(parts, ignore_index=True)
 
 
