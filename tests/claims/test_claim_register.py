@@ -188,6 +188,17 @@ def test_a_change_of_a_criterion_has_its_date_and_reason():
     assert claim.changes[0].reason == "The table was misread."
 
 
+def test_a_change_of_several_claims_is_written_once():
+    change = (
+        '[[changes]]\nclaims = ["one"]\ndate = "2026-01-02"\nreason = "The table was misread."\n'
+    )
+    entry = f'{ENTRY}not_run = "A run."\n'
+    (claim,) = read_claims(entry + change)
+    assert [each.reason for each in claim.changes] == ["The table was misread."]
+    with pytest.raises(ValueError, match="there is no claim 'b' in this file"):
+        read_claims(entry + change.replace('"one"', '"b"'))
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_every_measure_is_that_of_a_claim(name):
     file = resources.files("evenkey.papers.claims") / f"{name}.toml"

@@ -52,7 +52,7 @@ def scaled(factor: float) -> Wrong:
     def wrong(rows: Sequence[Row], one: Side, two: Side | None) -> list[Row]:
         del two
         return [
-            Row(row.keys, row.shown.times(factor) if within(row, one) else row.shown)
+            Row(row.keys, row.shown.over(Shown.one(1 / factor)) if within(row, one) else row.shown)
             for row in rows
         ]
 

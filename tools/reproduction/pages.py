@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenkey.papers.claims import all_claims
+from evenkey.papers.claims import Shown, all_claims
 from evenkey.papers.experiments import available
 from tools.reproduction.blocks import Source, block, verdict_of
 from tools.reproduction.claim_pages import claim_pages, counts, definitions
@@ -232,8 +232,8 @@ def _making(record: Record) -> Iterable[str]:
         runs = "one run each"
         if given["repeats"] != [1]:
             cells = [cell for each in given["tables"] for row in each["cells"] for cell in row]
-            paired = any("; " in cell for cell in cells)
-            brackets = "all runs, each on data of its own" if paired else "minimum and maximum"
+            listed = any(value.runs for value in map(Shown.read, cells) if value)
+            brackets = "all runs, each on data of its own" if listed else "minimum and maximum"
             runs = f"medians of {repeats} runs; brackets have {brackets}"
         yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Times differ on other machines."
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evenkey.papers.claims import Shown
 from evenkey.reports.pictures import THEMES
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ __all__ = ["KINDS", "files", "plots", "standalone"]
 KINDS = {"laptop": 960, "phone": 350}
 """Widths of the two pictures of each plot, in CSS pixels."""
 
-_NUMBER = re.compile(r"([-+]?[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?)(?: \(.*\))?")
 _IN_HEADING = re.compile(r"\w+ = ([\d,.]+)")
 _VALUE = "average_imbalance_fraction"
 _SERIES = {
@@ -70,14 +70,14 @@ def standalone(element: str) -> str:
 
 
 def _value(cell: str) -> Any:
-    """Read a cell: a number without its range, a text, or NaN if there is no value."""
+    """Read a cell: a number without its range or runs, a text, or NaN if there is no value."""
     if cell == "-":
         return float("nan")
-    found = _NUMBER.fullmatch(cell)
-    if found is None:
+    shown = Shown.read(cell)
+    if shown is None:
         return cell
-    number = float(found[1].replace(",", ""))
-    return int(number) if re.fullmatch(r"[\d,]+", found[1]) else number
+    whole = re.fullmatch(r"[\d,]+", cell.partition(" (")[0])
+    return int(shown.value) if whole else shown.value
 
 
 def _frame(table: Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:

@@ -203,10 +203,13 @@ def claims_of(experiment: str) -> list[Claim]:
 def read_claims(text: str) -> list[Claim]:
     """Read claims and their measures from TOML.
 
+    A change of several claims is written once, in ``changes``, with the ids of its ``claims``.
+
     Raises
     ------
     ValueError
-        A claim has an unknown field, a measure or word that does not exist, or no way to be judged.
+        A claim has an unknown field, a measure or word that does not exist, or no way to be judged;
+        or a change is of a claim that does not exist.
 
     Examples
     --------
@@ -230,6 +233,13 @@ def read_claims(text: str) -> list[Claim]:
     """
     given = tomllib.loads(text)
     measures = {name: _measure(name, fields) for name, fields in given["measures"].items()}
+    claims = {fields["id"]: fields for fields in given["claims"]}
+    for change in given.get("changes", ()):
+        for name in change.pop("claims"):
+            if name not in claims:
+                message = f"change of {change['date']}: there is no claim {name!r} in this file"
+                raise ValueError(message)
+            claims[name].setdefault("changes", []).append(change)
     return [_claim(fields, measures) for fields in given["claims"]]
 
 

@@ -92,10 +92,6 @@ class Shown(NamedTuple):
         """Subtract a number from the value and its runs."""
         return self._each(lambda each: each - number)
 
-    def times(self, factor: float) -> Shown:
-        """Multiply the value and its runs."""
-        return self._each(lambda each: each * factor)
-
     def raised(self, floor: float) -> Shown:
         """Raise the value and its runs to at least `floor`."""
         return self._each(lambda each: max(floor, each))
