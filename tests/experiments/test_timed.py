@@ -11,7 +11,14 @@ import pyarrow as pa
 import pytest
 
 from evenkey.core.errors import RunError
-from evenkey.papers.experiments import QUICK, available, find, run, write_page
+from evenkey.papers.experiments import (
+    QUICK,
+    SeveralStreams,
+    available,
+    find,
+    run,
+    write_page,
+)
 from evenkey.papers.experiments.experiment_data import Dataset
 from evenkey.papers.experiments.result_files import Store
 from evenkey.papers.experiments.result_frames import series
@@ -95,6 +102,21 @@ def test_runs_on_fresh_data_have_the_next_seeds_and_the_first_ones_series():
     assert measurement.figures["elapsed_ms_runs"] == [5.0, 6.0, 7.0]
     assert measurement.series is not None
     assert measurement.series.to_pylist() == [{"seed": 5}]
+
+
+@dataclass(frozen=True)
+class OnEachStream(SeveralStreams):
+    kind: ClassVar[str] = "each-stream"
+
+    def once(self) -> tuple[dict[str, float], None]:
+        return {"load": float(self.dataset.seed)}, None
+
+
+def test_simulations_of_several_streams_keep_the_figures_of_each():
+    figures = OnEachStream(STREAM).seeded(5).measure().figures
+    assert figures["load"] == 6.0
+    assert (figures["load_least"], figures["load_most"]) == (5.0, 7.0)
+    assert figures["load_runs"] == [5.0, 6.0, 7.0]
 
 
 def test_points_of_a_series_have_all_runs_of_their_scenario(tmp_path):

@@ -268,7 +268,8 @@ def _claim(fields: dict[str, Any], measures: Mapping[str, Measure]) -> Claim:
         raise ValueError(message)
     texts = {key: value for key, value in fields.items() if key in _TEXTS}
     texts["also"] = [Place(**each) for each in fields.get("also", ())]
-    texts["changes"] = [Change(**each) for each in fields.get("changes", ())]
+    changes = [Change(**each) for each in fields.get("changes", ())]
+    texts["changes"] = sorted(changes, key=lambda each: each.date)
     ways = [each for each in ("measure", "not_testable", "not_run") if each in fields]
     if len(ways) != 1:
         message = f"paper claim {name}: give one of measure, not_testable, not_run; it has {ways}"

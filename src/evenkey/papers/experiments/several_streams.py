@@ -22,7 +22,7 @@ class SeveralStreams(Scenario):
     Parameters
     ----------
     seeds
-        Number of streams. The result has the medians, minima and maxima.
+        Number of streams. The result has the figures of each, and their medians, minima and maxima.
     """
 
     seeds: int = field(default=3, kw_only=True)
@@ -34,7 +34,7 @@ class SeveralStreams(Scenario):
         messages = self.seeds * (self.dataset.messages or 0)
         if on_messages is not None:
             on_messages(messages)
-        figures = medians([figures for figures, _ in runs])
+        figures = medians([figures for figures, _ in runs], fresh=True)
         return Measurement({"messages": messages, **figures}, runs[0][1])
 
     @abstractmethod

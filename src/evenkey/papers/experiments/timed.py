@@ -14,7 +14,7 @@ from evenkey.core.errors import RunError
 from evenkey.papers.experiments.scenario import Measurement, Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     import pyarrow as pa
@@ -59,8 +59,7 @@ class Timed(Scenario):
     The runs of up to `at_once` scenarios on the same stream alternate. The result has the figures
     that are the same in every run, the median of each timing, and ``machine``. If there are several
     runs, it also has the minimum and maximum of each timing; if the scenario is `fresh`, also the
-    value of each run, because scenarios on the same stream can be compared run by run. Its series
-    is that of the first run.
+    value of each run. Its series is that of the first run.
 
     Parameters
     ----------
@@ -117,21 +116,33 @@ class Timed(Scenario):
         return [_summary(each, done) for each, done in zip(scenarios, runs, strict=True)]
 
 
-def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the median of each figure over several runs; also its minimum and its maximum.
+def medians(runs: Sequence[Mapping[str, float]], *, fresh: bool = False) -> dict[str, Figure]:
+    """Return the median of each figure over several runs, its minimum and its maximum.
 
-    One run has no minimum and no maximum. A figure that a run lacks is left out.
+    One run has a median only. A figure that a run lacks is left out.
+
+    Parameters
+    ----------
+    runs
+        The figures of each run.
+    fresh
+        Whether each run has a new stream. Then the result also has the value of each run, because
+        scenarios on the same streams can be compared run by run.
 
     Examples
     --------
     >>> medians([{"load": 3.0}, {"load": 1.0}, {"load": 2.0}])
     {'load': 2.0, 'load_least': 1.0, 'load_most': 3.0}
     """
-    ends = ((LEAST, min), (MOST, max)) if len(runs) > 1 else ()
+    ends: dict[str, Callable[[list[float]], Figure]] = {LEAST: min, MOST: max}
+    if fresh:
+        ends[RUNS] = list
     names = [name for name in runs[0] if all(name in run for run in runs)]
-    found = {name: statistics.median(run[name] for run in runs) for name in names}
-    ranges = {f"{name}{end}": of(run[name] for run in runs) for name in found for end, of in ends}
-    return {**found, **ranges}
+    values = {name: [run[name] for run in runs] for name in names}
+    found: dict[str, Figure] = {name: statistics.median(values[name]) for name in names}
+    if len(runs) > 1:
+        found |= {f"{name}{end}": of(values[name]) for name in names for end, of in ends.items()}
+    return found
 
 
 def of_steps(seconds: Mapping[str, float], unit: str, per_second: float) -> dict[str, float]:
@@ -166,9 +177,5 @@ def _summary(scenario: Timed, runs: Sequence[TimedRun]) -> Measurement:
                 "but must not: run it again, and report it if it happens again"
             )
             raise RunError(message)
-    timings = [run.timings for run in runs]
-    found: dict[str, Figure] = {**figures, **medians(timings), MACHINE: machine()}
-    if scenario.fresh and len(runs) > 1:
-        names = [name for name in timings[0] if name in found]
-        found |= {f"{name}{RUNS}": [run[name] for run in timings] for name in names}
-    return Measurement(found, runs[0].series)
+    timings = medians([run.timings for run in runs], fresh=scenario.fresh)
+    return Measurement({**figures, **timings, MACHINE: machine()}, runs[0].series)

@@ -125,8 +125,8 @@ class KeysWithMoreWorkers(Experiment):
     summary = (
         "Pools: country streams of 400 s with 250 messages a second, 10 workers, one source routes "
         "by DKG; the pools are read every 5 s, and a key counts as old if it was in the old "
-        "space at one of the readings so far. Medians of three streams, in brackets minimum and "
-        "maximum. Workers of the hot key: country streams of a million messages that span the "
+        "space at one of the readings so far. Medians of three streams, in brackets all three. "
+        "Workers of the hot key: country streams of a million messages that span the "
         "time of the whole, 2,350 s, one source, medians of three streams; a worker counts if it "
         "got a message of the key. The other tables: the first million messages of country "
         "streams, 10 workers, 5 spouts, 10 splitters; “no key space” as in DKG, section 4.3."

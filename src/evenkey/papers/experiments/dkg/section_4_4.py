@@ -49,7 +49,8 @@ class EachKeyHot(Scenario):
     grouping, workers
         As for `evenkey.simulation.simulate`. One source routes, with the hash of the paper.
     seeds
-        Number of streams for each hot key. The result has the medians, minima and maxima.
+        Number of streams for each hot key. The result has the figures of each, and their medians,
+        minima and maxima.
     """
 
     kind: ClassVar[str] = "each-key-hot"
@@ -77,7 +78,7 @@ class EachKeyHot(Scenario):
                 "messages": messages,
                 "equal_percent": 100 * float(equal.mean()),
                 "single_percent": 100 * float(single.mean()),
-                **medians(runs),
+                **medians(runs, fresh=True),
             }
         )
 

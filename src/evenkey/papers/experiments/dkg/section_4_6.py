@@ -163,7 +163,7 @@ class WorkersOfAHotKey(Experiment):
         "a second. Workers are those that get messages of the key in 10 s. They can be fewer "
         "than the pool has: a worker that has just joined gets all messages at first. The size "
         f"of the pool is read every {_LOOK} s: what it is between two readings does not count. "
-        "Medians of three streams, in brackets minimum and maximum."
+        "Medians of three streams, in brackets all three."
     )
 
     table = "Workers of the hot key"

@@ -52,8 +52,8 @@ class ItemsAndLoad(Experiment):
         "No join runs, and nothing is timed: the Dynamic Distributor is simulated as in Joins, "
         "section 4.6. The streams here have 30,000 publications and those of section 4.6 100,000, "
         "so the figures of equal settings differ a little. Medians of three streams, in brackets "
-        "minimum and maximum; the range is the difference of these two. Shifting: other partitions "
-        "become the skewed ones every 20 s."
+        "all three; the range is the difference of the largest and the smallest. Shifting: other "
+        "partitions become the skewed ones every 20 s."
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:

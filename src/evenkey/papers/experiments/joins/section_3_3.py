@@ -82,8 +82,8 @@ class PlannedCases(Scenario):
     cases
         Number of streams.
     seeds
-        Number of such sets of streams. The result has the medians, minima and maxima of their
-        means.
+        Number of such sets of streams. The result has their means, and the medians, minima and
+        maxima of these.
     """
 
     kind: ClassVar[str] = "planned-cases"
@@ -108,7 +108,7 @@ class PlannedCases(Scenario):
             done += self.cases * (self.dataset.messages or 0)
             if on_messages is not None:
                 on_messages(done)
-        return Measurement({"messages": done, **medians(runs)})
+        return Measurement({"messages": done, **medians(runs, fresh=True)})
 
     def _case(
         self,
@@ -145,7 +145,7 @@ class GreedyPlans(Experiment):
         f"{_CASES} cases of {_PARTITIONS} partitions on {_WORKERS} workers with the frequencies of "
         "a Zipf stream (z = 0.5) as loads, beside the best of all "
         f"{_WORKERS**_PARTITIONS:,} plans. Means over the cases; medians of three sets of cases, "
-        "in brackets minimum and maximum."
+        "in brackets all three."
     )
     charts = (
         Chart(

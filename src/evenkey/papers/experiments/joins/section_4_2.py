@@ -88,7 +88,7 @@ class ComparedSubscriptions(Experiment):
         "are 30 % polygons, which fill their own regions, at s = 0.3; 128 partitions by space. A "
         "polygon can meet several partitions, and sPS and sPIS compare it in each of them, so that "
         "the mean can be above the subscriptions of a partition. Medians of three streams, in "
-        "brackets minimum and maximum."
+        "brackets all three."
     )
 
     def scenarios(self, scale: Scale) -> list[ComparedRows]:

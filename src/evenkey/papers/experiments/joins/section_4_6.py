@@ -87,7 +87,7 @@ class SkewAndTime(Experiment):
         "with the parameters of table 1, places the partitions of sPS. Throughput is the "
         "publications of an epoch over the load of its most loaded worker. The Distributor decides "
         "by the MLDC: that of the load of the last 30 s, with each partition on its present "
-        "worker. Medians of three streams, in brackets minimum and maximum."
+        "worker. Medians of three streams, in brackets all three."
     )
 
     def scenarios(self, scale: Scale) -> list[Scenario]:
