@@ -44,7 +44,6 @@ CLOCK = "Load is seconds of work, so all figures but the skew differ from run to
 """How the experiments on joins differ from the paper; each summary has those that concern it."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
-_QUICK_PUBLICATIONS, _QUICK_SUBSCRIPTIONS, _QUICK_EPOCHS = 6000, 1000, 12
 _KAFKA_PARTITIONS = 32
 _SECONDS = 120.0
 _TRIGGER_SECONDS = 0.5
@@ -126,6 +125,24 @@ class JoinRun(Timed):
         )
 
 
+class _Size(NamedTuple):
+    publications: int
+    subscriptions: int
+    sources: int
+    epochs: int
+
+
+_SIZES = {
+    "quick": _Size(6000, 1000, 2, 12),
+    "medium": _Size(30_000, 1000, 2, 24),
+    "full": _Size(
+        *(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS),
+        round(_SECONDS / _TRIGGER_SECONDS),
+    ),
+}
+"""Sizes of a run, by the name of the scale."""
+
+
 class _Mix(NamedTuple):
     partitions: int
     polygon_share: float
@@ -152,7 +169,8 @@ def join_run(
     ----------
     scale
         ``full``: the paper's 100,000 publications, 10,000 subscriptions, 32 sources, epochs of 500
-        ms of stream time. ``quick``: 6,000 publications, 1,000 subscriptions, epochs of 10 s.
+        ms of stream time. ``medium``: 30,000 publications, 1,000 subscriptions, epochs of 5 s.
+        ``quick``: 6,000 publications, 1,000 subscriptions, epochs of 10 s.
     pipeline, mode, skew, force_redistribution
         As for `JoinRun`.
     subscriptions
@@ -161,16 +179,15 @@ def join_run(
         Whether polygons are 30 % of the publications and fill their own regions, on 128
         partitions. Otherwise they are 60 % of the publications everywhere, on 64 partitions.
     """
-    mix = _CLUSTERED if clustered else _SPREAD
+    size, mix = _SIZES[scale.name], _CLUSTERED if clustered else _SPREAD
     return JoinRun(
-        Dataset(DISTRICTS, _PAPER_PUBLICATIONS if scale.whole else _QUICK_PUBLICATIONS),
+        Dataset(DISTRICTS, size.publications),
         pipeline,
         mode,
         skew,
-        subscriptions=subscriptions
-        or (_PAPER_SUBSCRIPTIONS if scale.whole else _QUICK_SUBSCRIPTIONS),
-        sources=_KAFKA_PARTITIONS if scale.whole else 2,
-        epochs=round(_SECONDS / _TRIGGER_SECONDS) if scale.whole else _QUICK_EPOCHS,
+        subscriptions=subscriptions or size.subscriptions,
+        sources=size.sources,
+        epochs=size.epochs,
         force_redistribution=force_redistribution,
         repeats=scale.repeats,
         partitions=mix.partitions,

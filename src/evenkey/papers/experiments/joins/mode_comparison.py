@@ -77,7 +77,7 @@ class ModesAgainstSkew(Experiment):
 
 
 def _halved(scale: Scale, run: JoinRun) -> JoinRun:
-    """Halve publications and epochs at scale ``quick``, as there are many runs."""
+    """Halve publications and epochs below scale ``full``, as there are many runs."""
     if scale.whole:
         return run
     half = replace(run.dataset, messages=(run.dataset.messages or 0) // 2)
