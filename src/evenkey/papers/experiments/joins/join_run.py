@@ -46,7 +46,7 @@ CLOCK = "Load is seconds of work, so all figures but the skew differ from run to
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
 _KAFKA_PARTITIONS = 32
 _SECONDS = 120.0
-_TRIGGER_SECONDS = 0.5
+_PAPER_EPOCHS = round(_SECONDS / 0.5)
 _OPTIONS = (
     *("pipeline", "mode", "skew", "subscriptions", "workers", "sources", "epochs"),
     *("force_redistribution", "partitions", "polygon_share", "polygon_clustering", "slow_down"),
@@ -83,7 +83,7 @@ class JoinRun(Timed):
     subscriptions: int = _PAPER_SUBSCRIPTIONS
     workers: int = 16
     sources: int = _KAFKA_PARTITIONS
-    epochs: int = round(_SECONDS / _TRIGGER_SECONDS)
+    epochs: int = _PAPER_EPOCHS
     force_redistribution: int | None = None
     partitions: int = 64
     polygon_share: float = 0.6
@@ -135,10 +135,7 @@ class _Size(NamedTuple):
 _SIZES = {
     "quick": _Size(6000, 1000, 2, 12),
     "medium": _Size(30_000, 1000, 2, 24),
-    "full": _Size(
-        *(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS),
-        round(_SECONDS / _TRIGGER_SECONDS),
-    ),
+    "full": _Size(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS, _PAPER_EPOCHS),
 }
 """Sizes of a run, by the name of the scale."""
 

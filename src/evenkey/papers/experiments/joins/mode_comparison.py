@@ -29,9 +29,8 @@ CLUSTERED = (
 )
 # According to the paper, hash partitions cannot be skewed more.
 _RIHPS_SKEWS = (0.3, 0.4)
-_ALL_MODES_AT = (0.3, 0.7)
 _AT_EACH_SKEW = {"risps": ("static-stal", "dynamic-lb-stal")}
-"""Modes that also run at the other skews below scale ``full``: the paper compares them at each."""
+"""Modes that the paper compares at each skew of a pipeline."""
 _PIPELINES = {"sps": "sPS", "spis": "sPIS", "rihps": "RIhPS", "risps": "RIsPS"}
 
 SETTING = (
@@ -68,7 +67,7 @@ class ModesAgainstSkew(Experiment):
         return [
             _halved(scale, join_run(scale, pipeline, mode, skew, clustered=True))
             for pipeline in _PIPELINES
-            for skew in (_RIHPS_SKEWS if pipeline == "rihps" else SKEWS)
+            for skew in _skews(pipeline)
             for mode in _modes(scale, pipeline, skew)
         ]
 
@@ -90,7 +89,13 @@ def _halved(scale: Scale, run: JoinRun) -> JoinRun:
     return replace(run, dataset=half, epochs=run.epochs // 2)
 
 
+def _skews(pipeline: str) -> Sequence[float]:
+    return _RIHPS_SKEWS if pipeline == "rihps" else SKEWS
+
+
 def _modes(scale: Scale, pipeline: str, skew: float) -> Sequence[str]:
-    if scale.whole or pipeline == "rihps" or skew in _ALL_MODES_AT:
+    """Return the modes to run: below scale ``full``, all of them at the ends of the skews only."""
+    skews = _skews(pipeline)
+    if scale.whole or skew in (skews[0], skews[-1]):
         return MODES
     return _AT_EACH_SKEW.get(pipeline, ())
