@@ -42,7 +42,7 @@ def test_run_prints_the_table_and_writes_the_page(invoke, tmp_path):
     rule = "squares: rises from Number = 1 to 2 to 3, much more at each step"
     assert f"holds: {rule}. Here: 2.25x to 9x in 3 settings." in outcome.stdout
     assert "left out: nowhere.txt.gz" in outcome.stdout
-    assert re.match(r"small-table-1: [01] of 3 scenarios, ", outcome.stderr)
+    assert re.match(r"small-table-1: [01] of 3 runs, ", outcome.stderr)
     assert (tmp_path / "small-table-1-quick.html").is_file()
     assert (tmp_path / "index.html").is_file()
 

@@ -13,9 +13,11 @@ import pytest
 from evenkey.core.errors import RunError
 from evenkey.papers.experiments import (
     QUICK,
+    Progress,
     SeveralStreams,
     available,
     find,
+    finished_runs,
     run,
     write_page,
 )
@@ -175,3 +177,78 @@ def test_they_run_alone_in_this_process_and_the_page_says_where(small, tmp_path,
     assert "as the median of 3 runs" in text
     assert "All figures are simulated" not in text
     run(small, QUICK, tmp_path)  # fails if it measures again, since the list of times is empty
+
+
+class Compared(Clocked):
+    """A scenario whose runs alternate with those of another one."""
+
+    @property
+    def at_once(self) -> int:
+        return 2
+
+
+COMPARED = [Compared(STREAM, 1), Compared(STREAM, 2)]
+
+
+@pytest.fixture
+def clocked(small, monkeypatch):
+    """Return the small experiment with two scenarios of three runs, whose times are in CLOCK."""
+    monkeypatch.setattr(small, "scenarios", lambda _: COMPARED)
+    return small
+
+
+def times(outcome) -> list[float]:
+    found: list[float] = outcome.frame["elapsed_ms"].tolist()
+    return found
+
+
+def test_a_command_that_was_stopped_continues_after_the_last_finished_run(clocked, tmp_path):
+    CLOCK[:] = [1.0, 10.0, 2.0, 20.0]
+    with pytest.raises(IndexError):  # the list of times is empty in the fifth of six runs
+        run(clocked, QUICK, tmp_path)
+    reported: list[Progress] = []
+    CLOCK[:] = [3.0, 30.0]
+    assert times(run(clocked, QUICK, tmp_path, on_progress=reported.append)) == [2.0, 20.0]
+    assert [(each.done, each.total) for each in reported] == [(done, 6) for done in range(1, 7)]
+    assert [file.suffix for file in (tmp_path / "results").iterdir()] == [".parquet"] * 2
+
+
+def test_finished_runs_are_not_used_to_measure_again(clocked, tmp_path):
+    CLOCK[:] = [1.0, 10.0, 2.0, 20.0]
+    with pytest.raises(IndexError):
+        run(clocked, QUICK, tmp_path)
+    CLOCK[:] = [4.0, 40.0, 5.0, 50.0, 6.0, 60.0]
+    assert times(run(clocked, QUICK, tmp_path, again=True)) == [5.0, 50.0]
+
+
+def test_runs_of_another_machine_are_measured_again(clocked, tmp_path, monkeypatch):
+    CLOCK[:] = [1.0, 10.0]
+    monkeypatch.setattr(finished_runs, "machine", lambda: "another one")
+    with pytest.raises(IndexError):
+        run(clocked, QUICK, tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(clocked, "scenarios", lambda _: COMPARED)
+    CLOCK[:] = [4.0, 40.0, 5.0, 50.0, 6.0, 60.0]
+    assert times(run(clocked, QUICK, tmp_path)) == [5.0, 50.0]
+
+
+class StoppedOnce(OnFreshData):
+    """A scenario that stops before the run whose seed is in CLOCK."""
+
+    kind: ClassVar[str] = "stopped"
+
+    def once(self, on_messages=None) -> TimedRun:
+        if self.dataset.seed in CLOCK:
+            raise KeyboardInterrupt
+        return super().once(on_messages)._replace(figures={"load": 7, "skew": 1 / 3, "sort": None})
+
+
+def test_a_run_comes_from_its_file_as_it_was(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(small, "scenarios", lambda _: [StoppedOnce(STREAM)])
+    whole = run(small, QUICK, tmp_path / "whole")
+    CLOCK[:] = [1.0]
+    with pytest.raises(KeyboardInterrupt):
+        run(small, QUICK, tmp_path / "stopped")
+    CLOCK.clear()
+    stopped = run(small, QUICK, tmp_path / "stopped")
+    assert stopped.digest == whole.digest

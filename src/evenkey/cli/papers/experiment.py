@@ -117,7 +117,7 @@ def _run(
     results = []
     for experiment in chosen:
         note = "the same command continues with the measurements that have no result yet"
-        bar = step_bar(experiment.id, "scenarios", "measuring", logged=True)
+        bar = step_bar(experiment.id, "runs", "measuring", logged=True)
         with interrupted_with(note), bar as show:
             outcome = experiments.run(
                 experiment,
@@ -185,7 +185,7 @@ def _print(outcome: Outcome, page: Path) -> None:
 
 
 def _shown(progress: experiments.Progress) -> tuple[int, int, str]:
-    """Return how many scenarios are done, how many there are, and what is measured now."""
+    """Return how many runs are done, how many there are, and what is measured now."""
     now = shortened(progress.dataset)
     if progress.messages:
         now += f", {whole(progress.messages)} messages"

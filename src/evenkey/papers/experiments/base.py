@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from evenkey.papers.claims import claims_of
 from evenkey.papers.experiments.scale import QUICK
+from evenkey.papers.experiments.timed import Timed
 from evenkey.reports.pictures import Table
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Experiment(ABC):
     @property
     def timed(self) -> bool:
         """Whether the experiment measures times on Spark; otherwise it is simulated."""
-        return any(scenario.alone for scenario in self.scenarios(QUICK))
+        return any(isinstance(scenario, Timed) for scenario in self.scenarios(QUICK))
 
     def labelled(self, frame: Frame) -> Frame:
         """Add the paper's names and figures to the results."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.papers.experiments.finished_runs import FinishedRuns
 from evenkey.papers.experiments.outcome import Outcome
 from evenkey.papers.experiments.result_files import Store
+from evenkey.papers.experiments.timed import Timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
 
 RESULTS = "results"
 
+_S = TypeVar("_S", bound="Scenario")
+
 
 class Progress(NamedTuple):
-    """The progress of a run.
+    """The progress of an experiment.
 
     Parameters
     ----------
     done, total
-        Number of finished scenarios, and of all scenarios. Scenarios with results from earlier runs
-        count as finished.
+        Number of finished runs, and of all runs, with those of earlier commands. A scenario has one
+        run; one that measures times may have several.
     dataset
         Stream of the scenario that was measured last.
     messages
@@ -62,7 +65,8 @@ def run(
     """Run an experiment.
 
     A scenario with a result in `output` is not measured again, even if another experiment declared
-    it. So a run that was stopped continues where it stopped.
+    it. So a call that was stopped continues where it stopped: also after the last finished run of
+    scenarios that measure times and need several.
 
     Parameters
     ----------
@@ -83,8 +87,8 @@ def run(
         Kafka servers; each stream is read from a topic on these servers. None: streams are
         generated.
     on_progress
-        Function that is called after each scenario. If one process measures, the function is also
-        called during a scenario.
+        Function that is called after each run. If one process measures, the function is also called
+        during a run.
 
     Returns
     -------
@@ -113,21 +117,34 @@ def run(
     missing = [each for each in wanted if again or each not in store]
     # Sorted by stream, because the table of a stream's keys stays in memory while scenarios use it.
     missing.sort(key=lambda scenario: str(scenario.dataset))
-    done = len(wanted) - len(missing)
+    timed = [each for each in missing if isinstance(each, Timed)]
+    simulated = [each for each in missing if not isinstance(each, Timed)]
+    total = _runs(wanted)
+    done = total - _runs(missing)
 
     def show(dataset: str, messages: int = 0) -> None:
         if on_progress is not None:
-            on_progress(Progress(done, len(wanted), dataset, messages))
+            on_progress(Progress(done, total, dataset, messages))
 
-    together = [each for each in missing if not each.alone]
-    alone = [each for each in missing if each.alone]
-    measured = itertools.chain(_measured(together, jobs, show), _measured(alone, 1, show))
-    for scenario, measurement in measured:
-        store.write(scenario, measurement)
+    def count(scenario: Scenario) -> None:
+        nonlocal done
         done += 1
         show(scenario.dataset.name)
+
+    finished = FinishedRuns(output / RESULTS / "runs", count)
+    finished.delete([each for each in wanted if again or each in store])
+    for scenario, measurement in _measured(simulated, jobs, show):
+        store.write(scenario, measurement)
+        count(scenario)
+    for scenario, measurement in _timed(timed, finished, show):
+        store.write(scenario, measurement)
+        finished.delete([scenario])
     frame, digest = store.frame_and_digest(wanted)
     return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory, digest, kafka)
+
+
+def _runs(scenarios: Sequence[Scenario]) -> int:
+    return sum(each.repeats if isinstance(each, Timed) else 1 for each in scenarios)
 
 
 def _measured(
@@ -149,12 +166,20 @@ def _measured(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _passes(scenarios: Sequence[Scenario], jobs: int) -> Iterator[Sequence[Scenario]]:
+def _timed(
+    scenarios: Sequence[Timed], finished: FinishedRuns, show: Callable[[str, int], None]
+) -> Iterator[tuple[Timed, Measurement]]:
+    for group in _passes(scenarios, jobs=1):
+        report = _reporting(group[0], show)
+        yield from zip(group, type(group[0]).measure_all(group, report, finished.run), strict=True)
+
+
+def _passes(scenarios: Sequence[_S], jobs: int) -> Iterator[Sequence[_S]]:
     """Group scenarios so that one pass over a stream measures a group.
 
     Groups are small enough to divide the scenarios of a stream among all jobs.
     """
-    groups: dict[tuple[type[Scenario], Dataset, int], list[Scenario]] = {}
+    groups: dict[tuple[type[_S], Dataset, int], list[_S]] = {}
     for each in scenarios:
         groups.setdefault((type(each), each.dataset, each.at_once), []).append(each)
     for (*_, at_once), group in groups.items():

@@ -58,8 +58,6 @@ class Scenario(ABC):
     """
 
     kind: ClassVar[str]
-    alone: ClassVar[bool] = False
-    """Whether to measure the scenario in the runner's process, with no other one in parallel."""
 
     dataset: Dataset
 

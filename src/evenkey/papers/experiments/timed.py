@@ -15,11 +15,13 @@ from evenkey.papers.experiments.scenario import Measurement, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
+    from typing import Self, TypeAlias
 
     import pyarrow as pa
 
     from evenkey.papers.experiments.scenario import Figure, OnMessages, Value
+
+    OneRun: TypeAlias = "Callable[[Timed, int, OnMessages | None], TimedRun]"
 
 MACHINE = "machine"
 """Name of the figure that describes the machine of a timed scenario."""
@@ -67,7 +69,6 @@ class Timed(Scenario):
         Number of runs; the result has the median of each timing.
     """
 
-    alone: ClassVar[bool] = True
     fresh: ClassVar[bool] = False
     """Whether each run has a new stream, with the next seed; otherwise all runs use one stream."""
 
@@ -93,14 +94,30 @@ class Timed(Scenario):
         """
         return self.measure_all([self], on_messages)[0]
 
+    def run(self, number: int, on_messages: OnMessages | None = None) -> TimedRun:
+        """Run the scenario once, as the run of a number that counts from 0."""
+        return self.seeded(self.dataset.seed + number * self.fresh).once(on_messages)
+
     @classmethod
     def measure_all(
-        cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
+        cls,
+        scenarios: Sequence[Self],
+        on_messages: OnMessages | None = None,
+        run: OneRun | None = None,
     ) -> list[Measurement]:
         """Run all scenarios once, then all of them again, until each has its runs.
 
         Runs alternate, because a machine does not keep its speed: if all runs of a scenario
         followed each other, a slower hour would look like a slower scenario.
+
+        Parameters
+        ----------
+        scenarios
+            Scenarios on the same stream.
+        on_messages
+            Function that is called with the number of messages so far in a run.
+        run
+            Function that runs a scenario once. None: `run` of the scenario.
 
         Raises
         ------
@@ -111,8 +128,7 @@ class Timed(Scenario):
         for number in range(max(each.repeats for each in scenarios)):
             for each, done in zip(scenarios, runs, strict=True):
                 if number < each.repeats:
-                    seed = each.dataset.seed + number * each.fresh
-                    done.append(each.seeded(seed).once(on_messages))
+                    done.append((run or cls.run)(each, number, on_messages))
         return [_summary(each, done) for each, done in zip(scenarios, runs, strict=True)]
 
 
