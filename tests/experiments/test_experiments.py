@@ -46,7 +46,7 @@ from evenkey.papers.experiments.pkg.sections.loaded_workers import FewestWorkers
 from evenkey.papers.experiments.pkg.sections.probed_estimates import ProbedEstimates
 from evenkey.papers.experiments.pkg.sections.section_2_1 import QueryLatency
 from evenkey.papers.experiments.pkg.sections.section_4_1 import StepsOfTree
-from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
+from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws, OtherStreams
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, MOST, Timed, medians
 
@@ -272,6 +272,11 @@ def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
 @figures_of.register(HashDraws)
 def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
     return {"unbalanced": 3, **medians([{"imbalance": rng.uniform(1e-6, 1)} for _ in range(2)])}
+
+
+@figures_of.register(OtherStreams)
+def _(_scenario: Any, rng: np.random.Generator) -> dict[str, Any]:
+    return all_runs({"imbalance": rng.uniform(1e-6, 1)})
 
 
 @figures_of.register(WorkerLoads)

@@ -11,7 +11,7 @@ from evenkey.core.streams import generated
 from evenkey.papers.data_sets import LookAlike
 from evenkey.papers.experiments.dkg.section_5_3 import FlatterTail, LoadThroughTime, TailDataset
 from evenkey.papers.experiments.experiment_data import Dataset
-from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws
+from evenkey.papers.experiments.pkg.sections.section_6_1 import HashDraws, OtherStreams
 
 ELECTION = "twitter-election"
 
@@ -45,3 +45,16 @@ def test_draws_of_the_hash_decide_whether_few_keys_are_balanced():
     assert figures["imbalance_most"] == 0.5
     assert figures["imbalance_least"] == (counts.max() - 500) / 1000
     assert figures["messages"] == 60_000
+
+
+def test_a_method_that_keeps_keys_whole_is_measured_on_streams_of_other_seeds():
+    """On-Greedy has each of two keys on a worker of its own, so loads are the keys' counts."""
+    stream = Dataset("uniform(keys=2)", 1000)
+    figures = OtherStreams(stream, "on-greedy", 2, seeds=3).measure().figures
+    counts = [
+        np.bincount(generated("uniform(keys=2)", messages=1000, seed=seed).ids(0, 1000)).max()
+        for seed in range(3)
+    ]
+    assert len(set(counts)) == len(counts)
+    assert figures["imbalance_runs"] == [(each - 500) / 1000 for each in counts]
+    assert figures["messages"] == 3000
