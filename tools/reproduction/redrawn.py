@@ -157,7 +157,8 @@ def _behind_table_three(record: Record) -> pd.DataFrame:
 
 
 def _draws(record: Record) -> pd.DataFrame:
-    frame = _default(record)
+    names = ("data", "method", "workers", "draws", "unbalanced", "imbalance")
+    frame = _named(0, *names, kind="hash-draws")(record)
     return frame.assign(setting=frame["data"] + ", W = " + frame["workers"].astype(str))
 
 

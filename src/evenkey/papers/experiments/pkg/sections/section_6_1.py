@@ -123,8 +123,9 @@ class OtherDraws(Experiment):
         "stream is routed with 20 hashes by a router that sees all messages. A draw counts as "
         "unbalanced if the imbalance at its end is above 0.001 of the messages. On-Greedy and PoTC "
         "choose the worker of a new key by the loads so far, so that the order of the messages "
-        "decides as well: they route eight streams, with the hash of table 2. Medians, in brackets "
-        "minimum and maximum. In the first table WP and TW have 2 M messages, the others 500,000."
+        "decides as well: they route eight streams, with the hash of table 2. Figures are medians, "
+        "with the minimum and maximum of the draws, or the figure of each stream, in brackets. In "
+        "the first table WP and TW have 2 M messages, the others 500,000."
     )
     charts = (
         Chart(
