@@ -221,6 +221,15 @@ def test_finished_runs_are_not_used_to_measure_again(clocked, tmp_path):
     assert times(run(clocked, QUICK, tmp_path, again=True)) == [5.0, 50.0]
 
 
+def test_runs_that_differ_are_measured_again_as_the_message_says(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(small, "scenarios", lambda _: [Clocked(STREAM, 1, steady=False)])
+    CLOCK[:] = [5.0, 5.0, 3.0]
+    with pytest.raises(RunError, match="run it again with --again"):
+        run(small, QUICK, tmp_path)
+    CLOCK[:] = [4.0, 4.0, 4.0]
+    assert times(run(small, QUICK, tmp_path, again=True)) == [4.0]
+
+
 def test_runs_of_another_machine_are_measured_again(clocked, tmp_path, monkeypatch):
     CLOCK[:] = [1.0, 10.0]
     monkeypatch.setattr(finished_runs, "machine", lambda: "another one")

@@ -190,7 +190,7 @@ def _summary(scenario: Timed, runs: Sequence[TimedRun]) -> Measurement:
         if others != {value}:
             message = (
                 f"scenario {scenario.id}: {name} differs between runs ({sorted(map(str, others))}) "
-                "but must not: run it again, and report it if it happens again"
+                "but must not: run it again with --again, and report it if it happens again"
             )
             raise RunError(message)
     timings = medians([run.timings for run in runs], fresh=scenario.fresh)
