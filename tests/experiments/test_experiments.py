@@ -459,3 +459,13 @@ def test_timed_scenarios_are_repeated_as_the_scale_says(name):
         for scenario in find(name).scenarios(scale):
             if isinstance(scenario, Timed):
                 assert scenario.repeats == scale.repeats
+
+
+@pytest.mark.parametrize("name", sorted(PAPERS))
+def test_only_runs_change_with_their_number(name):
+    one, four = (
+        [*find(name).scenarios(each)] for each in (QUICK, dataclasses.replace(QUICK, repeats=4))
+    )
+    assert [
+        dataclasses.replace(each, repeats=1) if isinstance(each, Timed) else each for each in four
+    ] == one

@@ -36,6 +36,11 @@ class Scale:
         """Whether streams are as long as in the paper."""
         return self.most_messages is None
 
+    @property
+    def shortest(self) -> bool:
+        """Whether streams are as short as with ``quick``, however often they run."""
+        return self.most_messages == QUICK.most_messages
+
     def messages(self, published: int, *, quick: float = 1) -> int:
         """Return the length of a stream that has `published` messages in the paper.
 

@@ -8,8 +8,12 @@ from evenkey.papers.experiments import Experiment, Frame, Scale
 from evenkey.papers.experiments.joins.join_run import MACHINE, MEDIANS, JoinRun, join_run
 from evenkey.reports.pictures import Axis, Chart, Column, Plot
 
-_SUBSCRIPTIONS = (10_000, 20_000, 30_000, 40_000, 50_000)
-_QUICK = (1000, 2000, 4000, 8000)
+_SUBSCRIPTIONS = {
+    "quick": (1000, 2000, 4000, 8000),
+    "medium": (10_000, 20_000, 30_000),
+    "full": (10_000, 20_000, 30_000, 40_000, 50_000),
+}
+"""Numbers of subscriptions, by the name of the scale."""
 
 
 class RedistributionTime(Experiment):
@@ -48,7 +52,6 @@ class RedistributionTime(Experiment):
         return [chart.plot(in_ms) for chart in self.charts]
 
     def scenarios(self, scale: Scale) -> list[JoinRun]:
-        sizes = _SUBSCRIPTIONS if scale.whole else _QUICK
         return [
             replace(
                 join_run(
@@ -58,8 +61,9 @@ class RedistributionTime(Experiment):
                     0.7,
                     subscriptions=subscriptions,
                     force_redistribution=2,
+                    shorter=4,
                 ),
                 slow_down=1.0,  # matching is not timed
             )
-            for subscriptions in sizes
+            for subscriptions in _SUBSCRIPTIONS[scale.name]
         ]

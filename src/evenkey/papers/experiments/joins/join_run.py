@@ -159,6 +159,7 @@ def join_run(
     subscriptions: int | None = None,
     force_redistribution: int | None = None,
     clustered: bool = False,
+    shorter: int = 1,
 ) -> JoinRun:
     """Declare the scenario of a join at a scale.
 
@@ -175,16 +176,19 @@ def join_run(
     clustered
         Whether polygons are 30 % of the publications and fill their own regions, on 128
         partitions. Otherwise they are 60 % of the publications everywhere, on 64 partitions.
+    shorter
+        Number by which publications and epochs are divided below scale ``full``.
     """
     size, mix = _SIZES[scale.name], _CLUSTERED if clustered else _SPREAD
+    divisor = 1 if scale.whole else shorter
     return JoinRun(
-        Dataset(DISTRICTS, size.publications),
+        Dataset(DISTRICTS, size.publications // divisor),
         pipeline,
         mode,
         skew,
         subscriptions=subscriptions or size.subscriptions,
         sources=size.sources,
-        epochs=size.epochs,
+        epochs=size.epochs // divisor,
         force_redistribution=force_redistribution,
         repeats=scale.repeats,
         partitions=mix.partitions,

@@ -8,7 +8,6 @@ as well as its seconds do, and the modes DB and LB would balance the same.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,7 +64,7 @@ class ModesAgainstSkew(Experiment):
 
     def scenarios(self, scale: Scale) -> list[JoinRun]:
         return [
-            _halved(scale, join_run(scale, pipeline, mode, skew, clustered=True))
+            join_run(scale, pipeline, mode, skew, clustered=True, shorter=2)
             for pipeline in _PIPELINES
             for skew in _skews(pipeline)
             for mode in _modes(scale, pipeline, skew)
@@ -79,14 +78,6 @@ class ModesAgainstSkew(Experiment):
                 for points in frame["series"]
             ],
         )
-
-
-def _halved(scale: Scale, run: JoinRun) -> JoinRun:
-    """Halve publications and epochs below scale ``full``, as there are many runs."""
-    if scale.whole:
-        return run
-    half = replace(run.dataset, messages=(run.dataset.messages or 0) // 2)
-    return replace(run, dataset=half, epochs=run.epochs // 2)
 
 
 def _skews(pipeline: str) -> Sequence[float]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from evenkey.papers.experiments.experiment_data import Dataset, published
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.pkg.paper_streams import STREAMS
-from evenkey.papers.experiments.scale import QUICK
 from evenkey.reports.pictures import Axis
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class Deployment(NamedTuple):
 
     def part(self, scale: Scale) -> Part:
         """Return the stream at a scale below ``full``."""
-        return self.quick if scale == QUICK else self.medium
+        return self.quick if scale.shortest else self.medium
 
 
 WP = Deployment(

@@ -13,7 +13,6 @@ from evenkey.papers.experiments.pkg.deployment import (
     replayed,
     schemes,
 )
-from evenkey.papers.experiments.scale import QUICK
 from evenkey.reports.pictures import Axis, Chart, Column, Plot
 
 _QUICK_COSTS = (0.1, 0.5, 1.0)
@@ -29,7 +28,7 @@ def with_costs(scale: Scale) -> list[PipelineRun]:
         rate = stream.rate or 0
         epochs = round((stream.messages or 0) / (rate * _EPOCH_SECONDS))
     else:
-        rate, epochs = _PART_RATE, 4 if scale == QUICK else 12
+        rate, epochs = _PART_RATE, 4 if scale.shortest else 12
         stream = replace(stream, messages=epochs * _PART_EPOCH)
     return [
         each
