@@ -11,14 +11,12 @@ from tests.snippets.blocks import snippets
 from tests.snippets.shown import not_shown, usual_partitions
 
 EQUAL = [("after", "before"), ("totals", "salted", "by_customer", "by_function", "in_arrow")]
-STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 @pytest.fixture
 def settings(spark):
     names = ("spark.sql.shuffle.partitions", "spark.sql.streaming.stateStore.providerClass")
     before = {name: spark.conf.get(name) for name in names}
-    spark.conf.set(names[1], STATE)
     yield
     for name, value in before.items():
         spark.conf.set(name, value)
