@@ -7,10 +7,10 @@ than 20,000 messages per worker, if max over mean is above `most_imbalance`
 (docs/planned-reference.md). Cells are written one by one, as lines of JSON, and cells in the file
 are not simulated again. So the command can be stopped at any time, and continues where it stopped.
 
-    python benchmarks/every_epoch.py --output cells.jsonl
-    python benchmarks/every_epoch.py --output cells.jsonl --groupings planned --seconds 200
-    python benchmarks/every_epoch.py --output cells.jsonl --table
-    python benchmarks/every_epoch.py --output fresh.jsonl --groupings planned --fresh
+    python -m benchmarks.every_epoch --output cells.jsonl
+    python -m benchmarks.every_epoch --output cells.jsonl --groupings planned --seconds 200
+    python -m benchmarks.every_epoch --output cells.jsonl --table
+    python -m benchmarks.every_epoch --output fresh.jsonl --groupings planned --fresh
 """
 
 from __future__ import annotations
