@@ -39,7 +39,7 @@ class Scale:
     @property
     def shortest(self) -> bool:
         """Whether streams are as short as with ``quick``, however often they run."""
-        return self.most_messages == QUICK.most_messages
+        return self.name == QUICK.name
 
     def messages(self, published: int, *, quick: float = 1) -> int:
         """Return the length of a stream that has `published` messages in the paper.
