@@ -123,7 +123,7 @@ def run(program, environment, *arguments):
     return done.returncode, done.stdout.splitlines(), done.stderr
 
 
-@pytest.mark.slow(25)
+@pytest.mark.soak(25)
 def test_operators_have_sparks_results_without_numba(environment, tmp_path):
     logs = ROOT / "tests" / "diagnosis" / "logs" / "apply-skewed.gz"
     code, printed, errors = run(OPERATORS, environment, logs, tmp_path / "state")

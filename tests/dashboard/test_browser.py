@@ -240,7 +240,7 @@ def test_a_join_has_its_own_charts(browser, join_url, name, width, height, schem
         page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 def test_a_run_that_has_yet_to_come_is_waited_for(browser, served, tmp_path):
     place = tmp_path / "to-come"
     with opened(browser, served(place), 390, 844, "dark", drawn="#standing .waiting") as page:

@@ -65,6 +65,7 @@ def test_records_of_aborted_transactions_are_not_counted(mixed):
     assert shares[-1] == 1.0
 
 
+@pytest.mark.soak(9)
 def test_uncommitted_records_are_read_with_read_uncommitted(mixed):
     report = run(PipelineConfig(kafka=mixed, isolation="read_uncommitted", **SMALL))
     assert counts(report) == {"plain": 60, "aborted": 40, "committed": 20}

@@ -87,7 +87,7 @@ def test_an_output_contains_the_history_of_its_run(tmp_path):
     assert len(last.hottest) == 10
 
 
-@pytest.mark.slow(11)
+@pytest.mark.soak(11)
 def test_a_continued_run_continues_its_history(tmp_path):
     stream = generated("country-skew-r80", messages=3000)
     config = PipelineConfig(

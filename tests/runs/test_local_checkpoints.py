@@ -48,7 +48,7 @@ def test_the_users_manager_stays(own):
     assert own.conf.get(MANAGER) == "a.Manager"
 
 
-@pytest.mark.slow(25)
+@pytest.mark.soak(25)
 def test_a_run_starts_no_process_for_each_file_of_its_checkpoint(tmp_path: Path) -> None:
     real = shutil.which("readlink")
     log, programs = tmp_path / "log", tmp_path / "programs"

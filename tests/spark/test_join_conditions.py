@@ -88,7 +88,7 @@ def test_every_form_gives_what_it_gives_on_spark(sides):
     assert placement.choice.startswith("split keys (1 by distributing the left rows")
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak(8)
 def test_columns_of_either_side_are_found_in_the_result(sides):
     left, right = sides
     on = left.a == right.b

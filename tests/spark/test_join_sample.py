@@ -112,7 +112,7 @@ def test_a_key_that_is_hot_on_the_sampled_side_needs_no_second_job(plain, monkey
     assert counts_of(hot(plain), right, FEW).error > 0
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 @pytest.mark.parametrize("exact", [False, True])
 def test_counts_of_a_cached_side_are_the_same(plain, monkeypatch, exact):
     left = hot(plain)

@@ -88,7 +88,7 @@ def origin_of(state, folder=""):
     return json.loads(str(table.memory["about"]))["origin"]
 
 
-@pytest.mark.slow(14)
+@pytest.mark.soak(14)
 def test_a_moved_query_restarts_and_moves_again(session, old, tmp_path):
     """Its processor gets rows, its key is an expression, and its loads are read from its state."""
     checkpoint, expired = old
@@ -122,7 +122,7 @@ def test_a_moved_query_restarts_and_moves_again(session, old, tmp_path):
     assert states(session, place / "checkpoint") == whole
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_a_query_of_spark_s_own_group_by_moves_to_one_worker(session, tmp_path):
     """One worker needs no plan, but the state."""
     own = with_workers(session, 2)
@@ -382,7 +382,7 @@ class Narrow(StatefulProcessor):
         pass
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak(12)
 def test_a_processor_with_other_types_fails_before_the_first_rows(session, old, tmp_path):
     checkpoint = copied(old, tmp_path)
     moved = eks.rebalance(session, checkpoint, state=tmp_path / "state")

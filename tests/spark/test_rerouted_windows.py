@@ -157,8 +157,12 @@ JOBS: dict[str, Any] = {
     },
 }
 OPERATIONS = {"several": 2, "beside a join": 3, "hidden": 2, "joined with itself": 2}
+IN_TEST = {"chained", "in a CTE"}
+IN_CHECK = {"every function", "beside a join", "in Python"}
 ALL = [
-    pytest.param(each, marks=[] if each in ("chained", "in a CTE") else pytest.mark.slow(4))
+    each
+    if each in IN_TEST
+    else pytest.param(each, marks=(pytest.mark.slow if each in IN_CHECK else pytest.mark.soak)(4))
     for each in JOBS
 ]
 
@@ -364,7 +368,7 @@ def test_other_windows_have_the_plan_of_spark_and_run_no_job(own, clicks, profil
         assert balancing.summary == []
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_a_later_call_keeps_its_fingerprint(own, clicks, path):
     def job():
         made = clicks.withColumn("total", over("sum(n)", IN_ORDER)).where("total > 9")

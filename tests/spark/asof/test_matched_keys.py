@@ -70,7 +70,7 @@ def test_keys_and_times_of_several_types_of_numbers(session):
     assert matched(left, right, "user", "whole", cuts=False) == wanted
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_columns_are_those_of_sparks_join(session):
     left, right = left_rows(session, 50), right_rows(session, 20)
     left = left.select("id", "whole", "user", F.lit(1).alias("a.b `c`"), F.lit(2).alias("id "))
@@ -124,7 +124,7 @@ def test_without_hot_keys_the_plan_is_sparks_own(session):
     assert [row["at"] for row in rows] == [500, 1500, 1500, 1500]
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 def test_a_stored_plan_serves_other_rows(session, tmp_path):
     state = tmp_path / "plan"
     left, right = left_rows(session), right_rows(session)
@@ -143,7 +143,7 @@ def test_a_stored_plan_serves_other_rows(session, tmp_path):
         matched(left, right, "user", "time", state=state, right_order=F.desc("seq"))
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak(7)
 def test_costs_decide_where_keys_are_cut(session):
     left, right = left_rows(session), right_rows(session)
     cost = F.when(F.col("id") < 90, 50).otherwise(1)

@@ -40,7 +40,7 @@ def rule(name: str, direction: str, exact: bool, bounded: bool) -> dict[str, Any
     return {"direction": direction, "allow_exact_matches": exact, "tolerance": tolerance}
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 @pytest.mark.parametrize("name", most_in_soak(TIMES, 6, slow=["whole"]))
 def test_times_of_all_types(session, name):
     """The matches are those of all pairs of rows, and of pandas if it takes such times."""
@@ -95,7 +95,7 @@ def test_left_rows_without_a_match_are_left_out(session):
     assert 0 < len(found) < 200
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 def test_a_row_is_the_nearest_though_its_distance_fits_no_bigint(session):
     first, last = -(1 << 63), (1 << 63) - 1
     left = session.createDataFrame([("a", 1), ("b", -2), ("c", 1)], "key string, at long")
@@ -108,7 +108,7 @@ def test_a_row_is_the_nearest_though_its_distance_fits_no_bigint(session):
     assert {tuple(row) for row in found.collect()} == {("a", first), ("b", last), ("c", last)}
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 def test_the_longest_tolerance_is_none(session):
     left, right = left_rows(session, 60), right_rows(session, 40)
     for name in ("time", "local", "day"):

@@ -76,7 +76,7 @@ def test_few_rows_are_near_the_ends_and_they_are_the_outermost(session, columns)
             assert 1 <= len(numbers) <= max(1, 0.1 * count), (piece, end)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 @pytest.mark.parametrize(
     "frame",
     most_in_soak(
@@ -142,7 +142,7 @@ def test_pieces_without_a_row_near_their_ends(session, tmp_path):
     assert_same(within, ["user"], ["id"], ends(), state=state)
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 def test_values_are_null_or_structs_with_a_field_that_is_never_null(session):
     pair = F.when(F.col("amount").isNotNull(), F.struct("id", "amount"))
     columns = {
@@ -161,7 +161,7 @@ def test_values_are_null_or_structs_with_a_field_that_is_never_null(session):
     assert "PySpark refuses nulls of type struct<id:bigint,amount:bigint>, which has" in within
 
 
-@pytest.mark.slow(2)
+@pytest.mark.soak(2)
 def test_a_stored_plan_whose_thresholds_hold_all_rows(session, tmp_path):
     state = tmp_path / "plan"
     operators.over(ordered_rows.rows(session), "user", "id", ends(), workers=WORKERS, state=state)
@@ -178,7 +178,7 @@ def test_a_sample_with_few_rows_of_a_piece(session, monkeypatch):
     assert_same(rows, ["user"], ["id"], ends(), cuts=False, rows_between=(-3, 2))
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
     rows = ordered_rows.rows(session)
     columns = {"n": F.row_number(), "total": F.sum("amount"), "before": F.lag("amount", 1)}
@@ -191,7 +191,7 @@ def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
     assert_same(rows, ["user"], ["id"], columns, cuts=False)
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 @pytest.mark.parametrize("seed", most_in_soak(range(3), 3, slow=[0]))
 def test_a_sample_of_a_few_rows_finds_any_key_hot(session, monkeypatch, seed):
     for limit in ("_LEAST_ALL", "_MOST_ALL"):

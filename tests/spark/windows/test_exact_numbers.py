@@ -32,7 +32,7 @@ def numbered(session, count):
     return rows.selectExpr("id", "if(id % 10 < 8, 0, id) as k", "xxhash64(id) as h")
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak(6)
 @pytest.mark.parametrize(
     ("count", "frame"),
     [(2600, {}), pytest.param(600, {"rows_between": (0, LAST)}, marks=[pytest.mark.soak])],
@@ -100,7 +100,7 @@ def test_variances_whose_squared_mean_overflows(session):
     assert_same(rows, ["k"], ["id"], columns, rows_between=(0, LAST))
 
 
-@pytest.mark.slow(5)
+@pytest.mark.soak(5)
 @pytest.mark.parametrize("frame", most_in_soak([{}, {"rows_between": (FIRST, LAST)}], 5, slow=[{}]))
 def test_of_texts_that_a_collation_makes_equal_the_first_is_taken(session, frame):
     text = F.expr("if(id % 3 = 0, 'ann', if(id % 3 = 1, 'Ann', 'ANN'))")

@@ -64,7 +64,7 @@ def test_arguments_without_a_column_stay_as_they_are(session, frame):
     assert_same(few_rows(session), ["k"], ["id"], columns, **frame)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_stars_and_several_arguments_of_count(session):
     rows = few_rows(session).withColumn("v", F.expr("nullif(v, 3)"))
     rows = rows.withColumn("s", F.struct(F.expr("nullif(id % 7, 2)").alias("w"), "v"))

@@ -36,7 +36,7 @@ def by_id(df, name):
     return {row["id"]: row[name] for row in df.select("id", name).collect()}
 
 
-@pytest.mark.slow(25)
+@pytest.mark.soak(25)
 def test_sessions_by_gaps(names, users):
     wanted = {}
     for rows in users.values():

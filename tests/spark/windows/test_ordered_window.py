@@ -64,7 +64,7 @@ def test_values_of_rows_near_by_are_carried(session, count):
     assert_same(rows, ["user"], [F.desc("whole"), "id"], columns, cuts=count > 100, workers=8)
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 @pytest.mark.parametrize(
     ("function", "arguments"),
     most_in_soak(
@@ -85,7 +85,7 @@ def test_bounded_frames_of_rows(session):
     assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=(-3, 2))
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 @pytest.mark.parametrize(
     "frame",
     [
@@ -130,14 +130,14 @@ def test_other_frames_of_values(session, direction, name, frame):
     assert_same(rows, ["user"], [direction(name)], aggregates() | ranks(), range_between=frame)
 
 
-@pytest.mark.slow(2)
+@pytest.mark.soak(2)
 def test_frames_unbounded_on_both_sides(session):
     rows = ordered_rows.rows(session, 300)
     columns = {**aggregates(), **ranks(), "distinct": F.approx_count_distinct("name")}
     assert_same(rows, ["user"], ["whole", "id"], columns, rows_between=(FIRST, LAST))
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 @pytest.mark.parametrize(
     "name",
     [

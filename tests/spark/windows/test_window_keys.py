@@ -50,7 +50,7 @@ SHARED = {
 """Which rows have the key (null, 1). The others have (1, null), which has the same hash."""
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 @pytest.mark.parametrize(
     "which",
     [pytest.param(each, marks=() if each == "some" else pytest.mark.soak) for each in SHARED],
@@ -69,13 +69,13 @@ def test_keys_with_one_hash_have_carries_of_their_own(session, which):
     assert_same(rows, ["a", "b"], ["whole", "id"], whole, rows_between=every)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak(4)
 def test_without_a_key_all_rows_are_one_partition(session):
     rows = ordered_rows.rows(session, 200)
     assert_same(rows, [], ["id"], columns())
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak(3)
 def test_all_keys_hot_and_one_row(session):
     rows = ordered_rows.rows(session)
     few = rows.where("user in (0, 1)").withColumn("user", F.col("id") % 2)
