@@ -11,7 +11,7 @@ from tests.snippets.blocks import snippets
 from tests.snippets.shown import not_shown, usual_partitions
 
 
-@pytest.mark.soak(7)
+@pytest.mark.slow(7)
 def test_python_of_the_document(spark, tmp_path, capsys):
     threshold = "spark.sql.autoBroadcastJoinThreshold"
     before = str(spark.conf.get(threshold))

@@ -12,7 +12,7 @@ from tests.snippets.shown import not_shown, usual_partitions
 from tests.spark.asof.timed_rows import by_pandas
 
 
-@pytest.mark.soak(20)
+@pytest.mark.slow(20)
 def test_python_of_the_document(spark, capsys):
     names: dict[str, Any] = {}
     with usual_partitions(spark):

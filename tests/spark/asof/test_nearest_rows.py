@@ -41,7 +41,7 @@ def rule(name: str, direction: str, exact: bool, bounded: bool) -> dict[str, Any
 
 
 @pytest.mark.soak(6)
-@pytest.mark.parametrize("name", most_in_soak(TIMES, 6, slow=["whole"]))
+@pytest.mark.parametrize("name", TIMES)
 def test_times_of_all_types(session, name):
     """The matches are those of all pairs of rows, and of pandas if it takes such times."""
     left, right = (make(session, times=[name]).cache() for make in (left_rows, right_rows))

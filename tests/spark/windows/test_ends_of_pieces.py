@@ -20,7 +20,6 @@ from evenkey.spark.windows.window_request import WindowRequest
 from tests.spark.oracle import plan_of
 from tests.spark.windows import ordered_rows
 from tests.spark.windows.ordered_rows import WORKERS, assert_same
-from tests.tiers import most_in_soak
 
 ENDS = {
     "before": lambda: F.lag("amount", 2),
@@ -77,14 +76,7 @@ def test_few_rows_are_near_the_ends_and_they_are_the_outermost(session, columns)
 
 
 @pytest.mark.soak(4)
-@pytest.mark.parametrize(
-    "frame",
-    most_in_soak(
-        [{}, {"rows_between": (-2, 0)}, {"range_between": (-9, 0)}],
-        4,
-        slow=[{"range_between": (-9, 0)}],
-    ),
-)
+@pytest.mark.parametrize("frame", [{}, {"rows_between": (-2, 0)}, {"range_between": (-9, 0)}])
 def test_the_plan_does_not_double_with_each_step_of_the_search(session, frame):
     """Each doubling of the pieces adds one step to the search for a row's piece."""
     rows = ordered_rows.rows(session)
@@ -192,7 +184,7 @@ def test_a_sample_that_misses_the_hot_key(session, monkeypatch):
 
 
 @pytest.mark.soak(3)
-@pytest.mark.parametrize("seed", most_in_soak(range(3), 3, slow=[0]))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_sample_of_a_few_rows_finds_any_key_hot(session, monkeypatch, seed):
     for limit in ("_LEAST_ALL", "_MOST_ALL"):
         monkeypatch.setattr(key_sample, limit, 1 + seed)

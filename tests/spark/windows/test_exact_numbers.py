@@ -8,7 +8,6 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from tests.spark.windows.ordered_rows import WORKERS, assert_same
-from tests.tiers import most_in_soak
 
 FIRST, LAST = Window.unboundedPreceding, Window.unboundedFollowing
 TIED = -pow(20_000, -1, 2001) % 2001
@@ -35,7 +34,7 @@ def numbered(session, count):
 @pytest.mark.soak(6)
 @pytest.mark.parametrize(
     ("count", "frame"),
-    [(2600, {}), pytest.param(600, {"rows_between": (0, LAST)}, marks=[pytest.mark.soak])],
+    [(2600, {}), (600, {"rows_between": (0, LAST)})],
 )
 def test_averages_of_decimals_are_rounded_once(session, count, frame):
     """Running averages meet the tie of 2001 values; Spark's frames to the end take a square."""
@@ -101,7 +100,7 @@ def test_variances_whose_squared_mean_overflows(session):
 
 
 @pytest.mark.soak(5)
-@pytest.mark.parametrize("frame", most_in_soak([{}, {"rows_between": (FIRST, LAST)}], 5, slow=[{}]))
+@pytest.mark.parametrize("frame", [{}, {"rows_between": (FIRST, LAST)}])
 def test_of_texts_that_a_collation_makes_equal_the_first_is_taken(session, frame):
     text = F.expr("if(id % 3 = 0, 'ann', if(id % 3 = 1, 'Ann', 'ANN'))")
     rows = numbered(session, 300).withColumn("name", text.cast("string collate UTF8_LCASE"))

@@ -67,11 +67,7 @@ def test_values_of_rows_near_by_are_carried(session, count):
 @pytest.mark.soak(3)
 @pytest.mark.parametrize(
     ("function", "arguments"),
-    most_in_soak(
-        [(F.lag, ("amount", 11)), (F.lead, ("amount", 1, 0)), (F.lag, ("id", 2, -1))],
-        3,
-        slow=[(F.lead, ("amount", 1, 0))],
-    ),
+    [(F.lag, ("amount", 11)), (F.lead, ("amount", 1, 0)), (F.lag, ("id", 2, -1))],
 )
 def test_rows_further_away_and_defaults_are_copied_for_all_columns(session, function, arguments):
     rows = ordered_rows.rows(session, 200)
@@ -86,13 +82,7 @@ def test_bounded_frames_of_rows(session):
 
 
 @pytest.mark.soak(4)
-@pytest.mark.parametrize(
-    "frame",
-    [
-        (-5, -2),
-        *(pytest.param(f, marks=pytest.mark.soak) for f in ((-100, 100), (1, 4), (0, 0))),
-    ],
-)
+@pytest.mark.parametrize("frame", [(-5, -2), (-100, 100), (1, 4), (0, 0)])
 def test_other_bounded_frames_of_rows(session, frame):
     """The longest frame has the rows of several pieces."""
     rows = ordered_rows.rows(session, 300)
@@ -138,13 +128,7 @@ def test_frames_unbounded_on_both_sides(session):
 
 
 @pytest.mark.soak(3)
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(each, marks=() if each == "text" else pytest.mark.soak)
-        for each in ordered_rows.ORDERS
-    ],
-)
+@pytest.mark.parametrize("name", ordered_rows.ORDERS)
 def test_orders_of_all_types(session, name):
     """Every second type is ordered with nulls first, the others with nulls last."""
     rows = ordered_rows.rows(session)

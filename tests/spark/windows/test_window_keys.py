@@ -51,10 +51,7 @@ SHARED = {
 
 
 @pytest.mark.soak(3)
-@pytest.mark.parametrize(
-    "which",
-    [pytest.param(each, marks=() if each == "some" else pytest.mark.soak) for each in SHARED],
-)
+@pytest.mark.parametrize("which", SHARED)
 def test_keys_with_one_hash_have_carries_of_their_own(session, which):
     first = F.expr(SHARED[which])
     rows = ordered_rows.rows(session).withColumns(
