@@ -25,6 +25,7 @@ __all__ = [
     "delete_topic",
     "delivered",
     "fill",
+    "producer_to",
     "records",
     "send",
     "start_broker",
@@ -91,10 +92,7 @@ def send(
     **settings: Any,
 ) -> None:
     """Send values to the partitions in turn, one per second, from 2020-01-01 plus `first` s."""
-    from confluent_kafka import Producer
-
-    named = {name.replace("_", "."): value for name, value in settings.items()}
-    producer = Producer({"bootstrap.servers": broker.server, **named})
+    producer = producer_to(broker, **settings)
     for number, value in enumerate(values):
         producer.produce(
             topic,
@@ -106,6 +104,19 @@ def send(
         )
         producer.poll(0)
     assert producer.flush(240) == 0
+
+
+def producer_to(broker: Broker, **settings: Any) -> Any:
+    """Return a producer that stores each record once, in the order of the calls of ``produce``.
+
+    By default, Kafka's client may store a batch that it has to send again behind later batches, so
+    its records come late. Settings are keyword arguments with underscores in place of dots.
+    """
+    from confluent_kafka import Producer
+
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    in_order = {"bootstrap.servers": broker.server, "enable.idempotence": True}
+    return Producer({**in_order, **named})
 
 
 def begin_transaction(

@@ -16,7 +16,7 @@ from evenkey import spark as eks
 from evenkey.kafka.connector import connector_settings
 from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
 from evenkey.spark.sessions.starting import session
-from tests.brokers import delivered, records
+from tests.brokers import delivered, producer_to, records
 
 __all__ = [
     "SETTINGS",
@@ -62,9 +62,7 @@ def _user(number: int) -> str | None:
 
 def send(broker, topic, numbers):
     """Send clicks, one per second of event time; the number of a click determines its user."""
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.server})
+    producer = producer_to(broker)
     for number in numbers:
         value = json.dumps({"user": _user(number), "number": number})
         at = (START + number) * 1000
@@ -74,9 +72,7 @@ def send(broker, topic, numbers):
 
 def send_far_ahead(broker, topic):
     """Send a click of the year 2099, which must not make later clicks late."""
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.server})
+    producer = producer_to(broker)
     value = json.dumps({"user": "alice", "number": 10**9, "amount": 10**9})
     producer.produce(topic, value, partition=0, timestamp=4_070_908_800_000, on_delivery=delivered)
     assert producer.flush(30) == 0

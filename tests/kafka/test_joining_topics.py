@@ -21,7 +21,7 @@ from evenkey.papers.publish_subscribe import (
 )
 from evenkey.papers.publish_subscribe.join_inputs import subscriptions_of
 from evenkey.papers.publish_subscribe.publishing import publications_of
-from tests.brokers import begin_transaction, consume
+from tests.brokers import begin_transaction, consume, producer_to
 
 SMALL: dict[str, Any] = {
     "publications": 400,
@@ -38,9 +38,7 @@ POISON = [None, b"", b"\xff", b"{", b'{"publication": 7}', b'{"geometry": "00"}'
 
 
 def send(broker, topic, values):
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.server})
+    producer = producer_to(broker)
     for value in values:
         producer.produce(topic, value, partition=0)
     producer.flush(240)

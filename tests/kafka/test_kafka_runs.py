@@ -19,7 +19,7 @@ from evenkey.pipeline.aggregate import PipelineConfig, compare
 from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.epoch_files import EpochFiles
-from tests.brokers import consume, delivered, fill
+from tests.brokers import consume, delivered, fill, producer_to
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -144,10 +144,8 @@ def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_pat
 def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     broker, topic, tmp_path, first
 ):
-    from confluent_kafka import Producer
-
     fill(broker, topic, [] if first else KEYS * 20, partitions=1)
-    producer = Producer({"bootstrap.servers": broker.server})
+    producer = producer_to(broker)
     options: dict[str, Any] = {"partition": 0, "on_delivery": delivered}
     producer.produce(topic, b"from 2096", timestamp=4 * 10**12, **options)
     for number, value in enumerate(KEYS * 20 if first else []):
@@ -174,13 +172,11 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
 
 @pytest.mark.soak
 def test_a_run_reads_the_records_at_its_start_though_the_topic_grows(broker, topic):
-    from confluent_kafka import Producer
-
     fill(broker, topic, KEYS * 50, partitions=3)
     stop = threading.Event()
 
     def grow():
-        producer = Producer({"bootstrap.servers": broker.server})
+        producer = producer_to(broker)
         while not stop.is_set():
             producer.produce(topic, b"late comer", partition=1)
             producer.poll(0)

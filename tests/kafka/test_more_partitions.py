@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from evenkey import run as run_typed
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
-from tests.brokers import delivered, fill
+from tests.brokers import delivered, fill, producer_to
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.faults]
 
@@ -26,14 +25,12 @@ def run(config, **options):
 
 def grow(broker, topic, partitions, values):
     """Increase a topic's partitions from two, and fill the new ones."""
-    from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewPartitions
 
-    servers: Any = {"bootstrap.servers": broker.server}
-    admin = AdminClient(servers)
+    admin = AdminClient({"bootstrap.servers": broker.server})
     admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(240)
-    producer = Producer(servers)
+    producer = producer_to(broker)
     for number, value in enumerate(values):
         place = 2 + number % (partitions - 2)
         producer.produce(

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from evenkey.pipeline.exporters import History
-from tests.brokers import consume, fill
+from tests.brokers import consume, delivered, fill, producer_to
 from tests.runs.killing import finish, kill_in_the_middle, started
 
 RECORDS, EPOCHS = 1200, 3
@@ -60,11 +60,7 @@ def test_a_killed_run_goes_on_from_kafka_and_gives_exact_sums(broker, tmp_path):
 
 def refill(broker, values):
     """Send more records to the existing topic."""
-    from confluent_kafka import Producer
-
-    from tests.brokers import delivered
-
-    producer = Producer({"bootstrap.servers": broker.server})
+    producer = producer_to(broker)
     for value in values:
         producer.produce("promised", value, timestamp=1_577_840_400_000, on_delivery=delivered)
     assert producer.flush(240) == 0
