@@ -123,15 +123,12 @@ def begin_transaction(
     broker: Broker, topic: str, values: Iterable[bytes], partitions: int = 2
 ) -> Any:
     """Send values in a transaction; return the producer, which must commit or abort it."""
-    from confluent_kafka import Producer
-
-    settings: Any = {
-        "bootstrap.servers": broker.server,
-        "transactional.id": f"of {topic}",
+    producer = producer_to(
+        broker,
+        transactional_id=f"of {topic}",
         # A broker aborts a transaction that is open for longer than this; a test may be slow.
-        "transaction.timeout.ms": 600_000,
-    }
-    producer = Producer(settings)
+        transaction_timeout_ms=600_000,
+    )
     producer.init_transactions(240)
     producer.begin_transaction()
     for number, value in enumerate(values):
