@@ -8,7 +8,7 @@ import os
 import pytest
 
 from evenkey import spark as operators
-from evenkey.spark.keys.exact_sums import OVERFLOWS
+from evenkey.spark.aggregates.merged_states import OVERFLOWS
 from evenkey.spark.keys.observed import observed_metrics
 from tests.spark.oracle import run
 from tests.tiers import most_in_soak

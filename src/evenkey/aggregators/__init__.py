@@ -25,11 +25,12 @@ from evenkey.aggregators.groups import reduce_groups
 from evenkey.aggregators.heavy_hitters import HeavyHitters
 from evenkey.aggregators.histogram import Histogram
 from evenkey.aggregators.mean import Mean
-from evenkey.aggregators.modules import at_place, is_place
-from evenkey.aggregators.several import Several, named_spellings, several
+from evenkey.aggregators.named_by_users import at_place, is_place, named_spellings
+from evenkey.aggregators.several import Several, SeveralAlgebraic
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
 from evenkey.aggregators.top_k import TopK
+from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.lazy import lazy_names
 from evenkey.core.spelling import read
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from evenkey.aggregators.base import Merge as Merge
     from evenkey.aggregators.functions import FunctionFold as FunctionFold
     from evenkey.aggregators.groups import check_names as check_names
-    from evenkey.aggregators.modules import modules_of as modules_of
+    from evenkey.aggregators.named_by_users import modules_of as modules_of
 
 __all__ = [
     "Aggregator",
@@ -98,11 +99,12 @@ def parse(text: str | Aggregator) -> Aggregator:
     """
     if isinstance(text, Aggregator):
         return text
+    known = available()
     given: object = text  # callers without a type checker pass anything
     if isinstance(given, str) and is_place(given):
         return at_place(given)
     named = named_spellings(given) if isinstance(given, str) else None
-    return read("aggregator", text, available()) if named is None else parse_all(named)
+    return read("aggregator", text, known) if named is None else parse_all(named)
 
 
 def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:
@@ -121,9 +123,13 @@ def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:
     >>> print(parse_all({"orders": "count", "revenue": Sum("amount")}))
     orders=count,revenue=sum(column=amount)
     """
-    given: object = aggregators
-    if not isinstance(given, Mapping):
-        return several(aggregators)  # type: ignore[arg-type] # raises
+    given: object = aggregators  # callers without a type checker pass anything
+    if not isinstance(given, Mapping) or not given:
+        message = (
+            f"aggregators = {shown(given)}: name a result and say how it is computed; pass "
+            "aggregators={'orders': 'count'}"
+        )
+        raise ConfigurationError(message)
     members = {}
     for name, each in aggregators.items():
         try:
@@ -131,4 +137,18 @@ def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:
         except ConfigurationError as error:
             message = f"aggregators[{name!r}]: {error}"
             raise ConfigurationError(message) from None
-    return several(members)
+    for name, member in members.items():
+        named: object = name
+        if not isinstance(named, str) or not named:
+            message = (
+                f"aggregators: {shown(name)} cannot name a result; pass a text, such as 'orders'"
+            )
+            raise ConfigurationError(message)
+        if member.scope != "key":
+            message = (
+                f"aggregators[{name!r}] = {str(member)!r}: it has one result per window, over all "
+                "keys, and not one per key; pass it alone, as aggregator"
+            )
+            raise ConfigurationError(message)
+    by_column = all(isinstance(each, Algebraic) for each in members.values())
+    return (SeveralAlgebraic if by_column else Several)(tuple(members.items()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,18 +10,15 @@ import pyarrow as pa
 
 from evenkey.aggregators.base import Aggregator, Algebraic, Cast, Merge
 from evenkey.aggregators.groups import check_names, number_groups
-from evenkey.core.checking import shown
-from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.spelling import split_list
+from evenkey.core.errors import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     from numpy.typing import NDArray
 
 _GROUP = "__group"
-_NAMED = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -173,62 +168,6 @@ class SeveralAlgebraic(Several, Algebraic):
     @property
     def _algebraic(self) -> list[Algebraic]:
         return [each for each in self._each if isinstance(each, Algebraic)]
-
-
-def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Several:
-    """Make one aggregator from several; the keys of `members` are the names of their results.
-
-    Raises
-    ------
-    ConfigurationError
-        `members` is empty, a name is not a string, or an aggregator has one result per window
-        instead of one per key.
-    """
-    given: object = members  # callers without a type checker pass anything
-    if not isinstance(given, Mapping) or not given:
-        message = (
-            f"{what} = {shown(members)}: name a result and say how it is computed; pass "
-            f"{what}={{'orders': 'count'}}"
-        )
-        raise ConfigurationError(message)
-    for name, each in members.items():
-        named: object = name
-        if not isinstance(named, str) or not named:
-            message = f"{what}: {shown(name)} cannot name a result; pass a text, such as 'orders'"
-            raise ConfigurationError(message)
-        if each.scope != "key":
-            message = (
-                f"{what}[{name!r}] = {str(each)!r}: it has one result per window, over all keys, "
-                "and not one per key; pass it alone, as aggregator"
-            )
-            raise ConfigurationError(message)
-    kind = Several
-    if all(isinstance(each, Algebraic) for each in members.values()):
-        kind = SeveralAlgebraic
-    return kind(tuple(members.items()))
-
-
-def named_spellings(text: str) -> dict[str, str] | None:
-    """Split ``orders=count,revenue=sum(column=amount)`` by name; None for any other form.
-
-    Raises
-    ------
-    ConfigurationError
-        A name occurs twice, or a part has no name.
-    """
-    if _NAMED.match(text.partition("(")[0]) is None:
-        return None
-    found: dict[str, str] = {}
-    for part in split_list(text):
-        match = _NAMED.fullmatch(part) if "=" in part.partition("(")[0] else None
-        if match is None:
-            message = f"{text!r}: {part!r} has no name; write name=aggregator, such as orders=count"
-            raise ConfigurationError(message)
-        if match[1] in found:
-            message = f"{text!r}: two results are named {match[1]!r}; rename one"
-            raise ConfigurationError(message)
-        found[match[1]] = match[2]
-    return found
 
 
 def _state_name(number: int, name: str) -> str:

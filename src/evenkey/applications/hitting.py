@@ -11,15 +11,14 @@ from evenkey.core.checking import check_one_of
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark import aggregate
-from evenkey.spark.aggregates import check_windows
+from evenkey.spark.aggregates import check_names, with_keys
 from evenkey.spark.keys import (
+    Windows,
     check_frame,
-    check_names,
     column_names,
     one_key,
     time_column,
     windowed_column,
-    with_keys,
     without_far_ahead,
 )
 
@@ -136,7 +135,7 @@ def heavy_hitters(
             "or combine the columns into one"
         )
         raise ConfigurationError(message)
-    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    Windows(time, window, watermark, max_ahead).check(df)
     column = one_key(df, keys)
     groups = []
     if window is not None and time is not None:

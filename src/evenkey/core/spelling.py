@@ -51,7 +51,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
         message = f"{shown(text)} cannot be read: write name or name(param=value,...)"
         raise ConfigurationError(message)
     parameters: dict[str, str] = {}
-    for argument in filter(None, map(str.strip, (match["arguments"] or "").split(","))):
+    for argument in split_list(match["arguments"] or ""):
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not (key and equals and value):
             message = f"{text!r}: {argument!r} is not of the form param=value"

@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructType, TimestampNTZType
-
-from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse, parse_all
-from evenkey.core.checking import check_text, shown
+from evenkey.aggregators import WORKER, Aggregator, parse, parse_all
+from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
-from evenkey.groupings import planner_of
-from evenkey.spark.aggregates.key_counts import CountingWorker, OfWorkers
+from evenkey.spark.aggregates.merged_states import check_result, merge_partials, with_keys
 from evenkey.spark.aggregates.partial import worked
-from evenkey.spark.aggregates.partial_task import STATES, TIME, FinishTask, MergeTask, WorkerTask
-from evenkey.spark.aggregates.unchanged import SameAggregator, with_same_aggregator
-from evenkey.spark.keys.event_times import without_far_ahead
-from evenkey.spark.keys.exact_sums import count_overflows, finished_natively, merged_natively
-from evenkey.spark.keys.given_columns import (
-    check_frame,
-    column_names,
-    find_columns,
-    same_name,
-    time_column,
-)
-from evenkey.spark.keys.multi_column_keys import check_groupable, check_result, with_keys
-from evenkey.spark.plans.places import check_state, tables_of
-from evenkey.spark.plans.plan_source import Learned
+from evenkey.spark.aggregates.rows_to_aggregate import BatchRows, RowsToAggregate, StreamRows
+from evenkey.spark.keys.event_times import Windows
+from evenkey.spark.keys.given_columns import check_groupable, column_names, find_used, has_zone
 from evenkey.spark.routing.add_worker import routed
-from evenkey.spark.sessions.query_events import listen
-from evenkey.spark.sessions.versions import from_arrow_schema
-from evenkey.spark.sessions.worker_python import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from evenkey.core.stores import Store
     from evenkey.groupings import Grouping
     from evenkey.spark.routing.tasks import Load
-
-_DURATION = re.compile(
-    r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
-)
 
 
 def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by name only
@@ -153,31 +130,28 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     >>> sorted((row["user"], row["sum"]) for row in totals.collect())
     [('ann', 3920), ('bob', 1030)]
     """
-    check_frame(df)
-    chosen = _chosen(aggregator, aggregators)
-    keys = column_names(key)
-    check_groupable(df, keys)
-    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
-    if df.isStreaming and time is not None and max_ahead is not None:
-        df = without_far_ahead(df, time_column(df, time), max_ahead)
+    if aggregator is not None and aggregators is not None:
+        message = (
+            f"aggregator = {shown(aggregator)}: aggregators are given too; pass one of the two"
+        )
+        raise ConfigurationError(message)
     grouping = parse_grouping(grouping)
-    check_state(state)
-    learned = None
-    planned = planner_of(grouping)
-    if df.isStreaming and planned is not None and planned.learns_epochs:
-        grouping.router(workers)
-        tables, mark = tables_of(df.sparkSession, state, str(planned), workers)
-        learned = Learned(tables, mark, OfWorkers(planned, workers))
-    if df.isStreaming and state is not None:
-        grouping.router(workers)
-        tables, mark = tables_of(df.sparkSession, state, str(grouping), workers)
-        why = ""
-        if WORKER in chosen.columns:
-            why = f"{chosen.name} uses the workers that a key is on while a window is open"
-        known = SameAggregator(tables, mark, str(chosen), chosen.functions_digest, why)
-        df = with_same_aggregator(df, known)
+    if aggregators is None:
+        chosen = parse("count" if aggregator is None else aggregator)
+    else:
+        chosen = parse_all(aggregators)
+    check_groupable(df, key)
+    keys = column_names(key)
+    used = find_used(df, [*keys, *chosen.columns, *filter(None, (time, position))])
+    windows = Windows(time, window, watermark, max_ahead)
+    rows: RowsToAggregate = (
+        StreamRows(df, windows, grouping, workers, chosen, state)
+        if df.isStreaming
+        else BatchRows(df, windows)
+    )
+    prepared = rows.prepared()
     placeable = routed(
-        df,
+        prepared.df,
         key,
         grouping,
         workers,
@@ -187,162 +161,14 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         state=state,
         column=WORKER,
         position=position,
-        learn=learned or True,
+        learn=prepared.learn,
         spread=True,
-        contents=_used(df, keys, chosen, time, position),
+        contents=used,
     )
-
-    def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:
-        check_result(df, keys, bound, windowed=window is not None)
-        if learned is None or planned is None:
-            return WorkerTask(bound, by)
-        return CountingWorker(bound, by, learned, planned)
-
-    partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
-    if df.isStreaming:
-        listen(df.sparkSession)  # the listener says why Spark refuses the states in a checkpoint
-    merged = merge_partials(
-        partials,
-        bound,
-        window=window,
-        watermark=watermark,
-        zoned=not (time is not None and _has_no_zone(df, time)),
+    partials, bound = worked(
+        placeable, key, chosen, workers, prepared.worker, time=time, window=window
     )
+    check_result(df, keys, bound, windowed=window is not None)
+    zoned = time is None or has_zone(df, time)
+    merged = merge_partials(partials, bound, window=window, watermark=watermark, zoned=zoned)
     return with_keys(merged, keys) if bound.scope == "key" else merged
-
-
-def _used(
-    df: DataFrame, keys: tuple[str, ...], aggregator: Aggregator, *more: str | None
-) -> list[str]:
-    """List the columns of a frame that the aggregation uses; Spark need not read the others."""
-    wanted = {*keys, *aggregator.columns, *(name for name in more if name is not None)}
-    return [name for name in df.columns if any(same_name(df, name, each) for each in wanted)]
-
-
-def _chosen(
-    aggregator: str | Aggregator | None, aggregators: Mapping[str, str | Aggregator] | None
-) -> Aggregator:
-    """Parse the requested aggregator."""
-    if aggregators is None:
-        return parse("count" if aggregator is None else aggregator)
-    if aggregator is not None:
-        message = (
-            f"aggregator = {shown(aggregator)}: aggregators are given too; pass one of the two"
-        )
-        raise ConfigurationError(message)
-    return parse_all(aggregators)
-
-
-def check_windows(
-    df: DataFrame,
-    *,
-    time: str | None,
-    window: str | None,
-    watermark: str,
-    max_ahead: str | None,
-) -> None:
-    """Check that durations are valid, that a window has a time, and that a stream has a window.
-
-    Raises
-    ------
-    ConfigurationError
-        A stream has no `window`, a `window` is given without `time`, or a duration is invalid.
-    """
-    durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
-    for name, duration in durations.items():
-        if duration is not None or name == "watermark":
-            check_text(name, duration, "1 minute")
-    if window is not None and time is None:
-        message = f"window = {window!r} needs time=...: the timestamp column of the messages"
-        raise ConfigurationError(message)
-    for name, duration in durations.items():
-        if duration is not None and not _DURATION.fullmatch(duration):
-            message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
-            raise ConfigurationError(message)
-    if window is not None and not re.search("[1-9]", window):
-        message = f"window = {window!r}: must be longer than 0"
-        raise ConfigurationError(message)
-    if df.isStreaming and window is None:
-        message = (
-            "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
-        )
-        raise ConfigurationError(message)
-
-
-def _has_no_zone(df: DataFrame, time: str) -> bool:
-    (found,) = find_columns(df, time, "time")
-    return isinstance(df.schema[found].dataType, TimestampNTZType)
-
-
-def merge_partials(
-    partials: DataFrame,
-    aggregator: Aggregator,
-    *,
-    window: str | None,
-    watermark: str,
-    zoned: bool = True,
-    clock: str | None = None,
-) -> DataFrame:
-    """Merge partial aggregates by window and key, and compute the results.
-
-    `clock` is a column of timestamps that the watermark of a stream follows instead of the rows'
-    own times: while the clock does not advance, all windows stay open and no row is late. Rows with
-    different clock values are not merged.
-
-    Column ``window`` is a struct, as Spark's ``groupBy(window)`` returns it. Spark has no
-    watermarks on times without a zone. So if the times of the messages have no zone (`zoned` is
-    False), the partial aggregates have these times as UTC. This function then removes the zone from
-    the windows.
-
-    In a stream, this uses Spark's stateful aggregation with a watermark, in append mode. In a
-    batch, states are sorted before they are merged, so that rounding is the same in every run.
-    """
-    by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
-    groups = [F.col(name) for name in by]
-    if window is not None:
-        if partials.isStreaming:
-            partials = partials.withWatermark(clock or TIME, watermark)
-        groups = [F.window(TIME, window).alias("window"), *groups]
-    if isinstance(aggregator, Algebraic):
-        types = {field.name: field.dataType for field in partials.schema}
-        states = [
-            merged_natively(how, name, types[name]).alias(name)
-            for name, how in aggregator.merges.items()
-        ]
-    else:
-        collected = F.collect_list(F.struct(*aggregator.state.names))
-        # Spark cannot sort maps.
-        kinds = StructType([partials.schema[name] for name in aggregator.state.names])
-        if not partials.isStreaming and "map<" not in kinds.simpleString():
-            collected = F.sort_array(collected)
-        states = [collected.alias(STATES)]
-    clocks = [] if clock is None else [clock]
-    merged = partials.groupBy(*clocks, *groups).agg(*states).drop(*clocks)
-    if window is not None:
-        by = ("window", *by)
-        if not zoned:
-            merged = merged.withColumn("window", _without_zone(merged))
-            # Spark recognizes windows by this metadata, which the aliases above lose over Connect.
-            merged = merged.withMetadata("window", {"spark.timeWindow": True})
-    if isinstance(aggregator, Algebraic):
-        merged = count_overflows(merged, aggregator)
-        if aggregator.casts is not None:
-            return merged.select(*by, *finished_natively(aggregator, aggregator.casts))
-    finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
-    fields = [merged.schema[name] for name in by]
-    schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])
-    task = in_workers(merged.sparkSession, finish(aggregator, by))
-    return merged.mapInArrow(task, schema)
-
-
-def _without_zone(merged: DataFrame) -> Column:
-    """Convert the bounds of the windows from UTC to timestamps without a time zone."""
-    bounds = []
-    for end in ("start", "end"):
-        seconds = F.unix_micros(f"window.{end}").cast("decimal(20)") / F.lit(1_000_000)
-        bound = F.expr("TIMESTAMP_NTZ '1970-01-01'") + F.make_dt_interval(secs=seconds)
-        bounds.append(bound.alias(end))
-    windows = F.struct(*bounds)
-    if merged.schema["window"].nullable:
-        windows = F.when(F.col("window").isNotNull(), windows)
-    return windows

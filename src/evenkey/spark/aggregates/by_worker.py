@@ -16,12 +16,12 @@ from pyspark.sql.types import DecimalType, IntegralType, NumericType, TimestampN
 from evenkey.core.checking import check_workers, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse
-from evenkey.spark.aggregates.aggregation import check_windows
 from evenkey.spark.aggregates.by_name import COUNT, AggregateByName, parsed_aggregates
-from evenkey.spark.keys.event_times import without_far_ahead
+from evenkey.spark.keys.event_times import Windows, without_far_ahead
 from evenkey.spark.keys.given_columns import (
     absent,
     check_frame,
+    check_groupable,
     column_names,
     find_columns,
     has_collation,
@@ -31,7 +31,6 @@ from evenkey.spark.keys.given_columns import (
     same_name,
     time_column,
 )
-from evenkey.spark.keys.multi_column_keys import check_groupable
 from evenkey.spark.routing.add_worker import routed
 from evenkey.spark.routing.real_time import check_state_in_real_time
 from evenkey.spark.routing.to_workers import place
@@ -204,7 +203,7 @@ def _windowed(
             f"{given} = {shown(time or window)}: it needs {missing}=... too; pass both or none"
         )
         raise ConfigurationError(message)
-    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    Windows(time, window, watermark, max_ahead).check(df)
     (found,) = find_columns(df, time, "time")
     if isinstance(df.schema[found].dataType, TimestampNTZType):
         message = (

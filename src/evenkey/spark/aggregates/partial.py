@@ -12,9 +12,14 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.aggregates.key_counts import HASH, CountingWorker
 from evenkey.spark.aggregates.partial_task import TIME, WEIGHT, WINDOW
 from evenkey.spark.keys.any_names import NamedTask, with_plain_names
-from evenkey.spark.keys.given_columns import column_names, hash_of, key_columns, windowed_column
-from evenkey.spark.keys.multi_column_keys import one_key
-from evenkey.spark.routing.to_workers import place
+from evenkey.spark.keys.given_columns import (
+    column_names,
+    hash_of,
+    key_columns,
+    one_key,
+    windowed_column,
+)
+from evenkey.spark.routing.to_workers import to_partitions
 from evenkey.spark.sessions.versions import from_arrow_schema, to_arrow_schema
 from evenkey.spark.sessions.worker_python import in_workers
 
@@ -57,14 +62,23 @@ def worked(
         The partial aggregates, for `merge_partials`, and the bound aggregator.
     """
     messages, bound = _messages_of(routed, key, aggregator, time=time, window=window, weight=weight)
-    task = worker(bound, _group_columns(bound, windowed=window is not None))
-    return _partial_aggregates(place(messages, workers, column=WORKER), task), bound
-
-
-def _group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
-    """Return the columns that partial aggregates are grouped by."""
-    window = (WINDOW,) if windowed else ()
-    return (*window, "key") if aggregator.scope == "key" else window
+    by = [*([] if window is None else [WINDOW]), *(["key"] if bound.scope == "key" else [])]
+    task = worker(bound, tuple(by))
+    held = to_partitions(messages, workers, WORKER)
+    fields = [
+        StructField(TIME, TimestampType()) if name == WINDOW else held.schema[name]
+        for name in task.by
+    ]
+    schema = StructType([*fields, *from_arrow_schema(bound.state).fields])
+    if WORKER not in bound.columns:
+        # The worker is the number of the partition, so it need not go to Python with each message.
+        held = held.drop(WORKER)
+    if isinstance(task, CountingWorker):
+        # Hash after the shuffle, so that the shuffle does not move the hashes too.
+        held = held.withColumn(HASH, hash_of([F.col("key")]))
+    plain = with_plain_names(held)
+    named = in_workers(held.sparkSession, NamedTask(task, held.columns))
+    return plain.mapInArrow(named, schema), bound
 
 
 def _messages_of(
@@ -97,35 +111,17 @@ def _messages_of(
             )
             raise ConfigurationError(message)
     chosen = {"key": one_key(routed, keys)}
+    timed = {}
+    if window is not None and time is not None:
+        event_time = windowed_column(routed, time)
+        timed = {WINDOW: F.window(event_time, window).start, TIME: event_time}
     for name in aggregator.columns:
         chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
     values = routed.select(*(column.alias(name) for name, column in chosen.items()))
     zone = routed.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
     bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
-    if window is not None and time is not None:
-        event_time = windowed_column(routed, time)
-        chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
+    chosen |= timed
     if weight is not None:
         chosen[WEIGHT] = F.col(weight)
     chosen[WORKER] = F.col(WORKER)
     return routed.select(*(column.alias(name) for name, column in chosen.items())), bound
-
-
-def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
-    """Run a worker's task on each partition of placed messages.
-
-    The column of workers is dropped unless the aggregator needs it. The worker is the number of the
-    partition, so this column need not go to Python with each message.
-    """
-    fields = [
-        StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
-        for name in task.by
-    ]
-    schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
-    unused = [] if WORKER in task.aggregator.columns else [WORKER]
-    held = placed.drop(*unused)
-    if isinstance(task, CountingWorker):
-        # Hash after the shuffle, so that the shuffle does not move the hashes too.
-        held = held.withColumn(HASH, hash_of([F.col("key")]))
-    named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
-    return with_plain_names(held).mapInArrow(named, schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -83,12 +84,12 @@ class WorkerTask:
         return merged.set_column(merged.schema.get_field_index(WINDOW), TIME, times)
 
 
+@dataclass(frozen=True)
 class MergeTask:
     """Merge the partial aggregates of each group, which are in a list, and compute the results."""
 
-    def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
-        self._aggregator = aggregator
-        self._by = by
+    aggregator: Aggregator
+    by: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over batches with the columns `by` and the column `STATES`, a list of states."""
@@ -96,24 +97,24 @@ class MergeTask:
             states = batch.column(batch.schema.get_field_index(STATES))
             parents = pc.list_parent_indices(states)
             flat = pa.Table.from_struct_array(pc.list_flatten(states))
-            groups = batch.select(list(self._by)).take(parents)
+            groups = batch.select(list(self.by)).take(parents)
             partials = pa.Table.from_arrays(
-                [*groups.columns, *flat.columns], names=[*self._by, *flat.column_names]
+                [*groups.columns, *flat.columns], names=[*self.by, *flat.column_names]
             )
             if partials.num_rows:
-                merged = self._aggregator.merge(partials, self._by)
-                yield from self._aggregator.finish(merged, self._by).to_batches()
+                merged = self.aggregator.merge(partials, self.by)
+                yield from self.aggregator.finish(merged, self.by).to_batches()
 
 
+@dataclass(frozen=True)
 class FinishTask:
     """Compute results from states that Spark has merged."""
 
-    def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
-        self._aggregator = aggregator
-        self._by = by
+    aggregator: Aggregator
+    by: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over batches with the columns `by` and the state columns."""
         for batch in batches:
-            finished = self._aggregator.finish(pa.Table.from_batches([batch]), self._by)
+            finished = self.aggregator.finish(pa.Table.from_batches([batch]), self.by)
             yield from finished.to_batches()

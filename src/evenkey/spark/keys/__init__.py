@@ -7,12 +7,12 @@ from evenkey.spark.keys.char_lengths import differ_in_char
 from evenkey.spark.keys.contents import hashed_parts
 from evenkey.spark.keys.event_times import (
     FAR_AHEAD,
+    Windows,
     far_ahead,
     latest_time,
     seconds_of,
     without_far_ahead,
 )
-from evenkey.spark.keys.exact_sums import OVERFLOWS
 from evenkey.spark.keys.given_columns import (
     absent,
     check_frame,
@@ -20,20 +20,19 @@ from evenkey.spark.keys.given_columns import (
     find_columns,
     hash_of,
     key_columns,
+    one_key,
     quoted,
     same_name,
     time_column,
     windowed_column,
 )
-from evenkey.spark.keys.multi_column_keys import check_names, one_key, with_keys
 
 __all__ = [
     "FAR_AHEAD",
-    "OVERFLOWS",
     "NamedTask",
+    "Windows",
     "absent",
     "check_frame",
-    "check_names",
     "column_names",
     "differ_in_char",
     "far_ahead",
@@ -48,7 +47,6 @@ __all__ = [
     "seconds_of",
     "time_column",
     "windowed_column",
-    "with_keys",
     "with_plain_names",
     "without_far_ahead",
 ]

@@ -1,15 +1,18 @@
-"""Event times: convert them to numbers, and leave out rows whose times lie in the future."""
+"""Event times: check windows, convert times to numbers, leave out rows in the future."""
 
 from __future__ import annotations
 
+import re
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from evenkey.core.checking import check_text
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.observed import observed_metrics
 
 if TYPE_CHECKING:
@@ -21,6 +24,48 @@ FAR_AHEAD = "__evenkey_far_ahead"
 """Column that says whether the time of a row is so far ahead that the row is left out."""
 _METRIC = "evenkey-far-ahead"
 _SECONDS_A_DAY = 86_400.0
+_DURATION = re.compile(
+    r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
+)
+
+
+class Windows(NamedTuple):
+    """The options of windows, as `evenkey.spark.aggregates.aggregation.aggregate` takes them."""
+
+    time: str | None
+    window: str | None
+    watermark: str
+    max_ahead: str | None
+
+    def check(self, df: DataFrame) -> None:
+        """Check that durations are valid, that a window has a time, and a stream has a window.
+
+        Raises
+        ------
+        ConfigurationError
+            A stream has no `window`, a `window` is given without `time`, or a duration is invalid.
+        """
+        window = self.window
+        durations = {"window": window, "watermark": self.watermark, "max_ahead": self.max_ahead}
+        for name, duration in durations.items():
+            if duration is not None or name == "watermark":
+                check_text(name, duration, "1 minute")
+        if window is not None and self.time is None:
+            message = f"window = {window!r} needs time=...: the timestamp column of the messages"
+            raise ConfigurationError(message)
+        for name, duration in durations.items():
+            if duration is not None and not _DURATION.fullmatch(duration):
+                message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
+                raise ConfigurationError(message)
+        if window is not None and not re.search("[1-9]", window):
+            message = f"window = {window!r}: must be longer than 0"
+            raise ConfigurationError(message)
+        if df.isStreaming and window is None:
+            message = (
+                "a stream is aggregated in windows: pass window=... (such as '1 minute') and "
+                "time=..."
+            )
+            raise ConfigurationError(message)
 
 
 def latest_time(allowed: Column) -> Column:

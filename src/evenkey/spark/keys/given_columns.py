@@ -121,6 +121,11 @@ def column_names(names: object, what: str = "key") -> tuple[str, ...]:
     return tuple(map(str, listed))
 
 
+def find_used(df: DataFrame, names: Sequence[str]) -> list[str]:
+    """List the columns of a DataFrame that Spark would find by these names."""
+    return [name for name in df.columns if any(same_name(df, name, each) for each in names)]
+
+
 def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -> list[str]:
     """Return the names of columns as the DataFrame spells them.
 
@@ -217,8 +222,19 @@ def key_hash(df: DataFrame, key: str | Sequence[str]) -> Column:
         `find_columns` raises this error, or a column contains maps, which have no hash.
     """
     columns = key_columns(df, key)
-    check_types(df, column_names(key), (MapType, VariantType), "maps have no hash")
+    check_types(df, key, (MapType, VariantType), "maps have no hash")
     return hash_of(columns)
+
+
+def one_key(df: DataFrame, keys: Sequence[str]) -> Column:
+    """Return the key as one column: the user's column, or a struct if there are several.
+
+    In Spark, hashing or grouping by the struct gives the same result as by its fields in order.
+    """
+    found = key_columns(df, keys)
+    if len(found) == 1:
+        return found[0]
+    return F.struct(*(column.alias(name) for name, column in zip(keys, found, strict=True)))
 
 
 def hash_of(columns: Sequence[Column], *, nulls_apart: bool = False) -> Column:
@@ -232,9 +248,20 @@ def hash_of(columns: Sequence[Column], *, nulls_apart: bool = False) -> Column:
     return F.xxhash64(*columns, *marks)
 
 
+def check_groupable(df: DataFrame, key: str | Sequence[str]) -> None:
+    """Check that Arrow can group by the types of the key columns, as Spark can.
+
+    Raises
+    ------
+    ConfigurationError
+        The values of a key column are lists or maps, or contain lists or maps.
+    """
+    check_types(df, key, (ArrayType, MapType, VariantType), "lists and maps cannot be keys")
+
+
 def check_types(
     df: DataFrame,
-    keys: Sequence[str],
+    keys: str | Sequence[str],
     refused: tuple[type[DataType], ...],
     why: str,
     what: str = "key",
@@ -324,9 +351,21 @@ def windowed_column(df: DataFrame, name: str) -> Column:
         As `time_column` does.
     """
     column = time_column(df, name)
+    if has_zone(df, name):
+        return column
+    return quoted(*find_columns(df, name, "time"))
+
+
+def has_zone(df: DataFrame, name: str) -> bool:
+    """Return whether the timestamps of a column have a time zone.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column.
+    """
     (found,) = find_columns(df, name, "time")
-    without_zone = isinstance(df.schema[found].dataType, TimestampNTZType)
-    return quoted(found) if without_zone else column
+    return not isinstance(df.schema[found].dataType, TimestampNTZType)
 
 
 def absent(df: DataFrame, name: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evenkey.spark.routing.add_worker import routed, routes_natively
+from evenkey.spark.routing.add_worker import routed
+from evenkey.spark.routing.route_cases import routes_natively
 from evenkey.spark.routing.tasks import RoutingTask, routing_task
 
 __all__ = [

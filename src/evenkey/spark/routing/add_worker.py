@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from pyspark.sql import functions as F
-
 from evenkey.core.checking import check_one_of, number
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Grouping, parse, planner_of
+from evenkey.groupings import Grouping, parse
 from evenkey.spark.keys.given_columns import (
     absent,
     check_frame,
     key_hash,
     number_column,
-    row_numbers,
     time_column,
 )
-from evenkey.spark.keys.row_numbers import in_stable_order, order_may_change, own_columns
-from evenkey.spark.plans.batch_plans import KeptPlan, needs_plan, plan_by_frequencies, plan_of_batch
-from evenkey.spark.plans.lookup import with_planned_worker
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.plans.plan_source import Fixed
-from evenkey.spark.plans.stream_plans import plans_of_stream
 from evenkey.spark.routing.real_time import check_real_time
-from evenkey.spark.routing.tasks import Load, routing_task
-from evenkey.spark.sessions.retries import warn_of_unsafe_retries
-from evenkey.spark.sessions.worker_python import in_workers
+from evenkey.spark.routing.route_cases import Route, RowsToRoute, route_of
+from evenkey.spark.routing.tasks import Load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from evenkey.core.stores import Store
-    from evenkey.groupings import Snapshot
-    from evenkey.spark.plans.plan_source import Learned, PlanSource
-    from evenkey.spark.plans.tables import RoutingTable
+    from evenkey.spark.plans.plan_source import Learned
 
 
 def route(
@@ -199,11 +188,12 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     grouping = parse(grouping)
     grouping.router(workers)
     hashed = key_hash(df, key)
-    clock = F.current_timestamp() if time is None else time_column(df, time)
+    clock = None if time is None else time_column(df, time)
+    absent(df, column)
+    given = None if position is None else number_column(df, position, "position")
+    check_state(state)
     check_one_of("load", load, get_args(Load))
     number("rate", rate, above=0)
-    check_state(state)
-    absent(df, column)
     check_one_of("real_time", real_time, (True, False))
     if real_time and not df.isStreaming:
         message = (
@@ -213,81 +203,21 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
         raise ConfigurationError(message)
     if real_time:
         check_real_time(df.sparkSession, grouping, time=time, position=position, state=state)
-    given = None if position is None else number_column(df, position, "position")
-    natively = routes_natively(grouping, streaming=df.isStreaming, spread=spread)
-    planned = planner_of(grouping)
-    plan: Snapshot | None = None
-    if planned is not None and not df.isStreaming:
-        kept = KeptPlan.at(df.sparkSession, state, str(planned), workers)
-        plan, of_these_rows = plan_of_batch(df, hashed, planned, workers, kept)
-        natively = natively or of_these_rows
-    if planned is not None and natively:
-        source: PlanSource[RoutingTable] = Fixed(plan or {})
-        if df.isStreaming:
-            df, source = plans_of_stream(
-                df, hashed, planned, workers, state, learn, real_time=real_time
-            )
-        return with_planned_worker(
-            df, hashed, planned, workers, source, column, given, contents=contents
-        )
-    names = own_columns(df) if contents is None else contents
-    if natively and grouping.native == "hash":
-        return df.withColumn(column, F.pmod(hashed, F.lit(workers)).cast("int"))
-    if natively:
-        ordered = in_stable_order(df, df, names)
-        return ordered.withColumn(column, F.pmod(row_numbers(), F.lit(workers)).cast("int"))
-    if needs_plan(grouping):
-        kept = KeptPlan.at(df.sparkSession, state, str(grouping), workers)
-        plan = plan_by_frequencies(df, hashed, grouping, workers, kept)
-    task = routing_task(
-        df.sparkSession,
+    rows = RowsToRoute(
+        df,
+        hashed,
         grouping,
         workers,
-        rate=rate,
-        load=load,
-        state=state,
-        plan=plan,
-        streaming=df.isStreaming,
-        learn=learn,
+        clock,
+        rate,
+        load,
+        state,
+        column,
+        given,
+        learn,
+        spread,
+        contents,
+        real_time,
     )
-    df = _in_order(df, grouping, names, None if time is None else clock)
-    columns = [hashed]
-    if grouping.uses_times and (time is not None or df.isStreaming):
-        columns.append(clock.cast("double"))
-    function = task.route_pairs if len(columns) > 1 else task.route_keys
-    # PySpark's type stubs require the kind of UDF; at run time Spark infers it from type hints.
-    in_worker = in_workers(df.sparkSession, function)
-    udf = F.arrow_udf(in_worker, "int")  # type: ignore[call-overload]
-    return task.decided(df).withColumn(column, udf.asNondeterministic()(*columns))
-
-
-def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False) -> bool:
-    """Return whether rows are routed by Spark's own expressions, without Python.
-
-    Parameters
-    ----------
-    grouping
-        Grouping that routes the rows.
-    streaming
-        Whether the rows are those of a stream.
-    spread
-        As for `routed`. If the keys of a batch are counted first, `routed` routes it natively in
-        every case; this function does not consider that.
-    """
-    planned = planner_of(grouping)
-    if planned is not None:
-        return not (spread and planned.spreads_surprises)
-    # Spark does not number the rows of a stream.
-    return grouping.native == "hash" or (grouping.native == "row number" and not streaming)
-
-
-def _in_order(
-    df: DataFrame, grouping: Grouping, contents: Sequence[str], clock: Column | None
-) -> DataFrame:
-    """Sort the rows of a batch if their order may change; for a stream, log a warning instead."""
-    if not df.isStreaming:
-        return in_stable_order(df, df, contents, after=[] if clock is None else [clock])
-    if order_may_change(df):
-        why = f"{grouping} places the rows of a stream by their order"
-        warn_of_unsafe_retries(df.sparkSession, why)
-    return df
+    way: Route = route_of(rows)
+    return way.with_worker(rows)

@@ -76,21 +76,27 @@ def place(
             f"key = {shown(key)}: only by='split' uses a key; pass by='split', or leave out key"
         )
         raise ConfigurationError(message)
-    checked = _checked(df, column, workers)
     if by == "partition":
-        # Partition by the column itself, not by an expression of it: otherwise Spark does not know
-        # that rows are partitioned by the column, and a later operator by worker shuffles again.
-        return df.withColumn(column, checked).repartitionById(workers, quoted(column))
+        return to_partitions(df, workers, column)
     if key is None:
         message = "by = 'split': it needs key=..., the columns of the groupBy that follows"
         raise ConfigurationError(message)
     keys = key_columns(df, key)
     absent(df, "split")
-    split = df.withColumn("split", split_column(checked, keys, workers))
+    worker = _checked(df, column, workers)
+    split = df.withColumn("split", split_column(worker, keys, workers))
     if not df.isStreaming:
         return split.repartition(workers, *keys, "split")
     check_partitions(df.sparkSession, workers, "by='split'")
     return split
+
+
+def to_partitions(df: DataFrame, workers: int, column: str) -> DataFrame:
+    """Move the rows of each worker to the partition with the worker's number, as `place` does."""
+    # Partition by the column itself, not by an expression of it: otherwise Spark does not know
+    # that rows are partitioned by the column, and a later operator by worker shuffles again.
+    worker = _checked(df, column, workers)
+    return df.withColumn(column, worker).repartitionById(workers, quoted(column))
 
 
 def _checked(df: DataFrame, column: str, workers: int) -> Column:

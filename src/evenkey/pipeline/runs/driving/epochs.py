@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenkey.pipeline.runs.driving.timing import Span
 from evenkey.pipeline.runs.output.commits import epoch_name
 from evenkey.pipeline.runs.output.spark_logs import SparkLogs
-from evenkey.spark.keys import OVERFLOWS
+from evenkey.spark.aggregates import OVERFLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Read users' own aggregators from texts ``module:name``, such as ``shop.folds:visits``."""
+"""Texts with users' names: ``shop.folds:visits``, an aggregator; ``orders=count``, a result."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import split_list
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+_NAMED = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*)", re.DOTALL)
 _PLACE = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)\s*")
 
 
@@ -61,6 +63,29 @@ def modules_of(text: str) -> list[ModuleType]:
     """
     places = (each.rpartition("=")[2] for each in text.split(",") if "(" not in each)
     return [_imported(each) for each in places if is_place(each)]
+
+
+def named_spellings(text: str) -> dict[str, str] | None:
+    """Split ``orders=count,revenue=sum(column=amount)`` by name; None for any other form.
+
+    Raises
+    ------
+    ConfigurationError
+        A name occurs twice, or a part has no name.
+    """
+    if _NAMED.match(text.partition("(")[0]) is None:
+        return None
+    found: dict[str, str] = {}
+    for part in split_list(text):
+        match = _NAMED.fullmatch(part) if "=" in part.partition("(")[0] else None
+        if match is None:
+            message = f"{text!r}: {part!r} has no name; write name=aggregator, such as orders=count"
+            raise ConfigurationError(message)
+        if match[1] in found:
+            message = f"{text!r}: two results are named {match[1]!r}; rename one"
+            raise ConfigurationError(message)
+        found[match[1]] = match[2]
+    return found
 
 
 def _parts(text: str) -> tuple[str, str]:
