@@ -10,9 +10,10 @@ import tempfile
 import threading
 import weakref
 import zipfile
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from evenkey.core.whole_files import write_whole
 from evenkey.spark.sessions import open_task as opening
@@ -55,44 +56,64 @@ def send(session: SparkSession) -> None:
     does not accept the file, this logs a warning, because the executors may have evenkey installed.
     """
     context = getattr(session, "_sc", None)  # a session over Connect has none
-    owner = session if context is None else context
+    executors: _Executors = _OverConnect(session) if context is None else _OfContext(context)
     with _lock:
-        if owner in _sent:
+        if executors.owner in _sent:
             return
-        _sent.add(owner)
+        _sent.add(executors.owner)
         try:
-            if context is None:
-                _add_artifact(session)
-            else:
-                _add_file(context)
+            executors.add_archive()
         except Exception as error:  # noqa: BLE001 - py4j, gRPC, PySpark and the disk have their own
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             logger.warning(
                 "evenkey %s was not sent to the executors, which must have it installed: %s",
-                own_package()["version"],
+                sys.modules["evenkey"].__version__,
                 reason,
             )
 
 
-def _add_file(context: SparkContext) -> None:
-    """Add the archive from the directory where the driver's Java keeps files of the context.
+class _Executors(Protocol):
+    """The executors of a session, as long as its owner lives."""
 
-    The file lives as long as the context, which other Python processes may share, as notebooks on
-    one cluster do. Spark accepts a name from one path only, and here the path is always the same.
-    """
-    from pyspark import SparkFiles
+    @property
+    def owner(self) -> object: ...
 
-    path = Path(SparkFiles.getRootDirectory(), own_package()["archive"])
-    if not path.is_file():
-        write_whole(path, _archive())
-    context.addFile(str(path))
+    def add_archive(self) -> None:
+        """Let Spark deliver the archive to all executors."""
 
 
-def _add_artifact(session: SparkSession) -> None:
-    with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
-        path = Path(directory, own_package()["archive"])
-        path.write_bytes(_archive())
-        session.addArtifacts(str(path), file=True)
+@dataclass(frozen=True)
+class _OfContext:
+    """The executors of a classic session."""
+
+    owner: SparkContext
+
+    def add_archive(self) -> None:
+        """Add the archive from the directory where the driver's Java keeps files of the context.
+
+        The file lives as long as the context, which other Python processes may share, as notebooks
+        on one cluster do. Spark accepts a name from one path only, and here the path is always the
+        same.
+        """
+        from pyspark import SparkFiles
+
+        path = Path(SparkFiles.getRootDirectory(), own_package()["archive"])
+        if not path.is_file():
+            write_whole(path, _archive())
+        self.owner.addFile(str(path))
+
+
+@dataclass(frozen=True)
+class _OverConnect:
+    """The executors of a session over Connect."""
+
+    owner: SparkSession
+
+    def add_archive(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
+            path = Path(directory, own_package()["archive"])
+            path.write_bytes(_archive())
+            self.owner.addArtifacts(str(path), file=True)
 
 
 def _archive() -> bytes:

@@ -81,12 +81,13 @@ def in_workers(
     check_python(session)
     context = getattr(session, "_sc", None)  # a session over Connect has none
     others = context is None or not _runs_here(context) or not is_own_python(context.pythonExec)
-    if others:
-        send(session)
     beside = others and beside_driver
     folder = SparkFiles.getRootDirectory() if beside and context is not None else ""
     carrying = beside and context is None
-    return _Task(function, folder, carrying=carrying, problems_as_words=problems_as_words)
+    task = _Task(function, folder, carrying=carrying, problems_as_words=problems_as_words)
+    if others:
+        send(session)
+    return task
 
 
 def check_python(session: SparkSession) -> None:
