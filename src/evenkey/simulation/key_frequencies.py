@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.groupings import limited
+from evenkey.simulation.key_hashes import grown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,11 +51,7 @@ def frequencies(
 
     counts, keys = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
     for batch in stream.batches(size):
-        short = int(batch.ids.max(initial=-1)) + 1 - len(counts)
-        if short > 0:
-            more = max(short, len(counts))
-            counts = np.append(counts, np.zeros(more, dtype=np.int64))
-            keys = np.append(keys, np.zeros(more, dtype=np.uint64))
+        counts, keys = grown(batch.ids, counts, keys)
         weights = limited(batch.counts) if by == "weights" else _NO_WEIGHTS
         _kernels.add_counts(batch.ids, hashes.of(batch), weights, counts, keys)
     found = counts > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -51,13 +51,18 @@ class KeyHashes:
         """Return the hash of the key of each message of a batch, uint64[n]."""
         if self._own or not len(batch.ids):
             return batch.keys
-        most = int(batch.ids.max())
-        if most >= len(self._known):
-            size = max(most + 1, 2 * len(self._known))
-            self._known = np.append(self._known, np.zeros(size - len(self._known), np.bool_))
-            self._hashes = np.append(self._hashes, np.zeros(size - len(self._hashes), np.uint64))
+        self._known, self._hashes = grown(batch.ids, self._known, self._hashes)
         new = np.unique(batch.ids[~self._known[batch.ids]])
         if len(new):
             self._hashes[new] = murmur3_strings(self._stream.texts(new))
             self._known[new] = True
         return self._hashes[batch.ids]
+
+
+def grown(ids: NDArray[np.int64], *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return arrays of equal length with a place for each id; if one is missing, twice as long."""
+    size, needed = len(arrays[0]), int(ids.max(initial=-1)) + 1
+    if needed <= size:
+        return arrays
+    more = max(needed, 2 * size) - size
+    return tuple(np.append(each, np.zeros(more, each.dtype)) for each in arrays)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evenkey.simulation.key_hashes import grown
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -72,12 +74,9 @@ class _Counting:
 
     def add(self, ids: NDArray[np.int64], keys: NDArray[np.uint64]) -> None:
         """Add messages, by the ids and the hashes of their keys."""
-        missing = int(ids.max()) + 1 - len(self._known)
-        if missing > 0:
-            more = max(missing, len(self._known))
-            self._of_key = np.append(self._of_key, np.zeros(more, np.int32))
-            self._known = np.append(self._known, np.zeros(more, np.bool_))
-            self._counts = np.append(self._counts, np.zeros(more, np.int64))
+        self._of_key, self._known, self._counts = grown(
+            ids, self._of_key, self._known, self._counts
+        )
         self._of_key[ids] = keys % np.uint64(self._partitions)
         np.add.at(self._counts, ids, 1)
         self.messages += len(ids)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.core.metrics import EpochMetrics, LoadCounts, PairCounts, RunMetrics, Seen
 from evenkey.simulation.account import Account
 from evenkey.simulation.estimation import Global, Probing
 from evenkey.simulation.key_frequencies import count_keys
 from evenkey.simulation.report import Agreement
-from evenkey.simulation.simulated_placement import Placement
 from evenkey.simulation.source_routers import Sources
 from evenkey.simulation.timeline import Timeline, epochs
 
@@ -113,3 +113,41 @@ class System:
             self._agreeing += int(np.count_nonzero(same))
         self.account.add(piece.messages, workers)
         self.placement.add(piece.messages, workers)
+
+
+class Placement:
+    """Counts loads and distinct (worker, key) pairs.
+
+    Parameters
+    ----------
+    workers
+        Number of workers.
+    by_epoch
+        Whether to also count each epoch separately.
+    replication
+        Whether to count pairs; loads are always counted.
+    """
+
+    def __init__(self, workers: int, *, by_epoch: bool, replication: bool) -> None:
+        self._whole = PairCounts(workers) if replication else LoadCounts(workers)
+        self._epoch = self._whole.of_next_epoch() if by_epoch else self._whole
+        self._by_epoch = by_epoch
+        self._messages = 0
+        self.epochs: list[EpochMetrics] = []
+
+    def add(self, messages: Messages, workers: NDArray[np.int32]) -> None:
+        """Add the next messages, which went to these workers."""
+        self._epoch.add(workers, messages.keys, messages.observed)
+        self._messages += len(messages)
+
+    def end_epoch(self) -> None:
+        """End the current epoch, if epochs are counted and the current one has a message."""
+        if self._by_epoch and self._messages:
+            self.epochs.append(EpochMetrics.of_epoch(len(self.epochs), self._epoch, self._messages))
+            self._messages = 0
+            self._whole.merge(self._epoch)
+            self._epoch = self._whole.of_next_epoch()
+
+    def metrics(self, messages: int, average_imbalance: float) -> RunMetrics:
+        """Compute the metrics of the whole stream; with epochs, of all epochs that have ended."""
+        return RunMetrics.of(Seen(self._whole, messages, average_imbalance))

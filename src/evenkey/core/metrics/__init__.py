@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from evenkey.core.metrics.base import Figure, Figures, Value, figure, known
-from evenkey.core.metrics.epoch import EpochMetrics, epoch_figures
+from evenkey.core.metrics.durations import makespan, messages_per_second
 from evenkey.core.metrics.figures import (
     FIGURES,
     Balance,
+    EpochMetrics,
     JoinFigures,
     Outcome,
     Pace,
     RunMetrics,
     Spread,
     Standing,
+    epoch_figures,
     shown_in,
 )
-from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
-from evenkey.core.metrics.load_distance import load_distances, max_load_distance
+from evenkey.core.metrics.load import (
+    imbalance,
+    imbalance_fraction,
+    load_distances,
+    max_load_distance,
+    max_over_mean,
+    stddev_percent,
+)
 from evenkey.core.metrics.replication import LoadCounts, PairCounts, dist_cost_lower_bound
-from evenkey.core.metrics.schedule import makespan
 from evenkey.core.metrics.seen import Paced, Seen, Stood, Taken
-from evenkey.core.metrics.throughput import messages_per_second
 
 __all__ = [
     "FIGURES",

@@ -25,26 +25,28 @@ def fingerprint(key, salt):
 
 
 @njit(cache=True, inline="always")
-def insert(table, word):
-    """Insert a fingerprint into a table with a free slot; return whether the fingerprint is new."""
+def find(table, word):
+    """Return the slot that a fingerprint has, or would get, in a table with a free slot."""
     mask = np.uint64(len(table) - 1)
     slot = word & mask
-    while table[slot] != EMPTY:
-        if table[slot] == word:
-            return False
+    while table[slot] != EMPTY and table[slot] != word:
         slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(cache=True, inline="always")
+def insert(table, word):
+    """Insert a fingerprint into a table with a free slot; return whether the fingerprint is new."""
+    slot = find(table, word)
+    new = table[slot] == EMPTY
     table[slot] = word
-    return True
+    return new
 
 
 @njit(cache=True, inline="always")
 def contains(table, word):
     """Return whether a table with a free slot has a fingerprint."""
-    mask = np.uint64(len(table) - 1)
-    slot = word & mask
-    while table[slot] != EMPTY and table[slot] != word:
-        slot = (slot + np.uint64(1)) & mask
-    return table[slot] == word
+    return table[find(table, word)] == word
 
 
 @njit(cache=True)
@@ -60,10 +62,7 @@ def insert_all(table, words):
 @njit(cache=True, inline="always")
 def add_to(table, counts, word, count):
     """Add to the count of a fingerprint; return whether the fingerprint is new."""
-    mask = np.uint64(len(table) - 1)
-    slot = word & mask
-    while table[slot] != EMPTY and table[slot] != word:
-        slot = (slot + np.uint64(1)) & mask
+    slot = find(table, word)
     new = table[slot] == EMPTY
     table[slot] = word
     counts[slot] += count

@@ -6,16 +6,29 @@ table in `docs/figures.md` are made from these declarations. To add a figure, ad
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evenkey.core.metrics.base import Figures, figure
-from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
-from evenkey.core.metrics.load_distance import max_load_distance
-from evenkey.core.metrics.seen import LEAST_FOR_P99
+from evenkey.core.metrics.load import (
+    imbalance,
+    imbalance_fraction,
+    max_load_distance,
+    max_over_mean,
+    stddev_percent,
+)
+from evenkey.core.metrics.seen import LEAST_FOR_P99, Seen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
     from evenkey.core.metrics.base import Figure, Place
+    from evenkey.core.metrics.replication import LoadCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +88,6 @@ class Spread(Balance):
         "keys",
         "Keys of earlier epochs on workers that had not held them, counted once per such worker.",
         lambda seen: seen.counts.moved_keys,
-        label="moved keys",
         shown=("chart",),
         decimals=0,
         counts_up=True,
@@ -84,7 +96,6 @@ class Spread(Balance):
         "percent",
         "Load of the moved keys on these workers, of all load.",
         lambda seen: 100 * seen.counts.moved_load,
-        label="moved load",
         shown=("chart",),
     )
     size_imbalance: float = figure(
@@ -92,7 +103,6 @@ class Spread(Balance):
         "The maximum load of a worker less the mean load (our reading of the size imbalance of the "
         "Prompt paper).",
         lambda seen: imbalance(seen.loads),
-        label="size imbalance",
         decimals=0,
     )
     cardinality_imbalance: float = figure(
@@ -109,7 +119,6 @@ class Spread(Balance):
         "Key fragments divided by keys (our reading of the key split ratio of the Prompt paper): "
         "the same number as DistCost.",
         lambda seen: seen.counts.dist_cost,
-        label="key split ratio",
     )
 
 
@@ -245,7 +254,6 @@ class Standing(Figures):
         "Rows of the input that had arrived when the epoch began and are in no epoch yet; in a "
         "topic, offsets.",
         lambda seen: seen.lag,
-        label="lag",
         scope="epoch",
         shown=("card", "chart"),
     )
@@ -334,7 +342,6 @@ class JoinFigures(Figures):
         "partitions",
         "Static partitions of each worker in the epoch.",
         lambda seen: seen.static_partitions,
-        label="static partitions",
         scope="epoch",
     )
     redistribution_seconds: float = figure(
@@ -354,3 +361,53 @@ FIGURES: dict[str, Figure] = {each.name: each for group in _GROUPS for each in g
 def shown_in(place: Place) -> list[Figure]:
     """Return the figures that a place shows, in the order of their declaration."""
     return [each for each in FIGURES.values() if place in each.shown]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochMetrics(Spread):
+    """How the messages of one epoch were spread over workers.
+
+    Parameters
+    ----------
+    epoch
+        Number of the epoch.
+    """
+
+    epoch: int
+
+    @classmethod
+    def of_epoch(cls, epoch: int, counts: LoadCounts, messages: int) -> Self:
+        """Compute the metrics of an epoch from the counts per worker and the number of messages."""
+        return cls(epoch=epoch, **vars(Spread.of(Seen(counts, messages))))
+
+
+def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
+    """Summarize the figures of epochs, under the names that all commands use.
+
+    Returns
+    -------
+    dict
+        Each figure whose values are not whole numbers, such as ``epoch_max_over_mean`` or
+        ``epoch_dist_cost``, is a dict with the median over the epochs,
+        ``p50``, and the largest value, ``max``. Both are None if no epoch has a value.
+
+    Examples
+    --------
+    >>> from evenkey.core.metrics import PairCounts
+    >>> epochs = []
+    >>> for number, workers in enumerate([[0, 0, 0, 1], [0, 0, 1, 1]]):
+    ...     counts = PairCounts(workers=2)
+    ...     counts.add(np.array(workers), np.arange(4, dtype=np.uint64))
+    ...     epochs.append(EpochMetrics.of_epoch(number, counts, messages=4))
+    >>> epoch_figures(epochs)["epoch_max_over_mean"]
+    {'p50': 1.25, 'max': 1.5}
+    """
+    names = [each.name for each in Spread.declared() if each.of_epoch and not each.whole]
+    records = [each.named(of_epoch=True) for each in epochs]
+    figures: dict[str, object] = {}
+    for name in names:
+        # A figure is NaN if an older version of evenkey recorded the epoch without the figure.
+        values = [each for each in map(itemgetter(name), records) if not math.isnan(each)]
+        p50, most = (float(np.median(values)), max(values)) if values else (None, None)
+        figures[name] = {"p50": p50, "max": most}
+    return figures

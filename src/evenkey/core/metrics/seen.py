@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.core.metrics.throughput import messages_per_second
+from evenkey.core.metrics.durations import messages_per_second
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
