@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import Printer, number, print_point, print_title, whole
+from evenkey.cli.output import Printer, number, print_plain, print_point, print_title, whole
 
 if TYPE_CHECKING:
     from evenkey.reports.advice import Advice
@@ -25,9 +25,9 @@ def print_advice(advice: Advice) -> None:
     skew, sample = advice.skew, advice.sample
     console.print()
     print_title(console, f"{sample.name}: {whole(skew.messages)} messages, {whole(skew.keys)} keys")
-    _say(console, advice.caution or "All lines were read.")
+    print_plain(console, advice.caution or "All lines were read.")
     if sample.rejected:
-        _say(console, f"{whole(sample.rejected)} of the lines read are not messages.")
+        print_plain(console, f"{whole(sample.rejected)} of the lines read are not messages.")
     _print_skew(console, advice)
     _print_predictions(console, advice)
 
@@ -38,15 +38,11 @@ def _print_recommendation(console: Console, advice: Advice) -> None:
         print_title(console, "No grouping is needed")
     else:
         print_title(console, f"Use {chosen.grouping} on {chosen.workers} workers")
-    _say(console, advice.headline)
+    print_plain(console, advice.headline)
     for reason in chosen.reasons:
         print_point(console, reason)
     console.print()
-    console.print(advice.code.rstrip(), highlight=False, markup=False, soft_wrap=True)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, markup=False)
+    print_plain(console, advice.code.rstrip(), wrapped=False)
 
 
 def _print_skew(console: Console, advice: Advice) -> None:
@@ -61,12 +57,12 @@ def _print_skew(console: Console, advice: Advice) -> None:
         table.add_row(escape(shown), whole(messages), number(100 * share))
     console.print(table)
     if skew.zipf is not None:
-        _say(
+        print_plain(
             console,
             f"Zipf's law fits best with z = {number(skew.zipf.exponent)}; it is off by at most "
             f"{number(100 * skew.zipf.distance, 1)} % of the messages.",
         )
-    _say(
+    print_plain(
         console,
         f"With more than 1/p1 = {number(skew.most_workers(1), 1)} workers, the hottest key exceeds "
         f"the fair share of one worker; with more than 2/p1 = {number(skew.most_workers(2), 1)}, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.reports.advice import Advice, Sample, Sampling
 
 _FIELDS = ("input", "split", "key", "time", "sources")
-_PANEL = "Advice"
+_option = functools.partial(typer.Option, rich_help_panel="Advice")
 
 
 def register(app: typer.Typer) -> None:
@@ -33,54 +34,36 @@ def _advise(
     *,
     config: PipelineConfig,
     workers: Annotated[
-        str,
-        typer.Option(
-            metavar="W[,W...]",
-            help="Worker counts to choose from, separated by commas.",
-            rich_help_panel=_PANEL,
-        ),
+        str, _option(metavar="W[,W...]", help="Worker counts to choose from, separated by commas.")
     ] = "10",
     groupings: Annotated[
         str | None,
-        typer.Option(
+        _option(
             metavar="GROUPINGS",
             help="Groupings to choose from, separated by commas; default: all that suit a stream.",
-            rich_help_panel=_PANEL,
-            show_default=False,
         ),
     ] = None,
     aggregator: Annotated[
         str | None,
-        typer.Option(
+        _option(
             metavar="AGGREGATOR",
             help="Aggregator that your job computes: count, sum(column=...), mean(column=...), "
             "top-k(k=10); default: your own function.",
-            rich_help_panel=_PANEL,
-            show_default=False,
         ),
     ] = None,
     sample: Annotated[
-        int,
-        typer.Option(
-            metavar="LINES", help="Maximum lines or rows to read.", rich_help_panel=_PANEL
-        ),
+        int, _option(metavar="LINES", help="Maximum lines or rows to read.")
     ] = 1_000_000,
     sampling: Annotated[
         str,
-        typer.Option(
+        _option(
             metavar="even|first",
             help="Which lines to read: lines at equal distances over the input, or the first.",
-            rich_help_panel=_PANEL,
         ),
     ] = "even",
     html: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page with plots; needs the extra `pages`.",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
+        _option(metavar="FILE", help="Write a page with plots; needs the extra `pages`."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -204,7 +204,6 @@ def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> 
         option = typer.Argument(
             metavar=name.upper() + ("..." if kind is tuple else ""),
             help=_help(field),
-            show_default=False,
         )
     else:
         names = option_name(name)
@@ -215,7 +214,6 @@ def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> 
             metavar=None if kind is bool else _metavar(field),
             help=_help(field),
             rich_help_panel=fact(field, "panel"),
-            show_default=False,
             hidden=hidden,
         )
     return inspect.Parameter(

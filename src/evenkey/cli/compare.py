@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from evenkey.cli.command_options import distinct_groupings, with_options_of
-from evenkey.cli.error_lines import going_on, reported
-from evenkey.cli.output import JsonOption, print_json, standard_output_kept
-from evenkey.cli.progress_bars import shown_progress
+from evenkey.cli.error_lines import reported
+from evenkey.cli.output import JsonOption, print_json
+from evenkey.cli.progress_bars import shown_run
 from evenkey.cli.summary import print_comparison
 from evenkey.pipeline.aggregate import PipelineConfig
 
@@ -43,11 +43,7 @@ def _compare(
     """
     spellings = distinct_groupings(config, groupings)
     config.check_paths()
-    with (
-        going_on(config.output),
-        standard_output_kept(wanted=as_json),
-        shown_progress() as show,
-    ):
+    with shown_run(config.output, as_json=as_json) as show:
         from evenkey.pipeline import aggregate
 
         reports = aggregate.compare(config, spellings, on_progress=show)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis import Comparison, Diagnosis, Finding
 
 _USUAL = Thresholds()
-_PANEL = "Thresholds"
-_AUTOMATION = "Automation"
-_PROFILE = "Profile"
+_limit_option = functools.partial(typer.Option, rich_help_panel="Thresholds")
+_automation_option = functools.partial(typer.Option, rich_help_panel="Automation")
+_profile_option = functools.partial(typer.Option, rich_help_panel="Profile")
 _ABOVE = 3
 """Exit code if the speedup of a stage exceeds ``--fail-above``."""
 
@@ -57,7 +58,6 @@ def _diagnose(
         typer.Option(
             metavar="ID",
             help="Application to examine; default: all, or the newest 20 of a history server.",
-            show_default=False,
         ),
     ] = None,
     last_hours: Annotated[
@@ -66,7 +66,6 @@ def _diagnose(
             metavar="HOURS",
             help="Only applications of so many hours before now; from a history server all of "
             "them, instead of the newest 20.",
-            show_default=False,
         ),
     ] = None,
     page: Annotated[
@@ -74,75 +73,54 @@ def _diagnose(
         typer.Option(
             metavar="FILE",
             help="Write a page with a chart of each stage to change; needs the extra `pages`.",
-            show_default=False,
         ),
     ] = None,
     least_fullness: Annotated[
         float,
-        typer.Option(
-            metavar="RATIO",
-            help="Minimum ratio of rows in the largest task to the mean.",
-            rich_help_panel=_PANEL,
+        _limit_option(
+            metavar="RATIO", help="Minimum ratio of rows in the largest task to the mean."
         ),
     ] = _USUAL.least_fullness,
     least_gain: Annotated[
-        float,
-        typer.Option(
-            metavar="FACTOR", help="Minimum speedup of the stage.", rich_help_panel=_PANEL
-        ),
+        float, _limit_option(metavar="FACTOR", help="Minimum speedup of the stage.")
     ] = _USUAL.least_gain,
     least_seconds: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Minimum wall time saved, in seconds.", rich_help_panel=_PANEL
-        ),
+        float, _limit_option(metavar="SECONDS", help="Minimum wall time saved, in seconds.")
     ] = _USUAL.least_seconds,
     form: Annotated[
         Literal["text", "json", "markdown"],
-        typer.Option(
-            "--format",
-            metavar="text|json|markdown",
-            help="Form of the report.",
-            rich_help_panel=_AUTOMATION,
-        ),
+        _automation_option("--format", metavar="text|json|markdown", help="Form of the report."),
     ] = "text",
     fail_above: Annotated[
         float | None,
-        typer.Option(
+        _automation_option(
             metavar="FACTOR",
             help="End with exit code 3 if the speedup of a stage to change exceeds FACTOR, and "
             "print a line for each on standard error.",
-            rich_help_panel=_AUTOMATION,
-            show_default=False,
         ),
     ] = None,
     earlier: Annotated[
         Path | None,
-        typer.Option(
+        _automation_option(
             metavar="FILE",
             help="Earlier diagnosis, as --format json printed it: report what is new, worse and "
             "fixed. --fail-above then counts only stages that are new or worse.",
-            rich_help_panel=_AUTOMATION,
-            show_default=False,
         ),
     ] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(
+        _profile_option(
             metavar="FILE",
             help="Profile of the job, as eks.record wrote it: add rows and seconds of tasks from "
             "the logs to it, and report its operations.",
-            rich_help_panel=_PROFILE,
-            show_default=False,
         ),
     ] = None,
     show_keys: Annotated[
         bool,
-        typer.Option(
+        _profile_option(
             "--show-keys",
             help="Name the hot keys of the profile: by their text if it was recorded, else by "
             "their hash. Otherwise only their shares are reported.",
-            rich_help_panel=_PROFILE,
         ),
     ] = False,
     as_json: JsonOption = False,

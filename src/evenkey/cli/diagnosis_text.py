@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.cli.output import Printer, number, print_point, print_title, whole
+from evenkey.cli.output import Printer, number, print_plain, print_point, print_title, whole
 from evenkey.core.printed_text import capitalized
 from evenkey.reports.diagnosis import stage_names, stage_title
 
@@ -40,14 +40,14 @@ def print_diagnosis(
     noun = "stage" if count == 1 else "stages"
     print_title(console, f"{diagnosis.source}: {count or 'no'} {noun} to change")
     for caution in diagnosis.cautions:
-        _say(console, caution)
+        print_plain(console, caution)
     if since is not None:
         _print_since(console, since)
     for each in diagnosis.applications:
         _print_application(console, each)
     if any(each.findings for each in diagnosis.applications):
         console.print()
-        _say(
+        print_plain(
             console,
             "rows, bytes, time: the largest task over the mean; costs: wall time lost to skew.",
         )
@@ -79,7 +79,7 @@ def _print_application(console: Console, diagnosed: Diagnosed) -> None:
         f"{number(known.seconds, 1)} s",
     )
     for caution in diagnosed.cautions:
-        _say(console, caution)
+        print_plain(console, caution)
     for finding in diagnosed.findings:
         if finding.verdict in ("change", "unsure"):
             _print_change(console, finding)
@@ -90,18 +90,18 @@ def _print_application(console: Console, diagnosed: Diagnosed) -> None:
 def _print_change(console: Console, finding: Finding) -> None:
     console.print()
     print_title(console, stage_title(finding))
-    _say(console, f"{capitalized(finding.reason)}.")
-    _say(
+    print_plain(console, f"{capitalized(finding.reason)}.")
+    print_plain(
         console,
         f"The stage took {number(finding.work.seconds, 1)} s; tasks of different length cost "
         f"{number(finding.work.skew_cost, 1)} s of this.",
     )
     for note in finding.notes:
-        _say(console, note)
+        print_plain(console, note)
     for change in finding.changes:
         print_point(console, change.text)
         for line in change.remedy.code.splitlines():
-            console.print(f"    {line}", highlight=False, markup=False, soft_wrap=True)
+            print_plain(console, f"    {line}", wrapped=False)
 
 
 def _print_table(console: Console, diagnosed: Diagnosed) -> None:
@@ -138,7 +138,3 @@ def _reason(finding: Finding) -> str:
     if finding.adaptive and finding.cause != "few tasks":
         words.append(f"adaptive execution: {', '.join(finding.adaptive)}")
     return "; ".join(words)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, markup=False)

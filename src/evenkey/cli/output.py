@@ -11,14 +11,17 @@ import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from evenkey.core.printed_text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import ConsoleOptions, RenderableType
 
@@ -81,12 +84,35 @@ def print_title(console: Console, title: str) -> None:
     console.print(printable(title), style="bold", highlight=False, markup=False, soft_wrap=True)
 
 
+def print_plain(console: Console, text: str, *, wrapped: bool = True) -> None:
+    """Print a text as it is; if `wrapped`, with line ends between words."""
+    console.print(text, highlight=False, markup=False, soft_wrap=not wrapped)
+
+
 def print_point(console: Console, text: str) -> None:
     """Print a point of a list, whose further lines are indented as far as its first word."""
     width = console.width - len(_BULLET)
     lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
     shown = _BULLET + f"\n{' ' * len(_BULLET)}".join(lines)
-    console.print(shown, highlight=False, markup=False, soft_wrap=True)
+    print_plain(console, shown, wrapped=False)
+
+
+def print_cells(
+    console: Console,
+    first: str,
+    results: Sequence[dict[str, Any]],
+    cells: Callable[[dict[str, Any]], dict[str, str]],
+) -> None:
+    """Print a table with a row for each result: its figure `first`, then its cells by heading."""
+    rows = [cells(figures) for figures in results]
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
+    table.add_column(first, overflow="fold")
+    for heading in rows[0]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for figures, row in zip(results, rows, strict=True):
+        table.add_row(escape(figures[first]), *row.values())
+    console.print()
+    console.print(table)
 
 
 def print_rows(console: Console, rows: Sequence[tuple[str, str]]) -> None:
@@ -102,6 +128,14 @@ def print_rows(console: Console, rows: Sequence[tuple[str, str]]) -> None:
     longest = max(len(name) for name, _ in rows)
     for name, value in rows:
         console.print(Text.assemble((f" {name:<{longest}}  ", "dim"), value), soft_wrap=True)
+
+
+def print_end(console: Console, figures: dict[str, Any]) -> None:
+    """Print whether a run was finished before, or has stopped early."""
+    if figures["finished_before"]:
+        console.print("Already finished: nothing was run; these are the figures of that run.")
+    if not figures["finished"]:
+        console.print("Stopped early: with an output, the same command continues the run.")
 
 
 def shortened(text: str) -> str:

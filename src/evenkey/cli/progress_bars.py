@@ -16,11 +16,13 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from evenkey.cli.output import Printer, whole
+from evenkey.cli.error_lines import going_on
+from evenkey.cli.output import Printer, print_plain, standard_output_kept, whole
 from evenkey.core.metrics import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from rich.progress import Task, TaskID
 
@@ -189,9 +191,8 @@ class _Lines:
             _say(self._console, stand)
         elif new or time.monotonic() - self._printed >= _LINE_SECONDS:
             self._printed = time.monotonic()
-            _print(
-                self._console, f"{stand.name}: {', '.join(self._clock.parts(stand.counted_of_all))}"
-            )
+            shown = ", ".join(self._clock.parts(stand.counted_of_all))
+            print_plain(self._console, f"{stand.name}: {shown}", wrapped=False)
 
 
 class _Bars:
@@ -286,11 +287,7 @@ def _draws(console: Console) -> bool:
 
 
 def _say(console: Console, stand: Stand) -> None:
-    _print(console, f"{stand.name}: {stand.step}{stand.detail}")
-
-
-def _print(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    print_plain(console, f"{stand.name}: {stand.step}{stand.detail}", wrapped=False)
 
 
 @contextlib.contextmanager
@@ -416,6 +413,18 @@ def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], N
     """
     with _shown(Stand("", step="starting"), kept=True, live=live, steps=True) as display:
         yield lambda progress: display.show(_stand(progress))
+
+
+@contextlib.contextmanager
+def shown_run(
+    output: Path | str | None, *, as_json: bool, live: bool = True
+) -> Iterator[Callable[[EpochProgress], None]]:
+    """Show the progress of runs as `shown_progress` does, and say at an interrupt how to go on.
+
+    With `as_json`, nothing but JSON is printed on standard output.
+    """
+    with going_on(output), standard_output_kept(wanted=as_json), shown_progress(live=live) as show:
+        yield show
 
 
 def _stand(progress: EpochProgress) -> Stand:

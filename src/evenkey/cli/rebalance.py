@@ -39,7 +39,6 @@ def _rebalance(
             min=1,
             metavar="W",
             help="Number of workers of the new query; default: as the old query.",
-            show_default=False,
         ),
     ] = None,
     cost: Annotated[
@@ -48,7 +47,6 @@ def _rebalance(
             metavar="SQL",
             help="Cost of a key, as an expression over its state variables, such as seen.n; "
             "default: the number of values, list elements, map entries and timers.",
-            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,

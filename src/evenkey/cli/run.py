@@ -6,9 +6,9 @@ import typer
 
 from evenkey.applications import ApplicationConfig
 from evenkey.cli.command_options import with_options_of
-from evenkey.cli.error_lines import going_on, reported
-from evenkey.cli.output import JsonOption, print_json, standard_output_kept
-from evenkey.cli.progress_bars import shown_progress
+from evenkey.cli.error_lines import reported
+from evenkey.cli.output import JsonOption, print_json
+from evenkey.cli.progress_bars import shown_run
 from evenkey.cli.summary import print_run
 
 _EXAMPLE = (
@@ -30,11 +30,7 @@ def _run(*, config: ApplicationConfig, as_json: JsonOption = False) -> None:
     a stopped run.
     """
     config.check_paths()
-    with (
-        going_on(config.output),
-        standard_output_kept(wanted=as_json),
-        shown_progress(live=config.sink != "console") as show,
-    ):
+    with shown_run(config.output, as_json=as_json, live=config.sink != "console") as show:
         from evenkey import applications
 
         report = applications.run(config, on_progress=show)

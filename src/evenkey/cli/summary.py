@@ -10,7 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.output import Printer, number, print_rows, print_title, whole
+from evenkey.cli.output import (
+    Printer,
+    number,
+    print_end,
+    print_plain,
+    print_rows,
+    print_title,
+    whole,
+)
 from evenkey.core.metrics import shown_in
 
 if TYPE_CHECKING:
@@ -31,10 +39,7 @@ def print_run(report: RunReport) -> None:
         _print_preview(console, report.table)
     print_title(console, f"{figures['dataset']} under {figures['grouping']}")
     print_rows(console, _rows(figures))
-    if figures["finished_before"]:
-        console.print("Already finished: nothing was run; these are the figures of that run.")
-    if not figures["finished"]:
-        console.print("Stopped early: with an output, the same command continues the run.")
+    print_end(console, figures)
 
 
 def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -136,7 +141,7 @@ def print_comparison(reports: Sequence[RunReport]) -> None:
     console.print(table)
     for row in rows:
         for line in _where(row):
-            console.print(line, highlight=False, soft_wrap=True, markup=False)
+            print_plain(console, line, wrapped=False)
 
 
 def _where(row: dict[str, Any]) -> list[str]:

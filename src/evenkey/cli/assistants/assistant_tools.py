@@ -12,7 +12,6 @@ from evenkey.cli.assistants.assistant_results import (
     DiagnosisFound,
     ExplanationFound,
     GroupingPrediction,
-    HotKeyFound,
     PlacementFound,
     SimulationFound,
     StageFound,
@@ -48,15 +47,7 @@ def diagnose(
 
 def _stage(finding: Finding) -> StageFound:
     changes = [
-        ChangeFound(
-            by=each.remedy.by,
-            condition=each.remedy.condition,
-            code=each.remedy.code,
-            gain=each.gain,
-            seconds=each.seconds,
-            confidence=each.confidence,
-        )
-        for each in finding.changes
+        ChangeFound.model_validate(vars(each.remedy) | vars(each)) for each in finding.changes
     ]
     return StageFound(
         application=finding.application.name,
@@ -104,12 +95,7 @@ def advise(
         hottest_shares=[share for _, _, share in found.skew.top[:_SHOWN_KEYS]],
         caution=found.caution,
         predictions=[
-            GroupingPrediction(
-                grouping=each.grouping,
-                workers=each.workers,
-                max_over_mean=each.max_over_mean,
-                dist_cost=each.dist_cost,
-            )
+            GroupingPrediction.model_validate(each, from_attributes=True)
             for each in found.predictions
         ],
     )
@@ -173,16 +159,7 @@ def explain(
         columns = {"row_number": functions.row_number()}
         found = eks.explain(eks.over, df, key, order, columns, workers=workers)
     placements = [
-        PlacementFound(
-            work=each.work,
-            choice=each.choice,
-            hot_keys=[
-                HotKeyFound(name=hot.name, share=hot.share, tasks=hot.tasks)
-                for hot in each.hot_keys
-            ],
-            gain=each.gain,
-        )
-        for each in found.placements
+        PlacementFound.model_validate(each, from_attributes=True) for each in found.placements
     ]
     return ExplanationFound(text=str(found), tasks=found.tasks, placements=placements)
 

@@ -13,7 +13,15 @@ from rich.table import Table
 
 from evenkey.cli.error_lines import interrupted_with, reported
 from evenkey.cli.help_pages import Commands
-from evenkey.cli.output import JsonOption, Printer, print_json, print_title, shortened, whole
+from evenkey.cli.output import (
+    JsonOption,
+    Printer,
+    print_json,
+    print_plain,
+    print_title,
+    shortened,
+    whole,
+)
 from evenkey.cli.progress_bars import step_bar
 from evenkey.pipeline.options import check_output
 
@@ -80,7 +88,6 @@ def _run(
             min=1,
             metavar="N",
             help="Timed runs, whose median is reported; default: 1 at quick, 3 at full.",
-            show_default=False,
         ),
     ] = None,
     jobs: Annotated[
@@ -160,7 +167,7 @@ def _print(outcome: Outcome, page: Path) -> None:
     experiment = outcome.experiment
     print_title(console, f"{experiment.reference}: {experiment.title} ({outcome.scale.name})")
     for reason in outcome.skipped:
-        console.print(f"left out: {reason}", highlight=False, markup=False, soft_wrap=True)
+        print_plain(console, f"left out: {reason}", wrapped=False)
     for each in outcome.tables:
         table = Table(box=SIMPLE_HEAD, title=each.title, title_justify="left")
         for column in each.columns:
@@ -174,14 +181,14 @@ def _print(outcome: Outcome, page: Path) -> None:
             table.add_row(*map(escape, cells))
         console.print(table)
         if each.note:
-            console.print(each.note, highlight=False, markup=False, soft_wrap=True)
+            print_plain(console, each.note, wrapped=False)
     for finding in outcome.findings:
         text = f"{finding.verdict}: {finding.criterion.says}. Here: {finding.ours}."
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        print_plain(console, text, wrapped=False)
     for machine in outcome.machines:
         text = f"throughput and latency measured on: {machine}"
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"page: {page}\n", highlight=False, markup=False, soft_wrap=True)
+        print_plain(console, text, wrapped=False)
+    print_plain(console, f"page: {page}\n", wrapped=False)
 
 
 def _shown(progress: experiments.Progress) -> tuple[int, int, str]:

@@ -7,12 +7,12 @@ from typing import Annotated, get_args
 import typer
 
 from evenkey.cli.command_options import with_options_of
-from evenkey.cli.error_lines import going_on, interrupted_with, reported
+from evenkey.cli.error_lines import interrupted_with, reported
 from evenkey.cli.help_pages import Commands
-from evenkey.cli.output import JsonOption, echo, print_json, standard_output_kept, whole
+from evenkey.cli.output import JsonOption, echo, print_json, whole
 from evenkey.cli.papers.join_summary import print_join, print_modes
 from evenkey.cli.produce import SENT
-from evenkey.cli.progress_bars import message_bar, shown_progress
+from evenkey.cli.progress_bars import message_bar, shown_run
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import split_list
 from evenkey.kafka import Address
@@ -50,11 +50,7 @@ def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
     With --output, the same command continues a stopped run.
     """
     config.check_paths()
-    with (
-        going_on(config.output),
-        standard_output_kept(wanted=as_json),
-        shown_progress() as show,
-    ):
+    with shown_run(config.output, as_json=as_json) as show:
         from evenkey.papers import publish_subscribe as joining
 
         report = joining.run_join(config, on_progress=show)
@@ -90,11 +86,7 @@ def _compare(
         message = f"modes = {modes!r}: pass at least one mode, and none twice"
         raise ConfigurationError(message)
     config.check_paths()
-    with (
-        going_on(config.output),
-        standard_output_kept(wanted=as_json),
-        shown_progress() as show,
-    ):
+    with shown_run(config.output, as_json=as_json) as show:
         from evenkey.papers import publish_subscribe as joining
 
         reports = joining.compare_joins(config, names, on_progress=show)

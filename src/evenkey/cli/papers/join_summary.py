@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from evenkey.cli.output import Printer, number, print_rows, print_title, whole
+from evenkey.cli.output import Printer, number, print_end, print_rows, print_title, whole
 from evenkey.core.metrics import FIGURES, Balance, Pace
 
 if TYPE_CHECKING:
@@ -53,10 +53,7 @@ def print_join(report: JoinReport) -> None:
     if figures["results"] is not None:
         rows.append(("results", figures["results"]))
     print_rows(console, rows)
-    if figures["finished_before"]:
-        console.print("Already finished: nothing was run; these are the figures of that run.")
-    if not figures["finished"]:
-        console.print("Stopped early: with an output, the same command continues the run.")
+    print_end(console, figures)
 
 
 def print_modes(reports: Sequence[JoinReport]) -> None:

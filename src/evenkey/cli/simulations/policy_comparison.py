@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
-from evenkey.cli.output import Printer, number, print_title, whole
+from evenkey.cli.output import Printer, number, print_cells, print_title, whole
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import split_list
 
@@ -109,15 +105,7 @@ def print_policies(results: Sequence[dict[str, Any]]) -> None:
         console,
         f"{first['workers']} workers{able if unequal else ''}, {first['partitions']} partitions",
     )
-    rows = [_cells(figures) for figures in results]
-    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
-    table.add_column("policy", overflow="fold")
-    for heading in rows[0]:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for figures, cells in zip(results, rows, strict=True):
-        table.add_row(escape(figures["policy"]), *cells.values())
-    console.print()
-    console.print(table)
+    print_cells(console, "policy", results, _cells)
 
 
 def _cells(figures: dict[str, Any]) -> dict[str, str]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
 
 from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
 from evenkey.cli.error_lines import reported
-from evenkey.cli.output import JsonOption, Printer, number, print_json, print_title, whole
+from evenkey.cli.output import (
+    JsonOption,
+    Printer,
+    number,
+    print_cells,
+    print_json,
+    print_title,
+    whole,
+)
 from evenkey.cli.progress_bars import message_bar, shown_step
 from evenkey.cli.simulations.policy_comparison import (
     check_options,
@@ -45,8 +51,8 @@ _FIELDS = (
     "observe_by",
     "epoch_messages",
 )
-_PANEL = "Simulation"
-_STATE_PANEL = "Keyed state"
+_option = functools.partial(typer.Option, rich_help_panel="Simulation")
+_state_option = functools.partial(typer.Option, rich_help_panel="Keyed state")
 
 
 def register(app: typer.Typer) -> None:
@@ -63,126 +69,101 @@ def _simulate(
             metavar="GROUPINGS",
             help="Several groupings, separated by commas, instead of one.",
             rich_help_panel="Grouping",
-            show_default=False,
         ),
     ] = None,
     feed: Annotated[
         str,
-        typer.Option(
+        _option(
             metavar="shuffle|key",
             help="How messages reach sources: round-robin, or by a hash of their sender or key.",
-            rich_help_panel=_PANEL,
         ),
     ] = "shuffle",
     readers: Annotated[
         int,
-        typer.Option(
+        _option(
             min=1,
             metavar="N",
             help="Readers (Storm's spouts), each of which passes its messages to the sources "
             "(Storm's splitters) round-robin.",
-            rich_help_panel=_PANEL,
         ),
     ] = 1,
     estimation: Annotated[
         str,
-        typer.Option(
+        _option(
             metavar="local|global|probing(SECONDS)",
             help="Loads that a source knows: what it sent itself, or the true loads of all "
             "workers, always or at intervals.",
-            rich_help_panel=_PANEL,
         ),
     ] = "local",
     hash_name: Annotated[
         str,
-        typer.Option(
+        _option(
             "--hash",
             metavar="xxhash64|murmur3",
             help="Hash function of keys: Spark's, or the papers'.",
-            rich_help_panel=_PANEL,
         ),
     ] = "xxhash64",
     agreement: Annotated[
         bool,
-        typer.Option(
+        _option(
             "--agreement",
             help="Compare every choice of a worker with the choice under global estimation.",
-            rich_help_panel=_PANEL,
         ),
     ] = False,
     cost_ms: Annotated[
         float,
-        typer.Option(
+        _option(
             min=0,
             metavar="MS",
             help="Cost per message in ms. The makespan is the cost times the maximum load, and "
             "messages/s is messages over makespan. The simulation does not sleep.",
-            rich_help_panel=_PANEL,
         ),
     ] = 1.0,
     policies: Annotated[
         str | None,
-        typer.Option(
+        _state_option(
             metavar="POLICIES",
             help="Simulate keyed state, and compare policies that move it, separated by commas: "
             "hash, restart, mean, moves. Needs --epoch-messages.",
-            rich_help_panel=_STATE_PANEL,
-            show_default=False,
         ),
     ] = None,
     capacities: Annotated[
         str | None,
-        typer.Option(
+        _state_option(
             metavar="A:B:...",
             help="Relative capacity of each worker, such as 2:1:1. Default: 1 each.",
-            rich_help_panel=_STATE_PANEL,
-            show_default=False,
         ),
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(
+        _state_option(
             metavar="N",
             help="State partitions, among which keys are divided by their hash. Default: 16 per "
             "worker.",
-            rich_help_panel=_STATE_PANEL,
-            show_default=False,
         ),
     ] = None,
     key_bytes: Annotated[
         float | None,
-        typer.Option(
-            metavar="BYTES",
-            help="Size of the state of a key. Default: 100.",
-            rich_help_panel=_STATE_PANEL,
-            show_default=False,
-        ),
+        _state_option(metavar="BYTES", help="Size of the state of a key. Default: 100."),
     ] = None,
     message_bytes: Annotated[
         float | None,
-        typer.Option(
+        _state_option(
             metavar="BYTES",
             help="Bytes that each message adds to the state of its key. Default: 0.",
-            rich_help_panel=_STATE_PANEL,
-            show_default=False,
         ),
     ] = None,
     read_mb_per_second: Annotated[
         float | None,
-        typer.Option(
-            metavar="MB",
-            help="Megabytes of states that a worker reads per second. Default: 50.",
-            rich_help_panel=_STATE_PANEL,
-            show_default=False,
+        _state_option(
+            metavar="MB", help="Megabytes of states that a worker reads per second. Default: 50."
         ),
     ] = None,
     partition_ms: Annotated[
         float | None,
-        typer.Option(
+        _state_option(
             metavar="MS",
             help="Time for reading a partition, in addition to its bytes, in ms. Default: 10.",
-            rich_help_panel=_STATE_PANEL,
-            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -291,15 +272,7 @@ def _print_simulations(results: Sequence[dict[str, Any]]) -> None:
     )
     if first["rejected"]:
         print_title(console, f"lines rejected: {whole(first['rejected'])}")
-    rows = [_cells(figures) for figures in results]
-    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
-    table.add_column("grouping", overflow="fold")
-    for heading in rows[0]:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for figures, cells in zip(results, rows, strict=True):
-        table.add_row(escape(figures["grouping"]), *cells.values())
-    console.print()
-    console.print(table)
+    print_cells(console, "grouping", results, _cells)
 
 
 def _cells(figures: dict[str, Any]) -> dict[str, str]:

@@ -44,7 +44,6 @@ def _submit(
             metavar="FILE",
             help="Profile of the program. If there is no such file, the run is recorded into it. "
             "Default: JOB with .profile.json in place of .py.",
-            show_default=False,
         ),
     ] = None,
     record: Annotated[
