@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from evenkey.reports.pictures import GROUPINGS, THEMES, Axis, Chart, Grid
-from evenkey.reports.pictures.coincidence import Points, coinciding
+from evenkey.reports.pictures.chart import Points, coinciding
 
 FRAME = pd.DataFrame(
     {

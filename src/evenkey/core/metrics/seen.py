@@ -99,12 +99,8 @@ class Taken:
 
     def plus(self, later: Taken) -> Taken:
         """Add what became of the input of a later epoch."""
-        return Taken(
-            self.lines + later.lines,
-            self.rejected + later.rejected,
-            self.late + later.late,
-            self.overflows + later.overflows,
-        )
+        counts = ("lines", "rejected", "late", "overflows")
+        return Taken(*(getattr(self, each) + getattr(later, each) for each in counts))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.streams.csv_lines import record_ends
 from evenkey.core.streams.splits import CsvRecords
 
 if TYPE_CHECKING:
@@ -152,36 +151,28 @@ class LineIndex:
         ConfigurationError
             A file cannot be read, or there is no line and `may_be_empty` is False.
         """
-        starts, segments, digests = [], [], []
-        sizes, skipped, line_ends, widths, lines = [], [], [], [], 0
-        for number, path in enumerate(paths):
+        scans: list[_Scan] = []
+        lines = 0
+        for path in paths:
             try:
-                found = _scan(Path(path), lines, csv=csv)
+                scans.append(_scan(Path(path), lines, csv=csv))
             except OSError as error:
                 message = f"input {path} cannot be read ({error.strerror}): check its permissions"
                 raise ConfigurationError(message) from error
-            starts.append(_numbered(number, found.starts))
-            segments.append(_numbered(number, found.segments))
-            digests.append(np.frombuffer(found.digests, np.uint64))
-            lines += found.lines
-            sizes.append(found.size)
-            skipped.append(found.skipped)
-            line_ends.append(found.line_end.decode())
-            widths.append(found.width)
+            lines += scans[-1].lines
         if not lines and not may_be_empty:
             message = f"input {', '.join(map(str, paths))} holds no line: name a file with messages"
             raise ConfigurationError(message)
-        files = tuple(map(str, paths))
         return cls(
-            files,
-            tuple(sizes),
-            tuple(skipped),
-            tuple(line_ends),
-            tuple(widths),
+            tuple(map(str, paths)),
+            tuple(each.size for each in scans),
+            tuple(each.skipped for each in scans),
+            tuple(each.line_end.decode() for each in scans),
+            tuple(each.width for each in scans),
             lines,
-            np.concatenate(starts),
-            np.concatenate(segments),
-            np.concatenate(digests),
+            np.concatenate([_numbered(file, each.starts) for file, each in enumerate(scans)]),
+            np.concatenate([_numbered(file, each.segments) for file, each in enumerate(scans)]),
+            np.concatenate([np.frombuffer(each.digests, np.uint64) for each in scans]),
         )
 
     def read(self, start: int, stop: int) -> pa.BinaryArray:
@@ -268,6 +259,51 @@ class LineIndex:
     def _unreadable(self, file: int, why: str) -> RunError:
         message = f"{why}: restore it, or start again with a new output"
         return RunError(f"input {self.files[file]} {message}")
+
+
+def record_ends(content: bytes, line_end: bytes, width: int, *, last: bool) -> NDArray[np.int64]:
+    r"""Find the ends of CSV records in a piece of a file; the piece begins with a record.
+
+    A quoted field may contain up to 1,000 line ends and up to 1 MiB. A record of several lines is
+    invalid if a quote stays open for longer, if something other than a comma or a line end follows
+    the closing quote, or if the number of fields is not `width`. Then only the first line of the
+    record counts as a record, so that an invalid record does not affect other records. In a field
+    that does not begin with a quote, a quote is an ordinary character.
+
+    Parameters
+    ----------
+    content
+        Bytes of the piece.
+    line_end
+        A line feed, or a carriage return.
+    width
+        Number of fields of a record; 0: any number.
+    last
+        Whether the file ends with the piece, so that the last record ends there too.
+
+    Returns
+    -------
+    int64[n]
+        Offset after the line end of each record, for all records whose end is certain.
+
+    Examples
+    --------
+    >>> record_ends(b'a,"b\nc"\nd', b"\n", 2, last=True).tolist()
+    [8, 9]
+    >>> record_ends(b'a,"b\nc,d\ne', b"\n", 2, last=True).tolist()
+    [5, 9, 10]
+    """
+    text = np.frombuffer(content, np.uint8)
+    ends = np.flatnonzero(text == ord(line_end)) + 1
+    if last and content and not content.endswith(line_end):
+        ends = np.append(ends, len(content))
+    if b'"' not in content:
+        return ends
+    from evenkey.core.streams._kernels import csv_records
+
+    # `ends` is long enough for the result: there are at most as many records as lines.
+    found = csv_records(text, ord(line_end), width, last, ends)
+    return ends[:found]
 
 
 class _Chunk(NamedTuple):

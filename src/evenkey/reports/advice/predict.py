@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -56,6 +57,9 @@ class Prediction:
     size_imbalance: float
     cardinality_imbalance: float
     key_split_ratio: float
+
+
+_FIELDS = dataclasses.fields(Prediction)
 
 
 def usual_groupings() -> list[str]:
@@ -146,18 +150,7 @@ def predict(
             figures = report.to_json()
             max_load = int(report.loads.max())
             balanced = balanced or max_load
-            predictions.append(
-                Prediction(
-                    count,
-                    name,
-                    max_load,
-                    figures["max_over_mean"],
-                    figures["dist_cost"],
-                    figures["dist_cost_lower_bound"],
-                    balanced / max_load,
-                    figures["size_imbalance"],
-                    figures["cardinality_imbalance"],
-                    figures["key_split_ratio"],
-                )
-            )
+            own = {"max_load": max_load, "relative_throughput": balanced / max_load}
+            found = {**figures, **own, "workers": count, "grouping": name}
+            predictions.append(Prediction(**{each.name: found[each.name] for each in _FIELDS}))
     return predictions

@@ -198,9 +198,7 @@ def _unneeded(chosen: dict[int, Prediction]) -> list[str]:
     Return nothing if there is no such worker count.
     """
     plain = [count for count, best in chosen.items() if best.grouping == BY_KEY]
-    if not plain:
-        return []
-    return [f"On {max(plain)} workers no grouping would be needed."]
+    return [f"On {max(plain)} workers no grouping would be needed."] if plain else []
 
 
 def _notes(skew: Skew, choice: Sequence[Prediction], best: Prediction) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ files or tables.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -121,10 +122,9 @@ def _written(application: Application) -> dict[int, Writing]:
     written: dict[int, Writing] = {}
     for stage in application.stages:
         took = makespan([each.seconds for each in stage.tasks], application.slots)
-        sums: dict[int, int] = {}
+        sums: Counter[int] = Counter()
         for task in stage.tasks:
-            for number, count in task.counted.items():
-                sums[number] = sums.get(number, 0) + count
+            sums.update(task.counted)
         for number, total in sums.items():
             before = written.get(number, Writing(size=0))
             size = (before.size or 0) + total

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from evenkey.reports.pictures.axes import Axis, Grid
 from evenkey.reports.pictures.chart import Chart, Plot
-from evenkey.reports.pictures.engine import Figure
 from evenkey.reports.pictures.live_figures import (
+    Figure,
     Shades,
     heat,
     look,

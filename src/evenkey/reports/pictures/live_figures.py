@@ -1,22 +1,41 @@
-"""Figures in the colours of a theme, for pages that change while they are shown."""
+"""Plotly's figures in the colours of a theme, for pages that change while they are shown."""
 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from evenkey.reports.pictures.engine import plotly
+from evenkey.core.extras import load_extra
 from evenkey.reports.pictures.theme import FONT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
     from typing import Self
 
-    from evenkey.reports.pictures.engine import Figure
+    from plotly import graph_objects
+
     from evenkey.reports.pictures.theme import Theme
+
+Figure: TypeAlias = "graph_objects.Figure"
+"""A Plotly figure."""
 
 _MOST_TICKS = 12
 _CELL_TEXT_SIZE = 10
+
+
+def plotly() -> ModuleType:
+    """Import Plotly, with all modules of Plotly that this package uses.
+
+    Raises
+    ------
+    ConfigurationError
+        Plotly is not installed; the message names the extra that installs it.
+    """
+    for name in ("graph_objects", "io", "subplots"):
+        load_extra(f"plotly.{name}", "dashboard", "a live chart")
+    module: ModuleType = load_extra("plotly", "dashboard", "a live chart")
+    return module
 
 
 def themed(theme: Theme, across: str, up: str) -> Figure:

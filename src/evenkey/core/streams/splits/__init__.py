@@ -13,10 +13,9 @@ from evenkey.core.streams.splits.dkg_data_sets import (
     WikipediaPageviews,
     WikipediaPageviewsByLang,
 )
-from evenkey.core.streams.splits.edges import Edges
 from evenkey.core.streams.splits.election import TwitterElection
 from evenkey.core.streams.splits.json_lines import JsonLines
-from evenkey.core.streams.splits.text import Lines, Words
+from evenkey.core.streams.splits.text import Edges, Lines, Words
 from evenkey.core.streams.splits.typed import read_types
 
 __all__ = [

@@ -14,6 +14,7 @@ from evenkey.core.streams.splits.base import RawMessages
 from evenkey.core.streams.splits.columns import Columns
 from evenkey.core.streams.splits.fields import Fields, read_counts
 from evenkey.core.streams.splits.raw_or_json import RawOrJson
+from evenkey.core.streams.splits.text import once_each
 
 _SECONDS = r"^[0-9]+(\.[0-9]+)?$"
 
@@ -33,9 +34,7 @@ class Country(RawOrJson):
     fields: ClassVar[Columns] = Columns("country")
 
     def _raw(self, text: pa.StringArray) -> RawMessages:
-        line, ones = np.arange(len(text)), np.ones(len(text), dtype=np.int64)
-        key = pc.utf8_trim_whitespace(text)
-        return RawMessages(pa.array(line), key, pa.array(ones), pa.nulls(len(text), pa.string()))
+        return once_each(np.arange(len(text)), pc.utf8_trim_whitespace(text))
 
 
 @dataclass(frozen=True)

@@ -55,15 +55,7 @@ class JsonLines(ColumnSplitter):
 
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
         """Read the wanted fields as they are written; null if a line has no value."""
-        names = self.columns.names
-        rows: list[Row] = []
-        for line in text.to_pylist():
-            try:
-                record = _parsed(line, exact=True)
-                rows.append(tuple(_text(line, record, name) for name in names))
-            except _FaultyError:
-                rows.append((None,) * len(names))
-        return dict(zip(names, _transposed(rows, len(names)), strict=True))
+        return self._texts(text, as_written=True)[0]
 
     def fields(self, text: pa.StringArray) -> tuple[set[str], dict[str, None]]:
         """Return the wanted fields that occur (also as null), and the names of top-level fields."""
@@ -77,6 +69,11 @@ class JsonLines(ColumnSplitter):
         return there, names
 
     def _values(self, text: pa.StringArray) -> tuple[dict[str, pa.StringArray], pa.StringArray]:
+        return self._texts(text, as_written=False)
+
+    def _texts(
+        self, text: pa.StringArray, *, as_written: bool
+    ) -> tuple[dict[str, pa.StringArray], pa.StringArray]:
         names = self.columns.names
         rows: list[Row] = []
         faults: list[str | None] = []
@@ -84,9 +81,9 @@ class JsonLines(ColumnSplitter):
             row: Row = (None,) * len(names)
             fault = None
             try:
-                record = _parsed(line, exact=False)
+                record = _parsed(line, exact=as_written)
                 if isinstance(record, dict):
-                    row = tuple(_text(line, record, name, as_written=False) for name in names)
+                    row = tuple(_text(line, record, name, as_written=as_written) for name in names)
                 else:
                     fault = "not a JSON object"
             except _FaultyError as error:

@@ -377,7 +377,8 @@ class _Server:
         answered = ended.wait(max(0.0, self._deadline - time.monotonic()))
         if not answered or time.monotonic() > self._deadline:
             ended.set()
-            raise TimeoutError(_too_slow())
+            message = f"it takes longer than {limits.SERVER_SECONDS:g} s"
+            raise TimeoutError(message)
         if failed:
             raise failed[0]
 
@@ -396,7 +397,3 @@ class _Server:
                 into.write(chunk)
             if answer.length:  # less came than was announced
                 raise IncompleteRead(bytes(), answer.length)  # noqa: UP018 - no text
-
-
-def _too_slow() -> str:
-    return f"it takes longer than {limits.SERVER_SECONDS:g} s"

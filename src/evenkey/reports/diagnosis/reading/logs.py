@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ROLLED = re.compile(r"^events_(\d+)_(.+)$")
-_ROLLED_FOLDER = "eventlog_v2_"
 _STATUS = "appstatus_"
 _COMPACT = ".compact"
 _IN_PROGRESS = ".inprogress"
