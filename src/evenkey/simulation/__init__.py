@@ -12,13 +12,11 @@ from __future__ import annotations
 from evenkey.simulation.estimation import Estimation, Global, Local, Probing, parse_estimation
 from evenkey.simulation.feeding import Feed
 from evenkey.simulation.key_hashes import HashName
-from evenkey.simulation.move_costs import MoveCosts
 from evenkey.simulation.policies import Observed, Policy
 from evenkey.simulation.policy_report import PolicyEpoch, PolicyReport
-from evenkey.simulation.policy_simulator import simulate_policies
+from evenkey.simulation.policy_simulator import MoveCosts, simulate_policies
 from evenkey.simulation.report import Agreement, SimulationReport
-from evenkey.simulation.setting import Setting
-from evenkey.simulation.simulator import simulate, simulate_all
+from evenkey.simulation.simulator import Setting, simulate, simulate_all
 from evenkey.simulation.source_routers import Messages as Messages
 from evenkey.simulation.source_routers import Sources as Sources
 
