@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.joins.conditions import keyed_by_conditions
+from evenkey.spark.joins.conditions import OnConditions
 from evenkey.spark.joins.join_keys import join_keys
 from tests.spark import oracle, skewed_joins
 from tests.spark.offered import offer, stream_of
@@ -123,7 +123,7 @@ SAFE: dict[str, Any] = {
 def test_types_may_differ_in_nullability_and_in_size(plain, case):
     left, right = (plain.range(1).selectExpr(each) for each in SAFE[case])
     conditions = [left.a.eqNullSafe(right.b)]
-    first, second, names, shown = keyed_by_conditions(left, right, conditions)
+    first, second, names, shown = OnConditions(conditions).keyed(left, right)
     keys = join_keys(first, second, names, shown)
     assert not isinstance(keys, str)
     hashes = [
@@ -135,7 +135,7 @@ def test_types_may_differ_in_nullability_and_in_size(plain, case):
 
 def test_floating_point_numbers_are_named_as_the_reason(plain):
     left, right = plain.range(1).selectExpr("id as a"), plain.range(1).selectExpr("double(id) as b")
-    keyed = keyed_by_conditions(left, right, [left.a.eqNullSafe(right.b)])
+    keyed = OnConditions([left.a.eqNullSafe(right.b)]).keyed(left, right)
     assert "has floating-point numbers" in str(join_keys(*keyed))
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as eks
 from evenkey.spark.joins import join_counts
+from evenkey.spark.joins.batch_join import BatchJoin
 from evenkey.spark.joins.join_counts import sampled_side
 from evenkey.spark.joins.join_keys import join_keys
 from evenkey.spark.joins.join_kinds import kind_of
@@ -59,7 +60,8 @@ def hot(session, share=4):
 
 def counts_of(left, right, workers, **options):
     request = JoinRequest.of(left, right, "k", "inner", workers, **options)
-    return request.planned(counts=True).counts
+    keys: Any = join_keys(*request.sides)
+    return BatchJoin(request, keys).planned()[1]
 
 
 @pytest.mark.soak(8)
@@ -200,7 +202,7 @@ def test_spark_joins_if_no_key_is_hot(plain, caplog):
 
 
 def test_nothing_is_counted_for_one_worker(plain, monkeypatch):
-    monkeypatch.setattr("evenkey.spark.joins.join_request.count_both", None)
+    monkeypatch.setattr("evenkey.spark.joins.batch_join.count_both", None)
     left = hot(plain)
     assert "__evenkey" not in oracle.plan_of(eks.join(left, left, "k", workers=1))
     explained = eks.explain(eks.join, left, left, "k", workers=1)

@@ -12,8 +12,8 @@ from evenkey.spark.asof.match_request import MatchRequest
 from evenkey.spark.groups import groupBy
 from evenkey.spark.groups.explain_groups import explain_groups
 from evenkey.spark.joins import join
-from evenkey.spark.joins.explain_join import explain_join
 from evenkey.spark.joins.join_request import JoinRequest
+from evenkey.spark.joins.join_strategy import explain_join
 from evenkey.spark.routing.for_files import explain_files, partition_for_write
 from evenkey.spark.windows import over
 from evenkey.spark.windows.explain_over import explain_over

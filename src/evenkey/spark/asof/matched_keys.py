@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, NumericType, VariantType
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.joins.conditions import conditions_of, joined_by_spark, keyed_by_conditions
+from evenkey.spark.joins.conditions import OnConditions
+from evenkey.spark.joins.join_on import conditions_of
 from evenkey.spark.keys.char_lengths import char_lengths, differ_in_char
 from evenkey.spark.keys.given_columns import column_names, find_columns, parts_of_type, quoted
 
@@ -55,8 +56,9 @@ class MatchedKeys(NamedTuple):
         """
         conditions = conditions_of(on)
         if conditions is not None:
-            joined_by_spark(left, right, conditions, how)
-            left, right, names, shown = keyed_by_conditions(left, right, conditions)
+            compared = OnConditions(conditions)
+            compared.joined_by_spark(left, right, how)
+            left, right, names, shown = compared.keyed(left, right)
             columns = [quoted(name) for name in names]
             found = cls(left, right, (columns, columns), shown)
         elif isinstance(on, list | tuple) and not on:

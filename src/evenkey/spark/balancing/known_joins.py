@@ -10,8 +10,8 @@ from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joins.dealt_and_copied import JoinPlan, make_join_plan
 from evenkey.spark.joins.join_counts import JoinCounts, work_of_input
 from evenkey.spark.joins.join_kinds import kind_of
-from evenkey.spark.joins.join_request import JoinRequest, keys_to_follow
-from evenkey.spark.joins.skewed_join import joined_by_plan
+from evenkey.spark.joins.join_request import JoinRequest
+from evenkey.spark.joins.join_strategy import joined_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class KnownJoin(NamedTuple):
         """
         plan = self.plan
         request = JoinRequest.of(left, right, on, plan.how, plan.workers, plan.weigh, None)  # type: ignore[arg-type]
-        return joined_by_plan(request, keys_to_follow(request), plan)
+        return joined_by(request, plan)
 
 
 def _counts(left: KnownLoads, right: KnownLoads, kind: Kind, buckets: int) -> JoinCounts:

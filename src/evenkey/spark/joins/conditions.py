@@ -7,121 +7,84 @@ Connect.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.joins.join_keys import numbers_in_one_type
+from evenkey.spark.joins.join_keys import Keyed, numbers_in_one_type
 from evenkey.spark.keys.given_columns import OWN, unlogged_errors
 from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _AND = ("and", "&&")
 _EQUAL = ("=", "==")
 _EQUAL_OR_BOTH_NULL = "<=>"
 
 
-class Keyed(NamedTuple):
-    """Both sides of a join, each with one added key column per equality in the join's conditions.
+@dataclass(frozen=True)
+class OnConditions:
+    """A join on equalities of a value of the left side and a value of the right side."""
 
-    Parameters
-    ----------
-    left, right
-        The sides. The added columns have the same names on both sides.
-    names
-        Names of the added columns.
-    shown
-        The equalities as text, for messages.
-    """
+    conditions: list[Column]
 
-    left: DataFrame
-    right: DataFrame
-    names: tuple[str, ...]
-    shown: tuple[str, ...]
+    def joined_by_spark(self, left: DataFrame, right: DataFrame, how: str) -> DataFrame:
+        """Join with Spark's own join.
 
+        Raises
+        ------
+        ConfigurationError
+            A condition uses a column that does not exist, or that both sides have.
+        """
+        with unlogged_errors():
+            try:
+                joined = left.join(right, self.conditions, how)
+                joined.columns  # noqa: B018 - over Connect the join is analysed only now
+            except AnalysisException as error:
+                reason = str(error).strip().split("\n", 1)[0]
+                given = shown(", ".join(map(text_of, self.conditions)))
+                message = (
+                    f"on = {given}: Spark cannot join on this ({reason}); name each column by its "
+                    "side: left['key'] == right['key']"
+                )
+                raise ConfigurationError(message) from error
+        return joined
 
-def conditions_of(on: object) -> list[Column] | None:
-    """Return the conditions of a join as a list; None: `on` has names of columns instead.
+    def keyed(self, left: DataFrame, right: DataFrame) -> Keyed:
+        """Add one column per equality to each side: the value of that side which is compared.
 
-    Raises
-    ------
-    ConfigurationError
-        `on` mixes names and conditions.
-    """
-    listed = list(on) if isinstance(on, list | tuple) else [on]
-    columns = [each for each in listed if isinstance(each, Column)]
-    if not columns:
-        return None
-    if len(columns) < len(listed):
-        message = (
-            "on: names and conditions are mixed; write each name as a condition too: "
-            "left['name'] == right['name']"
+        Raises
+        ------
+        ConfigurationError
+            A condition is not an equality of a value of each side.
+        """
+        session = left.sparkSession
+        columns: tuple[dict[str, Column], dict[str, Column]] = ({}, {})
+        texts: list[str] = []
+        for condition in self.conditions:
+            for each in _equalities(session, condition):
+                name = f"{OWN}on_{len(texts)}"
+                texts.append(each.text)
+                values = _by_side(left, right, each)
+                if each.nulls_are_equal:
+                    # Two structs that hold null are equal, as the operator <=> requires.
+                    first, second = numbers_in_one_type(left, right, values)
+                    values = F.struct(first.alias("value")), F.struct(second.alias("value"))
+                for side, column in zip(columns, values, strict=True):
+                    side[name] = column
+        # Over Connect, `withColumns` would drop the metadata that say if a column is CHAR.
+        keyed_left, keyed_right = (
+            side.select("*", *(column.alias(name) for name, column in new.items()))
+            for side, new in zip((left, right), columns, strict=True)
         )
-        raise ConfigurationError(message)
-    return columns
-
-
-def joined_by_spark(
-    left: DataFrame, right: DataFrame, conditions: list[Column], how: str
-) -> DataFrame:
-    """Join with Spark's own join.
-
-    Raises
-    ------
-    ConfigurationError
-        A condition uses a column that does not exist, or that both sides have.
-    """
-    with unlogged_errors():
-        try:
-            joined = left.join(right, conditions, how)
-            joined.columns  # noqa: B018 - over Connect the join is analysed only now
-        except AnalysisException as error:
-            reason = str(error).strip().split("\n", 1)[0]
-            given = shown(", ".join(map(text_of, conditions)))
-            message = (
-                f"on = {given}: Spark cannot join on this ({reason}); name each column by its "
-                "side: left['key'] == right['key']"
-            )
-            raise ConfigurationError(message) from error
-    return joined
-
-
-def keyed_by_conditions(left: DataFrame, right: DataFrame, conditions: list[Column]) -> Keyed:
-    """Add one column per equality to each side: the value of that side which is compared.
-
-    Raises
-    ------
-    ConfigurationError
-        A condition is not an equality of a value of the left side and a value of the right side.
-    """
-    session = left.sparkSession
-    columns: tuple[dict[str, Column], dict[str, Column]] = ({}, {})
-    texts: list[str] = []
-    for condition in conditions:
-        for each in _equalities(session, condition):
-            name = f"{OWN}on_{len(texts)}"
-            texts.append(each.text)
-            values = _by_side(left, right, each)
-            if each.nulls_are_equal:
-                # Two structs that hold null are equal, as the operator <=> requires.
-                first, second = numbers_in_one_type(left, right, values)
-                values = F.struct(first.alias("value")), F.struct(second.alias("value"))
-            for side, column in zip(columns, values, strict=True):
-                side[name] = column
-    # Over Connect, `withColumns` would drop the metadata that say if a column is CHAR.
-    keyed_left, keyed_right = (
-        side.select("*", *(column.alias(name) for name, column in added.items()))
-        for side, added in zip((left, right), columns, strict=True)
-    )
-    return Keyed(keyed_left, keyed_right, tuple(columns[0]), tuple(texts))
+        return Keyed(keyed_left, keyed_right, tuple(columns[0]), tuple(texts))
 
 
 class _Equality(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql.types import (
     ArrayType,
@@ -18,6 +18,7 @@ from pyspark.sql.types import (
 
 from evenkey.spark.keys.char_lengths import char_lengths
 from evenkey.spark.keys.given_columns import (
+    OWN,
     find_columns,
     has_collation,
     parts_of_type,
@@ -28,6 +29,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
+
+
+class Keyed(NamedTuple):
+    """Both sides of a join, which have the key columns.
+
+    Parameters
+    ----------
+    left, right
+        The sides.
+    names
+        Names of the key columns, the same on both sides.
+    shown
+        The keys in messages: their names, or the equalities of the join.
+    """
+
+    left: DataFrame
+    right: DataFrame
+    names: tuple[str, ...]
+    shown: tuple[str, ...]
+
+    @property
+    def own(self) -> list[str]:
+        """Key columns that evenkey added to the sides, which the result does not have."""
+        return [name for name in self.names if name.startswith(OWN)]
 
 
 @dataclass(frozen=True)
@@ -52,14 +77,7 @@ def join_keys(
 ) -> JoinKeys | str:
     """Return the key columns, or a text that says why rows cannot be placed by them.
 
-    Parameters
-    ----------
-    left, right
-        The sides.
-    names
-        Names of the key columns.
-    shown
-        Names of the key columns in messages.
+    The arguments are those of `Keyed`.
 
     Raises
     ------
@@ -87,7 +105,7 @@ def join_keys(
             return f"key {shown[number]} {reason}"
         for columns, name, kind in zip(sides, pair, types, strict=True):
             columns.append(quoted(name) if kind == common else quoted(name).cast(common))
-    return JoinKeys(tuple(names), tuple(sides[0]), tuple(sides[1]))
+    return JoinKeys(tuple(names), *map(tuple, sides))
 
 
 def numbers_in_one_type(

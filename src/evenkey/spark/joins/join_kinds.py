@@ -11,11 +11,15 @@ from evenkey.core.checking import check_one_of, check_text
 from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
 Weigh = Literal["output", "rows"]
 """What counts as work of a key. ``output``: the key's rows in the result, plus a tenth of the key's
 rows on both sides. ``rows``: the key's rows on both sides."""
+
+
+_OF_STREAM = {"left": ("inner", "left", "semi", "anti"), "right": ("inner", "right")}
+"""Kinds of joins of a stream with a batch that Spark supports, by the side of the stream."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,30 @@ class Kind:
         some_right = F.greatest(right, one) if self.keeps_left else right
         # As doubles: products of large counts do not fit into a bigint.
         return some_left.cast("double") * some_right
+
+    def check_streams(self, left: DataFrame, right: DataFrame) -> None:
+        """Check that Spark supports the kind of join if a side is a stream.
+
+        Raises
+        ------
+        ConfigurationError
+            Spark does not support this kind of join with a stream, or both sides are streams.
+        """
+        if left.isStreaming and right.isStreaming:
+            message = (
+                "left and right are streams: evenkey joins a stream with a batch; use Spark's own "
+                "left.join(right, ...) with watermarks"
+            )
+            raise ConfigurationError(message)
+        if not left.isStreaming and not right.isStreaming:
+            return
+        side = "left" if left.isStreaming else "right"
+        if self.name not in _OF_STREAM[side]:
+            message = (
+                f"how = {self.name!r}: Spark has no such join with a stream on the {side}, as a "
+                f"later epoch may bring a match; use {', '.join(_OF_STREAM[side])}"
+            )
+            raise ConfigurationError(message)
 
 
 _KINDS = (

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-from pyspark.sql import functions as F
-
-from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joins.join_request import JoinRequest
-from evenkey.spark.joins.placing import SPLIT, Side, place_side
-from evenkey.spark.joins.stream_join import joined_in_stream
-from evenkey.spark.joins.witnesses import LEFT, RIGHT, without_more
-from evenkey.spark.keys.given_columns import quoted
-from evenkey.spark.plans.lookup import HASH, plan_words
-from evenkey.spark.plans.plan_source import Fixed
+from evenkey.spark.joins.join_strategy import JoinStrategy, strategy_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.core.stores import Store
-    from evenkey.spark.joins.dealt_and_copied import JoinPlan
-    from evenkey.spark.joins.join_keys import JoinKeys
-    from evenkey.spark.joins.join_kinds import Kind, Weigh
-
-logger = logging.getLogger(__name__)
+    from evenkey.spark.joins.join_kinds import Weigh
 
 
 def join(
@@ -149,62 +134,5 @@ def join(
     (['user', 'id', 'name', 'age'], [Row(user='ann', id=30, name='ann', age=30)])
     """
     request = JoinRequest.of(left, right, on, how, workers, weigh, state, exact=exact)
-    plan, keys, _ = request.planned()
-    logger.info("%s", plan)
-    if keys is None:
-        return request.plain
-    if not request.streams:
-        return joined_by_plan(request, keys, plan)
-    joined = joined_in_stream(
-        request.left, request.right, keys, request.kind, request.workers, state
-    )
-    return joined.drop(*request.own)
-
-
-def joined_by_plan(request: JoinRequest, keys: JoinKeys, plan: JoinPlan) -> DataFrame:
-    """Join two batches by a plan."""
-    joined = _joined(request.left, request.right, keys, request.kind, plan)
-    return joined.drop(*request.own)
-
-
-def _joined(
-    left: DataFrame, right: DataFrame, keys: JoinKeys, kind: Kind, plan: JoinPlan
-) -> DataFrame:
-    if plan.plan is None or plan.dealt_right is None:
-        raise AssertionError
-    buckets = len(plan.plan.owners)
-    dealt_left, dealt_right = (
-        hashes.view(np.int64).tolist() for hashes in (plan.dealt_left, plan.dealt_right)
-    )
-    splits = len(plan.split) > 0
-    is_dealt_right = F.col(HASH).isin(dealt_right)
-    sides = (
-        Side(
-            keys.left,
-            copied=is_dealt_right if dealt_right else False,
-            kept=kind.keeps_left,
-            witnessed=tuple(dealt_left) if kind.keeps_right else (),
-            splits=splits,
-            mark=LEFT,
-        ),
-        Side(
-            keys.right,
-            copied=~is_dealt_right if dealt_left and dealt_right else bool(dealt_left),
-            kept=kind.keeps_right,
-            witnessed=tuple(dealt_right) if kind.keeps_left else (),
-            splits=splits,
-            mark=RIGHT,
-        ),
-    )
-    asked = any(side.witnessed for side in sides)
-    if not asked:
-        sides = (replace(sides[0], mark=None), replace(sides[1], mark=None))
-    if plan.combines_right:
-        right = right.select(*(quoted(name) for name in keys.names)).distinct()
-    placed = []
-    for frame, side in zip((left, right), sides, strict=True):
-        fixed = Fixed(plan.plan.to_arrays())
-        _, words = plan_words(frame, PlannedGrouping(), plan.workers, fixed)
-        placed.append(place_side(frame, side, words, buckets, plan.workers))
-    joined = placed[0].join(placed[1], [*keys.names, SPLIT], kind.name).drop(SPLIT)
-    return without_more(joined) if asked else joined
+    strategy: JoinStrategy = strategy_of(request)
+    return strategy.joined()

@@ -13,11 +13,10 @@ from evenkey.spark.groups.group_keys import (
     unplaceable,
     unplaceable_in_window,
 )
-from evenkey.spark.joins.conditions import conditions_of, keyed_by_conditions
 from evenkey.spark.joins.join_keys import join_keys, without_null
+from evenkey.spark.joins.join_on import JoinOn, join_on
 from evenkey.spark.keys.given_columns import (
     check_own_names,
-    column_names,
     find_columns,
     hash_of,
     quoted,
@@ -75,19 +74,12 @@ def keyed_inputs(call: InterceptedCall) -> list[KeyedInput]:
 
 def _of_join(call: InterceptedCall) -> list[KeyedInput]:
     (left, right), (on,) = call.frames, call.keys
-    conditions = conditions_of(on)
-    for side in (left, right):
-        check_own_names(side)
-    if conditions is None:
-        names = column_names(on, "on")
-        sides, shown = (left, right), names
-    else:
-        first, second, names, shown = keyed_by_conditions(left, right, conditions)
-        sides = (first, second)
-    keys = join_keys(*sides, names, shown)
+    compared: JoinOn = join_on(on, left, right)
+    sides = compared.keyed(left, right)
+    keys = join_keys(*sides)
     if isinstance(keys, str):
         raise ConfigurationError(keys)
     return [
         KeyedInput(side, columns, F.when(without_null(columns), hash_of(columns)))
-        for side, columns in zip(sides, (keys.left, keys.right), strict=True)
+        for side, columns in zip(sides[:2], (keys.left, keys.right), strict=True)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -56,15 +56,38 @@ def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
         The function raised this error. If it raises another error in a task, Spark's error for the
         task is raised.
     """
-    if not is_remote(session):
+    place: _Place = _Task(session) if is_remote(session) else _Driver()
+    return place.call(function)
+
+
+class _Place(Protocol):
+    """Where functions of a session can access state."""
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        """Call a function there, and return its result."""
+
+
+class _Driver:
+    """The driver of a classic session, which this process is."""
+
+    def call(self, function: Callable[[], Result]) -> Result:
         return function()
-    task = in_workers(session, _Once(function))
-    cell = session.range(0, 1, 1, 1).mapInArrow(task, "result binary").toArrow()[0][0].as_py()
-    result = _unpickled(cell)
-    if isinstance(result, _Raised):
-        raise result.error
-    answer: Result = result
-    return answer
+
+
+class _Task:
+    """A task of a session over Connect."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        task = in_workers(self._session, _Once(function))
+        one = self._session.range(0, 1, 1, 1)
+        result = _unpickled(one.mapInArrow(task, "result binary").toArrow()[0][0].as_py())
+        if isinstance(result, _Raised):
+            raise result.error
+        answer: Result = result
+        return answer
 
 
 _RETURNED: set[type] = set()
