@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import evenkey.spark as eks
-from evenkey.spark.plans import lookup
+from evenkey.spark.plans import packed_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,14 +105,14 @@ OPERATORS: dict[str, Callable[[SparkSession, int], DataFrame | None]] = {
 def measure(name: str, keys: int) -> dict[str, Any]:
     """Call an operator in this process, and return its figures."""
     sizes: list[int] = []
-    pack = lookup.pack_plan
+    pack = packed_plan.pack_plan
 
     def packed(*given: Any) -> np.ndarray[Any, Any]:
         words = pack(*given)
         sizes.append(words.nbytes)
         return words
 
-    vars(lookup)["pack_plan"] = packed
+    vars(packed_plan)["pack_plan"] = packed
     spark = (
         SparkSession.builder.master(f"local-cluster[2,1,{MEMORY}]")
         .config("spark.driver.memory", f"{MEMORY}m")

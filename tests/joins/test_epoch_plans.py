@@ -18,7 +18,7 @@ from evenkey.joins.balance.epoch_log import SlotRecord
 from evenkey.joins.balance.epoch_plans import COUNTS, DecideTask, EpochPlans, first_owners
 from evenkey.joins.balance.work import PartitionWork
 from evenkey.joins.static.static_store import StaticStore
-from evenkey.spark.plans.lookup import pack_places
+from evenkey.spark.plans.packed_plan import pack_places
 from evenkey.spark.sessions.task_id import BATCH, TaskId
 
 

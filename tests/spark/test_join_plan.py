@@ -15,7 +15,7 @@ from evenkey.spark.joins.dealt_and_copied import JoinPlan, _balanced_load, make_
 from evenkey.spark.joins.join_counts import JoinCounts
 from evenkey.spark.joins.join_kinds import kind_of
 from evenkey.spark.joins.witnesses import _FirstOfTask
-from evenkey.spark.plans.lookup import WORKER_BITS, Positions, each_worker_once, pack_plan
+from evenkey.spark.plans.packed_plan import WORKER_BITS, Positions, each_worker_once, pack_plan
 
 LOW = (1 << WORKER_BITS) - 1
 

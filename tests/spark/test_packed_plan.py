@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evenkey.groupings import PlannedGrouping
 from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan
-from evenkey.spark.plans.lookup import (
+from evenkey.spark.plans.packed_plan import (
     LIMIT_BITS,
     ONE_CELL,
     WORKER_BITS,

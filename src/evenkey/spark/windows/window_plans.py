@@ -14,7 +14,7 @@ from evenkey.spark.groups.weights import Side, Weights
 from evenkey.spark.keys.explanation import counted_in
 from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.costly_inputs import warn_of_costly
-from evenkey.spark.plans.lookup import each_worker_once
+from evenkey.spark.plans.packed_plan import each_worker_once
 from evenkey.spark.windows.order_cuts import Cuts, make_cuts
 
 if TYPE_CHECKING:
