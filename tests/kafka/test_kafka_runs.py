@@ -16,7 +16,7 @@ from evenkey import run as run_typed
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig, compare
-from evenkey.pipeline.runs.input.run_topics import run_topics
+from evenkey.pipeline.runs.driving.run_topics import topics_of
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 from tests.brokers import consume, delivered, fill, producer_to
@@ -45,7 +45,7 @@ def test_output_topics_exist_before_anything_is_written(spark, broker, topic):
     config = PipelineConfig(dataset="uniform(keys=2)", output_kafka=f"{broker.server}/{topic}-out")
     wanted = {f"{topic}-out", f"{topic}-out-dead-letters"}
     for _ in range(2):
-        with RunDirectory.opened(None) as directory, run_topics(spark, config, directory):
+        with RunDirectory.opened(None) as directory, topics_of(config).opened(spark, directory):
             pass
         metadata = AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=240)
         assert wanted <= set(metadata.topics)

@@ -8,7 +8,7 @@ import pytest
 
 from evenkey import run as run_typed
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.runs.input.run_topics import run_topics
+from evenkey.pipeline.runs.driving.run_topics import topics_of
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delivered, fill, producer_to
 
@@ -110,7 +110,7 @@ def test_a_run_killed_before_its_first_epoch_reads_the_records_at_its_start(
     config = PipelineConfig(
         kafka=f"{broker.server}/begun", output=output, epochs=2, aggregators=2, **FIRST
     )
-    with RunDirectory.opened(output) as directory, run_topics(spark, config, directory):
+    with RunDirectory.opened(output) as directory, topics_of(config).opened(spark, directory):
         directory.begin(config.manifest())
     grow(broker, "begun", 4, [b"later"] * 10)
     report = run(config.with_options(**THEN))

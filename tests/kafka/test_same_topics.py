@@ -10,7 +10,7 @@ from evenkey import run as run_typed
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka import TopicState
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.runs.input.run_topics import _difference, run_topics
+from evenkey.pipeline.runs.driving.run_topics import _difference, topics_of
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delete_records, delete_topic, fill
 from tests.tiers import most_in_soak
@@ -38,7 +38,10 @@ def config(broker, tmp_path):
 @pytest.fixture
 def begun(spark, config):
     """Return the configuration of a run that was killed before its first epoch."""
-    with RunDirectory.opened(config.output) as directory, run_topics(spark, config, directory):
+    with (
+        RunDirectory.opened(config.output) as directory,
+        topics_of(config).opened(spark, directory),
+    ):
         directory.begin(config.manifest())
     return config
 

@@ -12,7 +12,7 @@ import pytest
 from evenkey import run as run_typed
 from evenkey.kafka import read_topic
 from evenkey.pipeline.aggregate import PipelineConfig
-from evenkey.pipeline.runs.driving import held_up, waiting
+from evenkey.pipeline.runs.driving import run_topics, waiting
 from tests.brokers import begin_transaction, fill
 from tests.tiers import most_in_soak
 
@@ -84,7 +84,7 @@ def test_an_aborted_end_ends_a_run(broker, topic):
 )
 def test_a_run_waits_for_an_open_transaction_and_reports_it(broker, topic, monkeypatch, end):
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 2.0)
-    monkeypatch.setattr(held_up, "_LOOK_SECONDS", 0.5)
+    monkeypatch.setattr(run_topics, "_LOOK_SECONDS", 0.5)
     fill(broker, topic, [b"plain"] * 60)
     producer = begin_transaction(broker, topic, [b"open"] * 20)
     said: list[str] = []

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from evenkey.pipeline.runs.driving.interruption import pausing
+from evenkey.pipeline.runs.driving.query import pausing
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.runs import read_results
-from evenkey.pipeline.runs.driving import runner
+from evenkey.pipeline.runs.driving import job
 from evenkey.pipeline.runs.input.sources import _ORIGIN_SECONDS
 from tests.pausing import when_running
 from tests.tiers import most_in_soak
@@ -249,5 +249,5 @@ def test_a_session_over_connect_is_rejected_in_one_line():
     with pytest.raises(
         ConfigurationError, match="the active session is a Spark Connect session"
     ) as no:
-        runner._classic(over_connect)
+        job._classic(over_connect)
     assert "\n" not in str(no.value)

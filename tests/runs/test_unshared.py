@@ -41,7 +41,7 @@ def hosts(tmp_path, monkeypatch):
         del place, spark
         return OwnDisk(*disks)
 
-    monkeypatch.setattr("evenkey.pipeline.runs.driving.runner.output_store", store)
+    monkeypatch.setattr("evenkey.pipeline.runs.driving.outputs.output_store", store)
     return disks
 
 

@@ -24,7 +24,6 @@ from evenkey.pipeline.runs import (
     Job,
     Prepared,
     RunDirectory,
-    execute,
 )
 
 if TYPE_CHECKING:
@@ -184,6 +183,6 @@ def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory)
         found = small.find(own)
         own.begin(small.options.manifest())
         # Nobody reads the results of the warm-up, so its windows may stay open.
-        execute(spark, small, found, own, close=False)
+        small.execute(spark, found, own, close=False)
     if place is not None:
         RunDirectory(place).clear()

@@ -9,10 +9,10 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import unknown_name
 from evenkey.core.stores import LocalStore, local_path, scheme_of, store_at
 from evenkey.pipeline.exporters.export_address import ExportAddress
+from evenkey.pipeline.exporters.history import Parquet
 from evenkey.pipeline.exporters.influxdb import InfluxDB
 from evenkey.pipeline.exporters.kafka import Kafka
 from evenkey.pipeline.exporters.outlet import Outlet
-from evenkey.pipeline.exporters.parquet import Parquet
 from evenkey.pipeline.exporters.prometheus import Prometheus
 
 if TYPE_CHECKING:

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.job import Outcome as Outcome
     from evenkey.pipeline.runs.driving.job import Prepared as Prepared
     from evenkey.pipeline.runs.driving.job import Work as Work
+    from evenkey.pipeline.runs.driving.outputs import variants as variants
     from evenkey.pipeline.runs.driving.progress import EpochProgress, OnProgress
     from evenkey.pipeline.runs.driving.run_recorder import Recorder as Recorder
-    from evenkey.pipeline.runs.driving.runner import execute as execute
     from evenkey.pipeline.runs.driving.runner import run as run
-    from evenkey.pipeline.runs.driving.runner import variants as variants
     from evenkey.pipeline.runs.driving.timing import Timing as Timing
     from evenkey.pipeline.runs.driving.timing import epochs_of as epochs_of
     from evenkey.pipeline.runs.input.closing import closing_rows as closing_rows

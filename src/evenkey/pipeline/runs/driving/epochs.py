@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from evenkey.pipeline.runs.driving.run_topics import NO_TOPICS
 from evenkey.pipeline.runs.driving.timing import Span
 from evenkey.pipeline.runs.output.commits import epoch_name
 from evenkey.pipeline.runs.output.spark_logs import SparkLogs
 from evenkey.spark.aggregates import OVERFLOWS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.pipeline.runs.input.run_topics import RunTopics
     from evenkey.pipeline.runs.output.commits import Commits
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.parts import Part
@@ -47,9 +47,9 @@ class EpochEnd:
         Whether the query drops rows behind a watermark.
     tallies
         Counts that must add up before an epoch is committed; None: no counts are checked.
-    topics
-        Topics of the run. Before each commit it is checked that they are the same topics as at the
-        start of the run. None: no topics.
+    check
+        Called before each commit; raises an error if a topic of the run is no longer the same as at
+        the start of the run.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class EpochEnd:
         *,
         windowed: bool,
         tallies: Tallies | None = None,
-        topics: RunTopics | None = None,
+        check: Callable[[], None] = NO_TOPICS.check,
     ) -> None:
         self._spark = spark
         self._windowed = windowed
         self._directory = directory
         self._sink = sink
         self._tallies = tallies
-        self._topics = topics
+        self._check = check
         self._logs = SparkLogs(directory.checkpoint_files)
         self._first_began = time.time()
 
@@ -79,10 +79,9 @@ class EpochEnd:
         parts = self._sink.write(results, epoch)
         # Not needed for correctness, but saves the work of an epoch that cannot be committed.
         directory.claim.check()
-        if self._topics is not None:
-            # Kafka never reuses a topic's id: if the topics are the same now, they were the same
-            # while this epoch was read.
-            self._topics.check()
+        # Kafka never reuses a topic's id: if the topics are the same now, they were the same while
+        # this epoch was read.
+        self._check()
         figures = {**self._counted(), **self._span(epoch, began)}
         read = self._offered(epoch)
 

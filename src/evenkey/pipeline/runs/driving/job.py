@@ -1,17 +1,27 @@
-"""Base classes of jobs. A job is what a run does between source and sink."""
+"""Base classes of jobs, and what a run gives them. A job is what a run does from source to sink."""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
+from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.exporters import History, RunInfo
+from evenkey.pipeline.runs.driving.epochs import EpochEnd
+from evenkey.pipeline.runs.driving.faults import faults_named
+from evenkey.pipeline.runs.driving.progress import Watch
+from evenkey.pipeline.runs.driving.query import Gate, drive
+from evenkey.pipeline.runs.driving.run_times import Timeline
+from evenkey.pipeline.runs.driving.run_topics import NO_TOPICS
+from evenkey.pipeline.runs.driving.timing import epochs_of
+from evenkey.spark.sessions import ending_unlogged, fewer_processes, is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -22,9 +32,9 @@ if TYPE_CHECKING:
     from evenkey.kafka import OffsetRange
     from evenkey.pipeline.exporters import ExportSummary
     from evenkey.pipeline.options import KafkaOptions, RunOptions
-    from evenkey.pipeline.runs.driving.progress import Measures
+    from evenkey.pipeline.runs.driving.progress import Measures, OnProgress
     from evenkey.pipeline.runs.driving.run_recorder import Recorder
-    from evenkey.pipeline.runs.driving.run_times import Timeline
+    from evenkey.pipeline.runs.driving.waiting import Look
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.sinks import Sink
     from evenkey.pipeline.runs.output.tallies import Tallies
@@ -132,6 +142,92 @@ class Job(ABC, Generic[ReportT]):
     def session(self) -> SparkSession:
         """Start Spark, or return the existing session."""
 
+    def started(self) -> SparkSession:
+        """Start Spark, or return the existing session, if a run can use it.
+
+        Raises
+        ------
+        ConfigurationError
+            The session is one of Spark Connect.
+        """
+        return _classic(self.session())
+
+    def execute(
+        self,
+        spark: SparkSession,
+        prepared: Prepared[ReportT],
+        directory: RunDirectory,
+        timeline: Timeline | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+        close: bool = True,
+        recorder: Recorder | None = None,
+        topics: OpenTopics = NO_TOPICS,
+    ) -> ReportT:
+        """Run the query of the job in a directory in which the run has begun; return the report.
+
+        Parameters
+        ----------
+        spark, prepared, directory
+            The session, the prepared job and the run's directory.
+        timeline
+            The times of the epochs of earlier processes; receives those of this process. None:
+            there were no earlier processes.
+        on_progress
+            See `run`.
+        close
+            Whether windows are closed at the end.
+        recorder
+            See `Prepared.open`.
+        topics
+            The topics at the start of the run.
+        """
+        started = time.monotonic()
+        work = prepared.open(spark, directory, recorder)
+        timeline = timeline or Timeline()
+        timeline.preceded_by(work.planning_ms)
+        end = EpochEnd(
+            spark,
+            directory,
+            work.sink,
+            windowed=self.windowed,
+            tallies=work.tallies,
+            check=topics.check,
+        )
+        gate = Gate(directory.paused, open_always=work.asked_to_pause)
+
+        def write(rows: DataFrame, epoch: int) -> None:
+            gate.enter()
+            end.write(work.emitted(rows), epoch)
+            work.after(epoch)
+
+        with fewer_processes(spark, directory.checkpoint):
+            query = (
+                work.rows.writeStream.foreachBatch(write)
+                .option("checkpointLocation", directory.checkpoint)
+                .outputMode("append")
+                .start()
+            )
+        with ending_unlogged(query), faults_named(directory), topics.faults_named():
+            watch = Watch(
+                self.name, work.expected, work.measures, on_progress, timeline, work.offsets
+            )
+            finished = drive(
+                spark,
+                query,
+                gate,
+                directory,
+                watch,
+                work.offsets,
+                time_limit=self.options.time_limit,
+                close=close and self.windowed,
+            )
+            if finished:
+                topics.check()
+        timeline.take_in(epochs_of(query))
+        work.measures.catch_up(query)
+        return work.report(Outcome(query, finished, time.monotonic() - started, timeline))
+
 
 class Found(ABC, Generic[ReportT]):
     """A job that has found its input."""
@@ -204,3 +300,66 @@ class Prepared(Found[ReportT]):
         recorder
             Receives the record of each measured epoch; None: no recorder.
         """
+
+
+class Topics(Protocol):
+    """The topics that the options of a run name, or the lack of topics."""
+
+    def opened(
+        self, spark: SparkSession, directory: RunDirectory
+    ) -> contextlib.AbstractContextManager[OpenTopics]:
+        """Open the topics of a run, and record or compare their state."""
+
+
+class OpenTopics(Protocol):
+    """The topics of a running run, which other programs can change."""
+
+    def looks(self) -> list[Look]:
+        """Return functions that check whether the run waits for a topic."""
+
+    def check(self) -> None:
+        """Check that each topic is still the same as at the start of the run.
+
+        Raises
+        ------
+        RunError
+            A topic is gone or was created again, or no broker answers.
+        """
+
+    def faults_named(self) -> contextlib.AbstractContextManager[None]:
+        """If a topic caused the error of a query, raise an error that names the topic instead."""
+
+
+class Output(Protocol):
+    """The place where a run keeps its directory after its end, or the lack of such a place."""
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether Spark's settings determine how the place is reached."""
+
+    def finished(
+        self, job: Job[ReportT], spark: SparkSession | None, on_progress: OnProgress | None
+    ) -> ReportT | None:
+        """Return the report of the finished run in this place; None if there is no finished run."""
+
+    def opened(self, spark: SparkSession | None) -> contextlib.AbstractContextManager[RunDirectory]:
+        """Open and hold the directory of a run, as `RunDirectory.opened` does."""
+
+    def digested(
+        self, job: Job[ReportT], directory: RunDirectory
+    ) -> contextlib.AbstractContextManager[Callable[[RunDirectory], None]]:
+        """Note the input files; yield a function that stores their digests before a run begins."""
+
+    def history(self, directory: RunDirectory) -> Store | None:
+        """Return the store of the run's history; None: the run has no history."""
+
+
+def _classic(spark: SparkSession) -> SparkSession:
+    if is_remote(spark):
+        message = (
+            "the active session is a Spark Connect session, but a run commits its epochs in "
+            "Spark's driver: stop the session first, or pass its DataFrames to evenkey.spark, "
+            "evenkey.joins or evenkey.applications"
+        )
+        raise ConfigurationError(message)
+    return spark

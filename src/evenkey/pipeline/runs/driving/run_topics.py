@@ -1,12 +1,17 @@
-"""Record the topics of a run at its start, and check them from then on."""
+"""Record the topics of a run at its start, and check them from then on.
+
+While a transaction is open, a run reads no later records of its partition, which is reported.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.kafka import (
     Admin,
     ClientSettings,
@@ -14,6 +19,7 @@ from evenkey.kafka import (
     TopicState,
     check_loaded,
 )
+from evenkey.pipeline.runs.driving.waiting import Awaited
 from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
 
 if TYPE_CHECKING:
@@ -23,10 +29,12 @@ if TYPE_CHECKING:
 
     from evenkey.kafka import Address, Offsets
     from evenkey.pipeline.options import KafkaOptions
+    from evenkey.pipeline.runs.driving.waiting import Look
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
 _PATIENCE_MS = 120_000
 """How long a running query waits for an unreachable broker; Kafka's own readers wait that long."""
+_LOOK_SECONDS = 5.0
 _READ, _WRITTEN = "reads", "writes to"
 
 
@@ -63,8 +71,7 @@ class RunTopics:
         committed: bool,
     ) -> None:
         self._known = known
-        self.waits_for_transactions = committed and offsets is not None
-        """Whether open transactions can block the run."""
+        self._committed = committed
         self.offsets = offsets
         self._directory = directory
         self._logs = SparkLogs(directory.checkpoint_files)
@@ -73,6 +80,10 @@ class RunTopics:
     def source(self) -> Admin:
         """The admin client for the servers of the topics that are read."""
         return next(each.admin for each in self._known if each.role == _READ)
+
+    def looks(self) -> list[Look]:
+        """Return a function that finds open transactions, if these can block the run."""
+        return [HeldUp(self)] if self._committed and self.offsets is not None else []
 
     def check(self) -> None:
         """Check that each topic is still the same as at the start of the run.
@@ -192,65 +203,170 @@ def _difference(before: TopicState, now: TopicState | None) -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def run_topics(
-    spark: SparkSession, options: KafkaOptions | None, directory: RunDirectory
-) -> Iterator[RunTopics | None]:
-    """Open the topics of a run, and record their state; yield None if the run has no topics.
+class HeldUp:
+    """Finds partitions in which an open transaction keeps a run from reading on.
 
-    Missing topics for results and dead letters are created with the broker's defaults when a run
-    begins, because a producer would wait a minute for a missing topic.
-
-    Yields
-    ------
-    RunTopics or None
-        The topics at the start of the run.
-
-    Raises
-    ------
-    ConfigurationError
-        Spark has no Kafka connector, no broker answers, a topic to read does not exist or cannot be
-        read, or the topics of a continued run have changed.
-    RunError
-        The run's record of its topics cannot be read.
+    Parameters
+    ----------
+    topics
+        The topics of the run.
     """
-    source, sink = None, None
-    if options is not None:
-        source, sink = options.source_address, options.sink_address
-    if options is None or (source is None and sink is None):
-        yield None
-        return
-    check_loaded(spark)
-    settings = ClientSettings.read(options.kafka_config)
-    with contextlib.ExitStack() as stack:
-        asked: list[tuple[str, Address, tuple[str, ...]]] = []
-        if source is not None:
-            asked.append((_READ, source, source.topics))
-        if sink is not None:
-            asked.append(
-                (_WRITTEN, sink, (sink.topic, options.resolved_dead_letters_topic(sink.topic)))
-            )
-        clients = {
-            address.servers: stack.enter_context(Admin.open(spark, address, settings))
-            for _, address, _ in asked
-        }
-        if not directory.begun:
-            _begin(asked, clients, options, directory)
-        states = _read_states(directory)
-        known = [
-            _Known(role, address, clients[address.servers], states[role])
-            for role, address, _ in asked
+
+    def __init__(self, topics: RunTopics) -> None:
+        self._topics = topics
+        self._next = 0.0
+        self._stood: dict[tuple[str, int], tuple[int, float]] = {}
+        self._found: Awaited | None = None
+
+    def __call__(self) -> Awaited | None:
+        """Return the transaction that the run waits for; None if the run waits for none."""
+        if time.monotonic() >= self._next:
+            try:
+                self._found = self._look()
+            except EvenkeyError:
+                self._found = None  # the query itself reports an unreachable broker
+            self._next = time.monotonic() + _LOOK_SECONDS
+        return self._found
+
+    def _look(self) -> Awaited | None:
+        topics, offsets = self._topics, self._topics.offsets
+        if offsets is None:
+            return None
+        at = topics.read_up_to()
+        counts = {topic: max(numbers, default=-1) + 1 for topic, numbers in at.items()}
+        stable = topics.source.offsets(counts, "stable")
+        latest = topics.source.offsets(counts, "latest")
+        wanted = latest if offsets.end is None else offsets.end
+        held = [
+            (topic, number)
+            for topic, numbers in at.items()
+            for number, position in numbers.items()
+            if stable[topic][number] < latest[topic][number]
+            and stable[topic][number] <= position < wanted[topic].get(number, 0)
         ]
-        offsets = None
-        if source is not None:
-            offsets = OffsetRange.read(directory.store, directory.OFFSETS)
-        topics = RunTopics(
-            known, offsets, directory, committed=options.isolation == "read_committed"
+        self._stand(held, stable)
+        if not self._stood:
+            return None
+        (topic, number), (offset, since) = min(self._stood.items(), key=lambda each: each[1][1])
+        others = f", and {len(held) - 1} more partitions" if len(held) > 1 else ""
+        return Awaited(
+            "waiting for a transaction",
+            f": {self._who(topic, number, since)} holds up topic {topic!r}, partition {number}, at "
+            f"offset {offset}{others}: commit or abort the transaction; to read past it, choose a "
+            "new output and isolation = 'read_uncommitted'",
         )
-        topics.check_at_start()
-        for client in clients.values():
-            client.timeout_ms = _PATIENCE_MS
-        yield topics
+
+    def _stand(self, held: list[tuple[str, int]], stable: Offsets) -> None:
+        """Record, for each blocked partition, the offset at which it is blocked, and since when."""
+        now = time.time()
+        before = self._stood
+        self._stood = {}
+        for place in held:
+            offset = stable[place[0]][place[1]]
+            stood = before.get(place)
+            same = stood is not None and stood[0] == offset
+            self._stood[place] = stood if stood is not None and same else (offset, now)
+
+    def _who(self, topic: str, number: int, since: float) -> str:
+        """Describe the oldest transaction in a partition, with its age."""
+        found = self._topics.source.transactions(topic, number)
+        if found and found[0].started is not None:
+            age = max(0.0, time.time() - found[0].started)
+            return f"transaction {found[0].name!r}, open for {age:.0f} s,"
+        return f"a transaction, open for at least {time.time() - since:.0f} s,"
+
+
+class _NoTopics:
+    """The topics of a run that neither reads nor writes any."""
+
+    def opened(
+        self, spark: SparkSession, directory: RunDirectory
+    ) -> contextlib.AbstractContextManager[_NoTopics]:
+        """Return this object itself."""
+        del spark, directory
+        return contextlib.nullcontext(self)
+
+    def looks(self) -> list[Look]:
+        """Return no functions: the run waits for no topic."""
+        return []
+
+    def check(self) -> None:
+        """Check nothing."""
+
+    def faults_named(self) -> contextlib.AbstractContextManager[None]:
+        """Leave errors as they are."""
+        return contextlib.nullcontext()
+
+
+NO_TOPICS = _NoTopics()
+
+
+@dataclass(frozen=True)
+class _NamedTopics:
+    """The topics that options name."""
+
+    options: KafkaOptions
+
+    @contextlib.contextmanager
+    def opened(self, spark: SparkSession, directory: RunDirectory) -> Iterator[RunTopics]:
+        """Open the topics of a run, and record their state.
+
+        Missing topics for results and dead letters are created with the broker's defaults when a
+        run begins, because a producer would wait a minute for a missing topic.
+
+        Yields
+        ------
+        RunTopics
+            The topics at the start of the run.
+
+        Raises
+        ------
+        ConfigurationError
+            Spark has no Kafka connector, no broker answers, a topic to read does not exist or
+            cannot be read, or the topics of a continued run have changed.
+        RunError
+            The run's record of its topics cannot be read.
+        """
+        options = self.options
+        source, sink = options.source_address, options.sink_address
+        check_loaded(spark)
+        settings = ClientSettings.read(options.kafka_config)
+        with contextlib.ExitStack() as stack:
+            asked: list[tuple[str, Address, tuple[str, ...]]] = []
+            if source is not None:
+                asked.append((_READ, source, source.topics))
+            if sink is not None:
+                asked.append(
+                    (_WRITTEN, sink, (sink.topic, options.resolved_dead_letters_topic(sink.topic)))
+                )
+            clients = {
+                address.servers: stack.enter_context(Admin.open(spark, address, settings))
+                for _, address, _ in asked
+            }
+            if not directory.begun:
+                _begin(asked, clients, options, directory)
+            states = _read_states(directory)
+            known = [
+                _Known(role, address, clients[address.servers], states[role])
+                for role, address, _ in asked
+            ]
+            offsets = None
+            if source is not None:
+                offsets = OffsetRange.read(directory.store, directory.OFFSETS)
+            topics = RunTopics(
+                known, offsets, directory, committed=options.isolation == "read_committed"
+            )
+            topics.check_at_start()
+            for client in clients.values():
+                client.timeout_ms = _PATIENCE_MS
+            yield topics
+
+
+def topics_of(options: KafkaOptions | None) -> _NoTopics | _NamedTopics:
+    """Return the topics that options name; None: the kind of run has no options for topics."""
+    if options is None or (options.kafka is None and options.output_kafka is None):
+        return NO_TOPICS
+    return _NamedTopics(options)
 
 
 def _begin(
