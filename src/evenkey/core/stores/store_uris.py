@@ -11,12 +11,11 @@ from urllib.parse import unquote, urlsplit
 from evenkey.core.addresses import without_password
 from evenkey.core.checking import check_path
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores.base import Store
 from evenkey.core.stores.local import LocalStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from evenkey.core.stores.base import Store
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")
 
@@ -50,15 +49,25 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
     ConfigurationError
         `place` is not a storage location, contains a password, or has an unknown scheme.
     """
-    from evenkey.core.stores.base import Store
-
     if isinstance(place, Store):
         return place
     check_path("place", place)
     scheme = scheme_of(place)
-    if scheme == "file":
-        return LocalStore(local_path(place).absolute())
-    _check_no_password(str(place))
+    if scheme != "file":
+        return _remote(scheme, str(place), settings or {})
+    return LocalStore(local_path(place).absolute())
+
+
+def _remote(scheme: str, place: str, settings: Mapping[str, str]) -> Store:
+    """Check a URI, and return the store at it."""
+    shown = without_password(place)
+    if shown != place:
+        message = (
+            f"{shown}: a storage location must not contain a password, because locations are "
+            "logged and stored; pass "
+            "credentials by the environment or by spark.hadoop.fs.* settings"
+        )
+        raise ConfigurationError(message)
     if scheme not in _KINDS:
         known = ", ".join(f"{each}://" for each in _KINDS)
         message = (
@@ -66,10 +75,16 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
             f"executors share, or a URI that begins with one of {known}"
         )
         raise ConfigurationError(message)
-    _check_uri(scheme, str(place))
+    _, slashes, rest = place.partition("://")
+    if not slashes:
+        message = f"{place}: must begin with {scheme}://NAME; pass it as text: a Path drops a slash"
+        raise ConfigurationError(message)
+    if not rest.partition("/")[0]:
+        message = f"{place}: no bucket or host is named; pass {scheme}://name/directory"
+        raise ConfigurationError(message)
     module, name = _KINDS[scheme]
     kind = getattr(import_module(f"evenkey.core.stores.{module}"), name)
-    store: Store = kind(str(place), settings or {})
+    store: Store = kind(place, settings)
     return store
 
 
@@ -83,28 +98,6 @@ _KINDS = {
     "abfss": ("abfs", "AbfsStore"),
 }
 """For each scheme, the module and the class of its store. Modules are loaded when first needed."""
-
-
-def _check_no_password(place: str) -> None:
-    shown = without_password(place)
-    if shown != place:
-        message = (
-            f"{shown}: a storage location must not contain a password, because locations are "
-            "logged and stored; pass "
-            "credentials by the environment or by spark.hadoop.fs.* settings"
-        )
-        raise ConfigurationError(message)
-
-
-def _check_uri(scheme: str, place: str) -> None:
-    _, slashes, rest = place.partition("://")
-    root = rest.partition("/")[0]
-    if not slashes:
-        message = f"{place}: must begin with {scheme}://NAME; pass it as text: a Path drops a slash"
-        raise ConfigurationError(message)
-    if not root:
-        message = f"{place}: no bucket or host is named; pass {scheme}://name/directory"
-        raise ConfigurationError(message)
 
 
 def local_path(place: str | Path) -> Path:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import RunError
@@ -264,7 +263,7 @@ class Commits:
             fields = json.loads(unsealed(content))
             fields["parts"] = tuple(Part(**each) for each in fields["parts"])
             commit = Commit(**fields)
-            if commit.name != name or not all(_is_inside(part) for part in commit.parts):
+            if commit.name != name or not all(part.is_inside for part in commit.parts):
                 message = "it names another epoch, or a place outside of the run"
                 raise ValueError(message)  # noqa: TRY301 - reported like the others
             self._known[name] = commit
@@ -371,12 +370,6 @@ class Commits:
         return RunError(
             f"{path} cannot be written ({error}): free some space, or choose another directory"
         )
-
-
-def _is_inside(part: Part) -> bool:
-    """Return whether a part's place is inside the run's directory."""
-    places = PurePosixPath(part.place).parts
-    return part.form in ("parquet", "json") and not {"..", "/", "//"} & set(places)
 
 
 def epoch_name(epoch: int) -> str:

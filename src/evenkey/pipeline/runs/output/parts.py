@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -52,6 +53,12 @@ class Part:
     form: str = "parquet"
     took: int = 0
     gave: int = 0
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the place is inside the run's directory."""
+        places = PurePosixPath(self.place).parts
+        return self.form in ("parquet", "json") and not {"..", "/", "//"} & set(places)
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import RunError
@@ -32,6 +33,7 @@ class Begun(NamedTuple):
     ends: list[Any]
 
 
+@dataclass
 class SparkLogs:
     """Reads the logs of a query; each log entry is written only once.
 
@@ -41,10 +43,9 @@ class SparkLogs:
         The checkpoint of the query.
     """
 
-    def __init__(self, checkpoint: Store) -> None:
-        self._checkpoint = checkpoint
-        self._newest: dict[str, int] = {}
-        self._begun: dict[int, Begun] = {}
+    checkpoint: Store
+    _newest: dict[str, int] = field(default_factory=dict, init=False)
+    _begun: dict[int, Begun] = field(default_factory=dict, init=False)
 
     def newest(self, log: str) -> int:
         """Return the number of the newest epoch in a log; -1 if the log is empty.
@@ -54,10 +55,10 @@ class SparkLogs:
         """
         newest = self._newest.get(log, -1)
         if newest < 0:
-            names = (name.rpartition("/")[2] for name in self._checkpoint.names(log))
+            names = (name.rpartition("/")[2] for name in self.checkpoint.names(log))
             newest = max((int(name) for name in names if name.isdigit()), default=-1)
         else:
-            while self._checkpoint.find(f"{log}/{newest + 1}") is not None:
+            while self.checkpoint.find(f"{log}/{newest + 1}") is not None:
                 newest += 1
         self._newest[log] = newest
         return newest
@@ -72,14 +73,14 @@ class SparkLogs:
         """
         if epoch not in self._begun:
             name = f"{OFFSETS}/{epoch}"
-            content = self._checkpoint.find(name)
+            content = self.checkpoint.find(name)
             if content is None:
                 return None
             try:
                 note = _note(content)
             except (LookupError, TypeError, ValueError) as error:
                 message = (
-                    f"{self._checkpoint.path(name)} is corrupt ({error}): start again with a new "
+                    f"{self.checkpoint.path(name)} is corrupt ({error}): start again with a new "
                     "output"
                 )
                 raise RunError(message) from error
