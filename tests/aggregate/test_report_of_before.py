@@ -6,7 +6,7 @@ import json
 
 from evenkey.core.metrics import EpochMetrics, PairCounts, RunMetrics, Seen
 from evenkey.pipeline.aggregate.report import RunReport
-from evenkey.pipeline.runs.driving.timing import Timing
+from evenkey.pipeline.runs.driving.run_times import Timing
 from evenkey.pipeline.runs.output.directory import RunDirectory
 
 OF_VERSION_1 = {"messages", "keys", "pairs", "max_over_mean", "stddev_percent", "dist_cost"}

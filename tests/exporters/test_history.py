@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.pipeline.exporters import Exports, History
+from evenkey.pipeline.exporters import Exports, History, Parquet
 from tests.exporters.records import JOIN, RUN, join_record, record
 
 
@@ -110,7 +111,7 @@ def test_heartbeats(tmp_path):
 
 
 def test_several_runs_share_a_directory(tmp_path):
-    exports = Exports([f"parquet:{tmp_path}"], RUN, history=tmp_path / "out" / "history")
+    exports = Exports([f"parquet:{tmp_path}"], RUN, partial(Parquet, tmp_path / "out" / "history"))
     exports.offer(record(0))
     (summary,) = exports.close("finished")
     assert (summary.to, summary.points) == (f"parquet:{tmp_path / RUN.run}", 1)
@@ -128,7 +129,7 @@ def test_a_directory_that_cannot_be_written_is_reported_before_the_run(tmp_path)
 
 
 def test_a_failed_history_is_reported_without_an_export_option(tmp_path):
-    exports = Exports([], RUN, history=tmp_path)
+    exports = Exports([], RUN, partial(Parquet, tmp_path))
     (tmp_path / "epochs").touch()
     exports.offer(record(0))
     (summary,) = exports.close("finished")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from evenkey.joins.static.manifest import StaticVersion
 from evenkey.papers.publish_subscribe.join_records import JoinRecords
 from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
 from evenkey.papers.publish_subscribe.report import epochs_of
-from evenkey.pipeline.exporters import Exports, History, RunInfo
+from evenkey.pipeline.exporters import Exports, History, Parquet, RunInfo
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
 from evenkey.pipeline.runs.driving.run_times import Timeline
 
@@ -50,7 +51,7 @@ def progress(epoch):
 def recorded(tmp_path, log, *, measure=LoadMeasure.ITEMS, epochs=(0, 1)):
     history = History(tmp_path / "history")
     timeline = Timeline()
-    with Recorder(Exports([], RUN, history=history.store), timeline) as recorder:
+    with Recorder(Exports([], RUN, partial(Parquet, history.store)), timeline) as recorder:
         records = JoinRecords(
             recorder,
             log,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,8 +14,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.joins.balance.epoch_log import EpochLog
 from evenkey.papers.publish_subscribe import JoinConfig, compare_joins, run_join
 from evenkey.papers.publish_subscribe.join_records import JoinRecords
-from evenkey.pipeline.exporters import Exports, History, RunInfo
-from evenkey.pipeline.runs.driving.epochs import earlier_spans
+from evenkey.pipeline.exporters import Exports, History, Parquet, RunInfo
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
 from evenkey.pipeline.runs.driving.run_times import Timeline
 from evenkey.pipeline.runs.output.commits import Commits
@@ -41,8 +41,8 @@ def recorded(config, tmp_path):
     (log,) = (config.output / "state" / "epochs").iterdir()
     history = History(tmp_path / "history")
     run = RunInfo("join", "publications", config.name, config.workers, config.sources)
-    earlier = earlier_spans(Commits(config.output))
-    exports = Exports([], run, history=history.store)
+    earlier = Commits(config.output).earlier_spans()
+    exports = Exports([], run, partial(Parquet, history.store))
     with Recorder(exports, Timeline(earlier)) as recorder:
         records = JoinRecords(
             recorder,

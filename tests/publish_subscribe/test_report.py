@@ -8,7 +8,7 @@ import numpy as np
 
 from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
 from evenkey.papers.publish_subscribe.report import JoinEpoch, JoinReport
-from evenkey.pipeline.runs.driving.timing import Timing
+from evenkey.pipeline.runs.driving.run_times import Timing
 
 
 def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):

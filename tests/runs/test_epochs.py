@@ -9,9 +9,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import RunError
-from evenkey.pipeline.runs.driving.epochs import EpochEnd, earlier_spans
-from evenkey.pipeline.runs.driving.run_times import Timeline
-from evenkey.pipeline.runs.driving.timing import epochs_of
+from evenkey.pipeline.runs.driving.epochs import EpochEnd
+from evenkey.pipeline.runs.driving.run_times import Timeline, epochs_of
 from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.pipeline.runs.output.commits import Commits, epoch_name
 from evenkey.pipeline.runs.output.directory import RunDirectory
@@ -75,7 +74,7 @@ def test_late_rows_equal_sparks_report_after_a_restart_too(spark, lines, tmp_pat
         query = run(spark, lines, directory)
         late = dropped(query)
         assert directory.commits.total("late") == late > 0
-        assert earlier_spans(directory.commits) == {}
+        assert directory.commits.earlier_spans() == {}
     for stop in (1, 2):
         output = tmp_path / str(stop)
         with (
@@ -86,7 +85,7 @@ def test_late_rows_equal_sparks_report_after_a_restart_too(spark, lines, tmp_pat
         with RunDirectory.opened(output) as directory:
             run(spark, lines, directory)
             assert directory.commits.total("late") == late
-            earlier = Timeline(earlier_spans(directory.commits)).timing()
+            earlier = Timeline(directory.commits.earlier_spans()).timing()
             assert len(earlier.epoch_ms) == stop
             assert earlier.makespan_ms >= sum(earlier.epoch_ms) * 0.99 > 0
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from evenkey.pipeline.exporters import Exports, History
+from evenkey.pipeline.exporters import Exports, History, Parquet
 from evenkey.pipeline.runs.driving.run_recorder import Recorder
 from evenkey.pipeline.runs.driving.run_times import Timeline
-from evenkey.pipeline.runs.driving.timing import Span
+from evenkey.pipeline.runs.output.commits import Span
 from tests.exporters.records import RUN
 from tests.runs.reports_of_spark import progress
 
@@ -16,7 +18,7 @@ from tests.runs.reports_of_spark import progress
     ("error", "ending"), [(ValueError, "failed"), (KeyboardInterrupt, "paused")]
 )
 def test_an_error_and_an_interruption_end_the_history(tmp_path, error, ending):
-    exports = Exports([], RUN, history=tmp_path)
+    exports = Exports([], RUN, partial(Parquet, tmp_path))
     with pytest.raises(error), Recorder(exports, Timeline()):
         raise error
     ended = History(tmp_path).ended()
@@ -35,7 +37,7 @@ def test_a_run_that_ended_by_itself_is_not_ended_again(tmp_path):
 
 
 def test_records_have_the_jobs_figures_and_durations(tmp_path):
-    exports = Exports([], RUN, history=tmp_path)
+    exports = Exports([], RUN, partial(Parquet, tmp_path))
     timeline = Timeline()
     with Recorder(exports, timeline) as recorder:
         timeline.take_in([progress(0, 5000, 1000), progress(1, 6500, 500)])
@@ -64,7 +66,7 @@ def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(
     history = History(tmp_path / "history")
     history.begin(RUN)
     timeline = Timeline()
-    with Recorder(Exports([], RUN, history=history.store), timeline) as before:
+    with Recorder(Exports([], RUN, partial(Parquet, history.store)), timeline) as before:
         timeline.take_in([progress(0, 5000, 1000)])
         before.record(0, {"messages": 100, "epoch_messages": 100})
     kept = history.record(0)
@@ -75,7 +77,7 @@ def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(
         2: (2, Span(9000.0, 0.0, 250.0)),
     }
     elsewhere = tmp_path / "elsewhere"
-    exports = Exports([f"parquet:{elsewhere}"], RUN, history=history.store)
+    exports = Exports([f"parquet:{elsewhere}"], RUN, partial(Parquet, history.store))
     monkeypatch.setattr(exports._outlets[0]._exporter, "lacks", lambda _: False)  # a database
     timeline = Timeline(earlier)
     with Recorder(exports, timeline) as recorder:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 
-from evenkey.pipeline.runs.driving.run_times import Timeline, stood
-from evenkey.pipeline.runs.driving.timing import Span, Timing
+from evenkey.pipeline.runs.driving.run_times import Timeline, Timing, stood
+from evenkey.pipeline.runs.output.commits import Span
 from tests.runs.reports_of_spark import progress
 
 

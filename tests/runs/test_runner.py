@@ -249,5 +249,5 @@ def test_a_session_over_connect_is_rejected_in_one_line():
     with pytest.raises(
         ConfigurationError, match="the active session is a Spark Connect session"
     ) as no:
-        job._classic(over_connect)
+        job.Job.classic(over_connect)
     assert "\n" not in str(no.value)

@@ -76,8 +76,12 @@ class JoinJob(Job[JoinReport]):
 
     def __init__(self, config: JoinConfig) -> None:
         check_configuration(config, JoinConfig)
-        self.name = config.name
         self.options = self.topics = self.config = config
+
+    @property
+    def name(self) -> str:
+        """The name of the pipeline and its mode."""
+        return self.config.name
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> JoinReport:
         """Restore the report of a run that was already finished."""
@@ -101,7 +105,7 @@ class JoinJob(Job[JoinReport]):
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         executors = config.workers if config.slow_down > 1 else None
-        return join_session(config.master, executors=executors, kafka=topics)
+        return self.classic(join_session(config.master, executors=executors, kafka=topics))
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,13 @@ class AggregateJob(Job[RunReport]):
 
     def __init__(self, config: PipelineConfig, console: TextIO | None = None) -> None:
         check_configuration(config, PipelineConfig)
-        self.name = str(config.resolved_grouping())
         self.options = self.topics = self.config = config
         self._console = console
+
+    @property
+    def name(self) -> str:
+        """The spelling of the grouping."""
+        return str(self.config.resolved_grouping())
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
         """Return the report of a finished run."""
@@ -77,7 +81,9 @@ class AggregateJob(Job[RunReport]):
         """Return a session; if the run reads or writes topics, it has the Kafka connector."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
-        spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
+        spark = self.classic(
+            keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
+        )
         if config.avro_schema is not None:
             check_loaded(spark, avro=True)
         for module in modules_of(config.aggregator):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from evenkey.pipeline.exporters.all_exporters import ADDRESSES, Exports, check_address
 from evenkey.pipeline.exporters.base import Ending, Exporter, ExportSummary, Unreachable
 from evenkey.pipeline.exporters.epoch_record import EpochRecord, HotKey, RunInfo
-from evenkey.pipeline.exporters.history import RUN_FILE, History
+from evenkey.pipeline.exporters.history import RUN_FILE, History, Parquet
 from evenkey.pipeline.exporters.outlet import Outlet
 from evenkey.pipeline.exporters.served_hosts import ServedHosts
 
@@ -24,6 +24,7 @@ __all__ = [
     "History",
     "HotKey",
     "Outlet",
+    "Parquet",
     "RunInfo",
     "ServedHosts",
     "Unreachable",

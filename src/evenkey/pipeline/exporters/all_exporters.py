@@ -17,7 +17,6 @@ from evenkey.pipeline.exporters.prometheus import Prometheus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from evenkey.core.stores import Store
     from evenkey.pipeline.exporters.base import Ending, Exporter, ExportSummary
@@ -109,10 +108,8 @@ class Exports:
         Addresses of the exporters.
     run
         The run whose records are exported.
-    history
-        Location of the run's own history; None: no history.
-    held
-        Function that returns whether this process may still write the history.
+    own
+        Function that makes the exporter of the run's own history; None: no history.
 
     Raises
     ------
@@ -124,9 +121,7 @@ class Exports:
         self,
         addresses: Sequence[str],
         run: RunInfo,
-        *,
-        history: str | Path | Store | None = None,
-        held: Callable[[], bool] = lambda: True,
+        own: Callable[[RunInfo], Exporter] | None = None,
     ) -> None:
         self.run = run
         self._outlets: list[Outlet] = []
@@ -136,10 +131,11 @@ class Exports:
                 address = _parsed(text)
                 exporter = _KINDS[address.kind].make(address, run)
                 self._outlets.append(Outlet(exporter, capacity=address.whole("queue", _QUEUE)))
-            if history is not None:
-                self._outlets.append(Outlet(Parquet(history, run, held)))
+            if own is not None:
+                self._outlets.append(Outlet(own(run)))
         except ConfigurationError:
-            self.close("failed")
+            for outlet in self._outlets:
+                outlet.close("failed")
             raise
 
     def __bool__(self) -> bool:

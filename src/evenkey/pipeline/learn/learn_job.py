@@ -68,9 +68,13 @@ class LearnJob(Job[LearningReport]):
 
     def __init__(self, learner: Learner[Any], config: LearnConfig) -> None:
         check_configuration(config, LearnConfig)
-        self.name = str(config.resolved_grouping())
         self.options = self._config = config
         self._learner = learner
+
+    @property
+    def name(self) -> str:
+        """The spelling of the grouping."""
+        return str(self._config.resolved_grouping())
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> LearningReport:
         """Return the report of a finished run."""
@@ -113,7 +117,8 @@ class LearnJob(Job[LearningReport]):
 
     def session(self) -> SparkSession:
         """Return a session with the same settings as for a pipeline."""
-        return keyed_session(self._config, shuffle_partitions=self._config.aggregators)
+        config = self._config
+        return self.classic(keyed_session(config, shuffle_partitions=config.aggregators))
 
 
 @dataclass(frozen=True)

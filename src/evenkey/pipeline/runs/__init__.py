@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.outputs import variants as variants
     from evenkey.pipeline.runs.driving.progress import EpochProgress, OnProgress
     from evenkey.pipeline.runs.driving.run_recorder import Recorder as Recorder
+    from evenkey.pipeline.runs.driving.run_times import Timing as Timing
+    from evenkey.pipeline.runs.driving.run_times import epochs_of as epochs_of
     from evenkey.pipeline.runs.driving.runner import run as run
-    from evenkey.pipeline.runs.driving.timing import Timing as Timing
-    from evenkey.pipeline.runs.driving.timing import epochs_of as epochs_of
     from evenkey.pipeline.runs.input.closing import closing_rows as closing_rows
     from evenkey.pipeline.runs.input.sources import DealtReading as DealtReading
     from evenkey.pipeline.runs.input.sources import Reading as Reading

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evenkey.pipeline.runs.driving.run_topics import NO_TOPICS
-from evenkey.pipeline.runs.driving.timing import Span
 from evenkey.pipeline.runs.output.commits import epoch_name
 from evenkey.pipeline.runs.output.spark_logs import SparkLogs
 from evenkey.spark.aggregates import OVERFLOWS
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.pipeline.runs.output.commits import Commits
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.parts import Part
     from evenkey.pipeline.runs.output.sinks import Sink
@@ -28,6 +28,7 @@ READ = "evenkey-read"
 _DROPPED = "numRowsDroppedByWatermark"
 
 
+@dataclass
 class EpochEnd:
     """Writes and commits the results of each epoch; the query calls `write` for each epoch.
 
@@ -52,45 +53,39 @@ class EpochEnd:
         the start of the run.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        directory: RunDirectory,
-        sink: Sink,
-        *,
-        windowed: bool,
-        tallies: Tallies | None = None,
-        check: Callable[[], None] = NO_TOPICS.check,
-    ) -> None:
-        self._spark = spark
-        self._windowed = windowed
-        self._directory = directory
-        self._sink = sink
-        self._tallies = tallies
-        self._check = check
-        self._logs = SparkLogs(directory.checkpoint_files)
-        self._first_began = time.time()
+    spark: SparkSession
+    directory: RunDirectory
+    sink: Sink
+    _: KW_ONLY
+    windowed: bool
+    tallies: Tallies | None = None
+    check: Callable[[], None] = NO_TOPICS.check
+    _first_began: float = field(default_factory=time.time, init=False)
+
+    @cached_property
+    def _logs(self) -> SparkLogs:
+        return SparkLogs(self.directory.checkpoint_files)
 
     def write(self, results: DataFrame, epoch: int) -> None:
         """Write an epoch's results, commit the epoch, and let the sink pass on the results."""
-        directory = self._directory
+        directory = self.directory
         directory.claim.check()
         began = time.time()
-        parts = self._sink.write(results, epoch)
+        parts = self.sink.write(results, epoch)
         # Not needed for correctness, but saves the work of an epoch that cannot be committed.
         directory.claim.check()
         # Kafka never reuses a topic's id: if the topics are the same now, they were the same while
         # this epoch was read.
-        self._check()
+        self.check()
         figures = {**self._counted(), **self._span(epoch, began)}
         read = self._offered(epoch)
 
-        def check(found: Sequence[Part]) -> None:
-            if self._tallies is not None:
-                self._tallies.check(directory.path, epoch_name(epoch), found, read)
+        def add_up(found: Sequence[Part]) -> None:
+            if self.tallies is not None:
+                self.tallies.check(directory.path, epoch_name(epoch), found, read)
 
-        directory.commits.commit(epoch_name(epoch), figures, parts, check)
-        self._sink.committed(results, epoch)
+        directory.commits.commit(epoch_name(epoch), figures, parts, add_up)
+        self.sink.committed(results, epoch)
 
     def _offered(self, epoch: int) -> int | None:
         """Return how many rows the source offered; None if the source does not number its rows."""
@@ -108,8 +103,8 @@ class EpochEnd:
         and of records read from topics. Spark's own progress report comes too late for the epoch's
         commit, because Spark reports an epoch only after it has logged the end of the epoch.
         """
-        execution = _last_execution(self._spark)
-        late = (_metric_of(execution.executedPlan()) or 0) if self._windowed else 0
+        execution = _last_execution(self.spark)
+        late = (_metric_of(execution.executedPlan()) or 0) if self.windowed else 0
         overflows, read = _observed(execution, OVERFLOWS), _observed(execution, READ)
         return {"late": late, "overflows": overflows, "read": read}
 
@@ -151,18 +146,3 @@ def _metric_of(plan: Any) -> int | None:
         if found is not None:
             return found
     return None
-
-
-def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
-    """Return, by number, the claim and times of each epoch that an earlier process committed.
-
-    An epoch lasts from its start in Spark's log to its commit.
-    """
-    spans = {}
-    for epoch in commits.epochs():
-        commit = commits.of_epoch(epoch)
-        if commit is not None and commit.claim != commits.claim and "began" in commit.figures:
-            began, ended = 1000 * commit.figures["began"], 1000 * commit.figures["ended"]
-            held = bool(commit.figures["held"])
-            spans[epoch] = (commit.claim, Span(began, 0.0, ended - began, held))
-    return spans

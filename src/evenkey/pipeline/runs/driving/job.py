@@ -17,7 +17,6 @@ from evenkey.pipeline.runs.driving.progress import Watch
 from evenkey.pipeline.runs.driving.query import Gate, drive
 from evenkey.pipeline.runs.driving.run_times import Timeline
 from evenkey.pipeline.runs.driving.run_topics import NO_TOPICS
-from evenkey.pipeline.runs.driving.timing import epochs_of
 from evenkey.spark.sessions import ending_unlogged, fewer_processes, is_remote
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.kafka import OffsetRange
-    from evenkey.pipeline.exporters import ExportSummary
+    from evenkey.pipeline.exporters import Exporter, ExportSummary
     from evenkey.pipeline.options import KafkaOptions, RunOptions
     from evenkey.pipeline.runs.driving.progress import Measures, OnProgress
     from evenkey.pipeline.runs.driving.run_recorder import Recorder
@@ -120,11 +119,14 @@ class Job(ABC, Generic[ReportT]):
     windowed: ClassVar[bool] = False
     """Whether windows of event time must be closed at the end of the input."""
 
-    name: str
-    """The name of the job in progress reports."""
     options: RunOptions
     topics: KafkaOptions | None = None
     """The options for the topics that the job reads or writes; None: no topics."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the job in progress reports."""
 
     @abstractmethod
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> ReportT:
@@ -140,17 +142,31 @@ class Job(ABC, Generic[ReportT]):
 
     @abstractmethod
     def session(self) -> SparkSession:
-        """Start Spark, or return the existing session."""
+        """Start Spark, or return the existing session.
 
-    def started(self) -> SparkSession:
-        """Start Spark, or return the existing session, if a run can use it.
+        Raises
+        ------
+        ConfigurationError
+            The existing session is one of Spark Connect.
+        """
+
+    @staticmethod
+    def classic(spark: SparkSession) -> SparkSession:
+        """Return a session if a run can use it.
 
         Raises
         ------
         ConfigurationError
             The session is one of Spark Connect.
         """
-        return _classic(self.session())
+        if is_remote(spark):
+            message = (
+                "the active session is a Spark Connect session, but a run commits its epochs in "
+                "Spark's driver: stop the session first, or pass its DataFrames to evenkey.spark, "
+                "evenkey.joins or evenkey.applications"
+            )
+            raise ConfigurationError(message)
+        return spark
 
     def execute(
         self,
@@ -194,7 +210,7 @@ class Job(ABC, Generic[ReportT]):
             tallies=work.tallies,
             check=topics.check,
         )
-        gate = Gate(directory.paused, open_always=work.asked_to_pause)
+        gate = Gate(directory.paused, work.asked_to_pause)
 
         def write(rows: DataFrame, epoch: int) -> None:
             gate.enter()
@@ -224,7 +240,7 @@ class Job(ABC, Generic[ReportT]):
             )
             if finished:
                 topics.check()
-        timeline.take_in(epochs_of(query))
+        timeline.take_in_all(query)
         work.measures.catch_up(query)
         return work.report(Outcome(query, finished, time.monotonic() - started, timeline))
 
@@ -353,13 +369,5 @@ class Output(Protocol):
     def history(self, directory: RunDirectory) -> Store | None:
         """Return the store of the run's history; None: the run has no history."""
 
-
-def _classic(spark: SparkSession) -> SparkSession:
-    if is_remote(spark):
-        message = (
-            "the active session is a Spark Connect session, but a run commits its epochs in "
-            "Spark's driver: stop the session first, or pass its DataFrames to evenkey.spark, "
-            "evenkey.joins or evenkey.applications"
-        )
-        raise ConfigurationError(message)
-    return spark
+    def exporter(self, directory: RunDirectory) -> Callable[[RunInfo], Exporter] | None:
+        """Return a function that makes the exporter of the run's history; None: no history."""

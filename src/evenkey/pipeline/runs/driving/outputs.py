@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters import Parquet
 from evenkey.pipeline.runs.driving.progress import announce
 from evenkey.pipeline.runs.input.input_files import check_same_input, digested
 from evenkey.pipeline.runs.output.directory import RunDirectory
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.core.stores import Store
+    from evenkey.pipeline.exporters import Exporter, RunInfo
     from evenkey.pipeline.options import RunOptions
     from evenkey.pipeline.runs.driving.job import Job, Output, ReportT
     from evenkey.pipeline.runs.driving.progress import OnProgress
@@ -62,6 +65,10 @@ class Unkept:
 
     def history(self, directory: RunDirectory) -> None:
         """Return None: the run has no history."""
+        del directory
+
+    def exporter(self, directory: RunDirectory) -> None:
+        """Return None: there is no history to write."""
         del directory
 
 
@@ -114,6 +121,10 @@ class Kept:
     def history(self, directory: RunDirectory) -> Store:
         """Return the store of the history in the directory."""
         return directory.history
+
+    def exporter(self, directory: RunDirectory) -> Callable[[RunInfo], Exporter]:
+        """Return a function that makes the exporter of the history."""
+        return partial(Parquet, directory.history, held=lambda: directory.claim.held)
 
     def _store(self, spark: SparkSession | None) -> Store:
         if self._reached is None:

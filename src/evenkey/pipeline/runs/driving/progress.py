@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from evenkey.core.metrics import Paced
-from evenkey.pipeline.runs.driving.timing import epochs_of, ran
+from evenkey.pipeline.runs.driving.run_times import ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +110,7 @@ class Measures(Protocol):
         """Measure the epochs that have ended, up to epoch `last`; None: all of them."""
 
 
+@dataclass
 class Watch:
     """Reports each epoch after it has ended.
 
@@ -129,24 +130,15 @@ class Watch:
         The range of offsets that is read from topics; None for any other input.
     """
 
-    def __init__(
-        self,
-        name: str,
-        expected: int | None,
-        measures: Measures,
-        on_progress: OnProgress | None,
-        timeline: Timeline,
-        offsets: OffsetRange | None = None,
-    ) -> None:
-        self._offsets = offsets
-        self._share: float | None = None
-        self._name = name
-        self._expected = expected
-        self._measures = measures
-        self._on_progress = on_progress
-        self._timeline = timeline
-        self._last = -1
-        self._reported: Phase | None = None
+    name: str
+    expected: int | None
+    measures: Measures
+    on_progress: OnProgress | None
+    timeline: Timeline
+    offsets: OffsetRange | None = None
+    _share: float | None = field(default=None, init=False)
+    _last: int = field(default=-1, init=False)
+    _reported: Phase | None = field(default=None, init=False)
 
     def look(self, query: StreamingQuery, phase: Phase) -> None:
         """Report the last epoch, if it has ended since the last call."""
@@ -155,19 +147,22 @@ class Watch:
             return
         # Reading all recent progress reports takes long: do it only if an epoch was missed.
         next_one = progress["batchId"] == self._last + 1
-        self._timeline.take_in([progress] if next_one else epochs_of(query))
+        if next_one:
+            self.timeline.take_in([progress])
+        else:
+            self.timeline.take_in_all(query)
         self._last = progress["batchId"]
-        if self._offsets is not None:
+        if self.offsets is not None:
             ends = (_read(each["endOffset"]) for each in progress["sources"])
-            self._share = self._offsets.share(self._offsets.ends_of(ends))
-        self._measures.catch_up(query, self._last)
-        if self._measures.balance is not None:
+            self._share = self.offsets.share(self.offsets.ends_of(ends))
+        self.measures.catch_up(query, self._last)
+        if self.measures.balance is not None:
             self._report(phase)
 
     def ended(self, query: StreamingQuery) -> None:
         """Report the figures of the run after its last epoch."""
         self.look(query, "running")
-        if self._reported != "running" and self._measures.balance is not None:
+        if self._reported != "running" and self.measures.balance is not None:
             self._report("running")
 
     def pausing(self) -> None:
@@ -176,16 +171,16 @@ class Watch:
 
     def _report(self, phase: Phase) -> None:
         self._reported = phase
-        if self._on_progress is None:
+        if self.on_progress is None:
             return
-        balance, times = self._measures.balance, self._timeline.timing(self._last)
+        balance, times = self.measures.balance, self.timeline.timing(self._last)
         messages = 0 if balance is None else balance.messages
-        self._on_progress(
+        self.on_progress(
             EpochProgress(
-                self._name,
+                self.name,
                 self._last,
                 messages,
-                self._expected,
+                self.expected,
                 0.0 if balance is None else balance.max_over_mean,
                 Paced(messages, times.makespan_ms, times.epoch_ms).messages_per_second,
                 phase,

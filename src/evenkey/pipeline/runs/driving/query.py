@@ -14,7 +14,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import StreamingQueryException
@@ -43,6 +43,7 @@ class PausedError(Exception):
     """An epoch did not begin because of a pause; the epoch runs when the run continues."""
 
 
+@dataclass
 class Gate:
     """Lets no epoch begin after a request to pause, if the source itself cannot pause.
 
@@ -58,10 +59,10 @@ class Gate:
         the source has offered.
     """
 
-    def __init__(self, paused: Path, *, open_always: bool) -> None:
-        self._paused = paused
-        self.open_always = open_always
-        self.turned_away = False
+    paused: Path
+    open_always: bool
+    turned_away: bool = field(default=False, init=False)
+    """Whether an epoch was rejected."""
 
     def enter(self) -> None:
         """Let an epoch begin.
@@ -71,7 +72,7 @@ class Gate:
         PausedError
             A pause is requested. This error ends the query, and Spark reports it as a failure.
         """
-        if not self.open_always and self._paused.exists():
+        if not self.open_always and self.paused.exists():
             self.turned_away = True
             message = "evenkey: the run is paused"
             raise PausedError(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from evenkey.core.metrics import Pace, Paced, Standing
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.run_times import At, Timeline
 
 
+@dataclass
 class Recorder:
     """Makes a record of each epoch and offers it to the exporters, independently of the job.
 
@@ -32,10 +34,9 @@ class Recorder:
         The times of the run's epochs.
     """
 
-    def __init__(self, exports: Exports, timeline: Timeline) -> None:
-        self._exports = exports
-        self._timeline = timeline
-        self._closed = False
+    exports: Exports
+    timeline: Timeline
+    _closed: bool = field(default=False, init=False)
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +49,7 @@ class Recorder:
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
         """Let the exporters write the remaining records, and return their summaries."""
         self._closed = True
-        return self._exports.close(ending)
+        return self.exports.close(ending)
 
     def record(
         self,
@@ -69,14 +70,14 @@ class Recorder:
         hottest, owners
             See `EpochRecord`.
         """
-        at = self._timeline.at(epoch)
-        if at is None or not (at.own or self._exports.lacks(epoch)):
+        at = self.timeline.at(epoch)
+        if at is None or not (at.own or self.exports.lacks(epoch)):
             return
         measured = {**figures, **_paced(figures, at), **Standing.of(at.stood).named(of_epoch=True)}
         # Leave out unknown figures, which are NaN: few formats support NaN.
         known = {name: each for name, each in measured.items() if not _is_nan(each)}
         record = EpochRecord(epoch, at.epoch.ended / 1000, known, hottest, owners)
-        (self._exports.offer if at.own else self._exports.complete)(record)
+        (self.exports.offer if at.own else self.exports.complete)(record)
 
 
 def _paced(figures: Mapping[str, Value], at: At) -> dict[str, Value]:

@@ -7,16 +7,41 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.metrics import Stood
-from evenkey.pipeline.runs.driving.timing import Span, Timing, span
+from evenkey.pipeline.runs.output.commits import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from pyspark.sql.streaming import StreamingQuery
+
 _OWN = 0
 """Number of this process among the processes of the run; claims have higher numbers."""
+
+
+_SHORTEST_MS = 1.0
+"""Shortest duration to assume: Spark reports whole ms, and a rate over 0 ms is undefined."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of a run's epochs.
+
+    Parameters
+    ----------
+    makespan_ms
+        Time from the start of the first epoch to the last commit, including the closing of windows;
+        summed over the processes of a continued run.
+    epoch_ms
+        Duration of each epoch with input, from the availability of its messages to its commit.
+    """
+
+    makespan_ms: float
+    epoch_ms: tuple[float, ...]
 
 
 class At(NamedTuple):
@@ -72,6 +97,10 @@ class Timeline:
                 # A process may run an epoch again that an earlier process committed.
                 self._waiting.setdefault(epoch, []).append((_OWN, self._spans[epoch]))
 
+    def take_in_all(self, query: StreamingQuery) -> None:
+        """Take in the reports of all epochs that a query still has."""
+        self.take_in(epochs_of(query))
+
     def at(self, epoch: int) -> At | None:
         """Return the times at the end of an epoch; None if its end is not known.
 
@@ -105,6 +134,27 @@ class Timeline:
     def epoch_ms(self) -> dict[int, float]:
         """Return the duration in ms of each epoch that this process ran, by epoch number."""
         return {epoch: each.length for epoch, each in self.own_spans.items()}
+
+
+def ran(progress: Any) -> bool:
+    """Return whether an epoch ran; an idle query also reports progress, for the next epoch."""
+    return "addBatch" in progress["durationMs"]
+
+
+def epochs_of(query: StreamingQuery) -> list[dict[str, Any]]:
+    """Return the progress reports of epochs that ran, without those of an idle query."""
+    return [each for each in query.recentProgress if ran(each)]
+
+
+def span(progress: Any) -> Span:
+    """Read the times of an epoch from its progress."""
+    began = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
+    durations = progress["durationMs"]
+    # If an earlier process began the epoch, Spark does not request the epoch again, so its progress
+    # has no such duration.
+    waited = float(durations.get("latestOffset", 0))
+    length = max(float(durations["triggerExecution"]) - waited, _SHORTEST_MS)
+    return Span(began, waited, length, bool(progress["sources"][0]["numInputRows"]))
 
 
 def stood(progress: Any) -> Stood:

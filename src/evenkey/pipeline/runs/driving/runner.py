@@ -6,7 +6,6 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from evenkey.pipeline.exporters import Exports
-from evenkey.pipeline.runs.driving.epochs import earlier_spans
 from evenkey.pipeline.runs.driving.faults import file_handles_named
 from evenkey.pipeline.runs.driving.outputs import output_of
 from evenkey.pipeline.runs.driving.progress import announce
@@ -64,7 +63,7 @@ def run(
     spark = None
     if output.needs_spark:
         announce(on_progress, job.name, "starting Spark")
-        spark = job.started()
+        spark = job.session()
     before = output.finished(job, spark, on_progress)
     if before is not None:
         return before
@@ -79,7 +78,7 @@ def run(
         found = job.find(directory)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
-            spark = job.started()
+            spark = job.session()
         topics = stack.enter_context(named.opened(spark, directory))
         looks = [*executors_looked_for(spark), *topics.looks()]
         seen = stack.enter_context(waits_reported(looks, job.name, on_progress))
@@ -87,13 +86,8 @@ def run(
         keep_input(directory)
         directory.begin(options.manifest())
         directory.lay_out(options.layout())
-        exports = Exports(
-            options.export,
-            prepared.info(history),
-            history=history,
-            held=lambda: directory.claim.held,
-        )
-        timeline = Timeline(earlier_spans(directory.commits))
+        exports = Exports(options.export, prepared.info(history), output.exporter(directory))
+        timeline = Timeline(directory.commits.earlier_spans())
         with Recorder(exports, timeline) as recorder:
             if warm_up:
                 announce(seen, job.name, "warming up")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.core.errors import RunError
 from evenkey.core.stores import OUTPUT_REMEDY, at_once, store_at, unseen
@@ -40,6 +40,38 @@ _COMMITS = "state/commits"
 _PARTS = "state/parts"
 _COMMIT = re.compile(rf"{_COMMITS}/(?P<name>{BEFORE}|epoch=\d{{8,18}})\.json", re.ASCII)
 _STAGED = re.compile(rf"{_PARTS}/[^/]+/(\d{{8,18}})/", re.ASCII)
+
+
+class Span(NamedTuple):
+    """Times of an epoch, in ms.
+
+    Parameters
+    ----------
+    began
+        When Spark requested the epoch from the source, in ms since 1970.
+    waited
+        Time from this request until the source offered the epoch. With an arrival rate, the source
+        offers an epoch when the epoch's messages have arrived.
+    length
+        Time from the offer of the epoch to its commit: the duration of the epoch.
+    held
+        Whether the epoch had input; an epoch that only closes windows has none.
+    """
+
+    began: float
+    waited: float
+    length: float
+    held: bool = True
+
+    @property
+    def offered(self) -> float:
+        """When the source offered the epoch, in ms since 1970."""
+        return self.began + self.waited
+
+    @property
+    def ended(self) -> float:
+        """Time of the epoch's commit, in ms since 1970."""
+        return self.offered + self.length
 
 
 @dataclass(frozen=True)
@@ -293,6 +325,20 @@ class Commits:
         """
         at_once(self.read, [name for name in names if name not in self._known])
         return [each for name in names if (each := self._known.get(name)) is not None]
+
+    def earlier_spans(self) -> dict[int, tuple[int, Span]]:
+        """Return, by number, the claim and times of each epoch that an earlier process committed.
+
+        An epoch lasts from its start in Spark's log to its commit.
+        """
+        spans = {}
+        for epoch in self.epochs():
+            commit = self.of_epoch(epoch)
+            if commit is not None and commit.claim != self.claim and "began" in commit.figures:
+                began, ended = 1000 * commit.figures["began"], 1000 * commit.figures["ended"]
+                held = bool(commit.figures["held"])
+                spans[epoch] = (commit.claim, Span(began, 0.0, ended - began, held))
+        return spans
 
     def content(self, commit: Commit, part: Part) -> bytes:
         """Read a part of a commit, and check its digest.
