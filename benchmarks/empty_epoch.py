@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey import PipelineConfig, run
-from evenkey.pipeline.runs.driving.timing import ran
+from evenkey.pipeline.runs.driving.run_times import ran
 from evenkey.reports.diagnosis.reading.logs import find_logs
 from evenkey.spark.sessions.starting import session
 

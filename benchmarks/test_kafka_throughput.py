@@ -29,8 +29,7 @@ from evenkey.cli.produce import parse_time
 from evenkey.kafka import Address, produce
 from evenkey.kafka.connector import connector_settings
 from evenkey.kafka.topic_records import find_records
-from evenkey.pipeline.runs.driving.run_times import Timeline
-from evenkey.pipeline.runs.driving.timing import epochs_of
+from evenkey.pipeline.runs.driving.run_times import Timeline, epochs_of
 from evenkey.spark.sessions.starting import session
 from tests.brokers import start_broker
 

@@ -38,6 +38,27 @@ __all__ = ["late_name"]
 __getattr__ = late(__name__, {"late_name": "evenkey.shop.inside"})
 """,
     "shop/inside.py": "def late_name(x):\n    return isinstance(x, OneGrouping)\nkept = 1\n",
+    "paths.py": """
+from typing import Protocol
+from evenkey.second import doubled
+
+class Path(Protocol):
+    def go(self): ...
+
+class Short:
+    def go(self):
+        return 1
+
+class Long:
+    def go(self):
+        return doubled(self.more())
+
+    def more(self):
+        return 1
+
+def walk(path: Path):
+    return path.go()
+""",
     "groupings/__init__.py": "",
     "groupings/one.py": "class OneGrouping:\n    pass\n",
 }
@@ -63,8 +84,16 @@ def test_a_way_is_followed_through_late_names_and_methods(package):
     ]
 
 
+def test_a_way_ends_at_a_protocol_whose_longest_case_is_counted(package):
+    read = structure.Package(package)
+    assert structure.way(read, "evenkey.paths", "walk") == ["evenkey.paths"]
+    (line,) = structure.longest_case(read, "evenkey.paths", "walk")
+    assert line.endswith("Long: 2 stops, 0 returns")
+    assert structure.longest_case(read, "evenkey.second", "doubled") == []
+
+
 def test_names_and_checks_are_counted(package):
     read = structure.Package(package)
     assert structure.names_for_others(read)["evenkey.shop"] == 1
     assert structure.checks_of_groupings(read) == 1
-    assert "files                        7" in structure.report(package)
+    assert "files                        8" in structure.report(package)

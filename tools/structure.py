@@ -20,7 +20,8 @@ ways
     call is followed if it is a call of a function, of a class (to its ``__init__``), or of a method
     on ``self`` or on a value whose class follows from an annotation or a call of the class. A
     *stop* is a change of the chain to another file; a *return* is a stop in a file that the chain
-    has visited before.
+    has visited before. A way ends at the methods of a protocol. The longest way from a method of a
+    class that implements such a protocol is counted as the *longest case*.
 """
 
 from __future__ import annotations
@@ -169,6 +170,7 @@ class _Chain:
         self._package = package
         self._seen: set[ast.AST] = set()
         self.modules: list[str] = []
+        self.protocols: list[Found] = []
 
     def follow(self, found: Found | None) -> None:
         if found is not None and isinstance(found.node, ast.ClassDef):
@@ -179,6 +181,11 @@ class _Chain:
             return
         self._seen.add(found.node)
         self.modules.append(found.module)
+        owner = found.owner
+        if owner is not None and _is_protocol(owner):
+            if owner not in [each.node for each in self.protocols]:
+                self.protocols.append(Found(found.module, owner))
+            return
         kinds = dict(_annotated(found.node))
         for node in _in_order(found.node):
             if isinstance(node, ast.Assign | ast.AnnAssign):
@@ -230,10 +237,60 @@ def way(package: Package, module: str, name: str) -> list[str]:
     """Return the modules that the chain of calls from a function enters, in order."""
     chain = _Chain(package)
     chain.follow(package.find(module, name))
+    return _stops(chain.modules)
+
+
+def cases(package: Package, protocol: Found) -> Iterator[tuple[str, Found]]:
+    """Yield the methods of all classes that define every method of a protocol, by class.
+
+    Only classes in the subpackage of the protocol are compared, such as ``evenkey.spark``.
+    """
+    wanted = {*_methods(protocol.node)}
+    for name, module in package.modules.items():
+        if name.split(".")[:2] != protocol.module.split(".")[:2]:
+            continue
+        for node in module.names.values():
+            own = _methods(node)
+            if isinstance(node, ast.ClassDef) and not _is_protocol(node) and wanted <= {*own}:
+                yield from ((node.name, Found(name, own[each], node)) for each in sorted(wanted))
+
+
+def _methods(node: ast.AST) -> dict[str, Function]:
+    """Return the methods of a class by name, without properties."""
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    functions = [each for each in body if isinstance(each, Function)]
+    return {each.name: each for each in functions if not each.decorator_list}
+
+
+def _is_protocol(node: ast.ClassDef) -> bool:
+    return any(_last_name(each) == "Protocol" for each in node.bases)
+
+
+def longest_case(package: Package, module: str, name: str) -> list[str]:
+    """Return the longest way from a case of a protocol at which a way ends, as a line of text."""
+    chain = _Chain(package)
+    chain.follow(package.find(module, name))
+    ways = []
+    for protocol in chain.protocols:
+        for kind, method in cases(package, protocol):
+            of_case = _Chain(package)
+            of_case.follow(method)
+            ways.append((*_length(of_case.modules), kind))
     return [
-        each
-        for number, each in enumerate(chain.modules)
-        if number == 0 or each != chain.modules[number - 1]
+        f"  longest case               {kind}: {stops} stops, {returns} returns"
+        for stops, returns, kind in sorted(ways)[-1:]
+    ]
+
+
+def _length(modules: list[str]) -> tuple[int, int]:
+    """Return the numbers of stops and returns of a chain."""
+    stops = _stops(modules)
+    return len(stops), len(stops) - len(set(stops))
+
+
+def _stops(modules: list[str]) -> list[str]:
+    return [
+        each for number, each in enumerate(modules) if number == 0 or each != modules[number - 1]
     ]
 
 
@@ -293,6 +350,7 @@ def report(directory: Path, others: Sequence[Path] = ()) -> str:
         stops = way(package, module, name)
         returns = len(stops) - len(set(stops))
         lines.append(f"way of {title:22}{len(stops)} stops, {returns} returns")
+        lines += longest_case(package, module, name)
     return "\n".join(lines)
 
 
