@@ -240,9 +240,10 @@ def one_key(df: DataFrame, keys: Sequence[str]) -> Column:
 def hash_of(columns: Sequence[Column], *, nulls_apart: bool = False) -> Column:
     """Return the hash of a key of one or more columns: Spark's ``xxhash64``.
 
-    Spark's hash skips nulls, so the keys (null, 1) and (1, null) have the same hash. That is right
-    for routing: equal keys must go to the same worker, and different keys may share a worker. For
-    counting keys by their hash, pass `nulls_apart`: such keys then have different hashes.
+    A null key has a hash as any other key. Spark's hash skips nulls, so the keys (null, 1) and (1,
+    null) have the same hash. That is right for routing: equal keys must go to the same worker, and
+    different keys may share a worker. For counting keys by their hash, pass `nulls_apart`: such
+    keys then have different hashes.
     """
     marks = [column.isNull() for column in columns] if nulls_apart else []
     return F.xxhash64(*columns, *marks)
