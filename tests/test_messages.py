@@ -25,6 +25,6 @@ def test_messages_are_found_however_they_are_written() -> None:
         "workers = {count}: there must be at least 1 worker",
         "state = None: after a restart in real time",
         "must not be empty",
-        "{what}: {shown(name)} cannot name a result",
+        "aggregators: {shown(name)} cannot name a result",
     ):
         assert any(text.startswith(beginning) for text in texts), beginning

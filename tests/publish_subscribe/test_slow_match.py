@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -82,7 +83,12 @@ def test_each_slow_slot_has_an_executor(monkeypatch):
     assert local_cluster_master(16).startswith("local-cluster[16,1,")
     asked: list[Any] = []
     name = "evenkey.papers.publish_subscribe.join_job.join_session"
-    monkeypatch.setattr(name, lambda _, **options: asked.append(options["executors"]))
+
+    def started(_: str | None, **options: Any) -> SimpleNamespace:
+        asked.append(options["executors"])
+        return SimpleNamespace(_jsparkSession=None)  # a classic session
+
+    monkeypatch.setattr(name, started)
     for slow_down in (1, 1.5):
         JoinJob(JoinConfig(workers=5, slow_down=slow_down)).session()
     assert asked == [None, 5]

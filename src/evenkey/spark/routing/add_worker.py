@@ -189,11 +189,11 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     grouping.router(workers)
     hashed = key_hash(df, key)
     clock = None if time is None else time_column(df, time)
-    absent(df, column)
-    given = None if position is None else number_column(df, position, "position")
-    check_state(state)
     check_one_of("load", load, get_args(Load))
     number("rate", rate, above=0)
+    check_state(state)
+    absent(df, column)
+    given = None if position is None else number_column(df, position, "position")
     check_one_of("real_time", real_time, (True, False))
     if real_time and not df.isStreaming:
         message = (
