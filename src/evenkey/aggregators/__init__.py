@@ -99,12 +99,11 @@ def parse(text: str | Aggregator) -> Aggregator:
     """
     if isinstance(text, Aggregator):
         return text
-    known = available()
     given: object = text  # callers without a type checker pass anything
     if isinstance(given, str) and is_place(given):
         return at_place(given)
     named = named_spellings(given) if isinstance(given, str) else None
-    return read("aggregator", text, known) if named is None else parse_all(named)
+    return read("aggregator", text, available()) if named is None else parse_all(named)
 
 
 def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.aggregators import Aggregator
-    from evenkey.core.stores import Store
+    from evenkey.core.stores import SharedMark, Store
     from evenkey.groupings import Grouping
+    from evenkey.spark.plans.tables import RoutingTables
 
 
 class Prepared(NamedTuple):
@@ -97,17 +98,18 @@ class StreamRows:
         learn: bool | Learned = True
         worker: Callable[[Aggregator, tuple[str, ...]], WorkerTask] = WorkerTask
         planned = planner_of(self.grouping)
-        if planned is not None and planned.learns_epochs:
-            tables, mark = tables_of(session, self.state, str(planned), self.workers)
+        learns = planned is not None and planned.learns_epochs
+        if learns or self.state is not None:
+            tables, mark = tables_of(session, self.state, str(self.grouping), self.workers)
+        if planned is not None and learns:
             learn = Learned(tables, mark, OfWorkers(planned, self.workers))
             worker = functools.partial(CountingWorker, learned=learn, grouping=planned)
         if self.state is not None:
-            df = with_same_aggregator(df, self._known())
+            df = with_same_aggregator(df, self._known(tables, mark))
         listen(session)  # the listener says why Spark refuses the states in a checkpoint
         return Prepared(df, learn, worker)
 
-    def _known(self) -> SameAggregator:
-        tables, mark = tables_of(self.df.sparkSession, self.state, str(self.grouping), self.workers)
+    def _known(self, tables: RoutingTables, mark: SharedMark) -> SameAggregator:
         why, chosen = "", self.aggregator
         if WORKER in chosen.columns:
             why = f"{chosen.name} uses the workers that a key is on while a window is open"
